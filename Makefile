@@ -1,0 +1,43 @@
+# make demo    everything installed, then the main job on real input
+# make test    everything installed, then all checks and tests, on every Python of 3.11-3.13 that runs here
+# Daily: make check, make fuzz, make bench, make venvs.
+
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+.PHONY: demo test check fuzz bench venvs
+
+demo:
+	@.ci/venvs first dev,xla >/dev/null
+	@.venv/bin/python examples/demo.py
+
+# Runs to the end on every Python, then fails if any of them failed.
+test: venvs
+	@failed=; \
+	$(MAKE) --no-print-directory check || failed=check; \
+	for venv in $$(.ci/venvs all dev,xla 2>/dev/null); do \
+	    echo "== $$($$venv/bin/python -V)"; \
+	    $$venv/bin/python -m pytest -q -n $(JOBS) $(PYTEST_ARGS) || failed="$$failed $$venv"; \
+	done; \
+	[ -z "$$failed" ] || { echo "failed: $$failed"; exit 1; }
+
+check:
+	@.ci/venvs first dev,xla >/dev/null
+	@status=0; \
+	.venv/bin/ruff check . || status=1; \
+	.venv/bin/mypy || status=1; \
+	.venv/bin/lint-imports || status=1; \
+	exit $$status
+
+# Longer and random; FUZZ_EXAMPLES=20000 for a night.
+fuzz:
+	@.ci/venvs first dev,xla >/dev/null
+	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest -q -n $(JOBS) tests/differential $(wildcard tests/lattice) $(PYTEST_ARGS)
+
+# jax has an environment of its own: jaxlib behaves otherwise where jax can be imported.
+bench:
+	@.ci/venvs first bench,xla .venv-bench >/dev/null
+	@.venv-bench/bin/python benchmarks/run.py
+
+venvs:
+	@.ci/venvs all dev,xla >/dev/null

@@ -1,0 +1,362 @@
+"""The public functions: trace, specialize, return_type, evaluate, explain, options."""
+
+import os
+import types
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Final
+
+from hovis.backend import entry
+from hovis.bytecode.normalize import normalize
+from hovis.engine import trace as engine
+from hovis.engine.machine import GiveUp
+from hovis.engine.trace import Fixed, Leaf, Part
+from hovis.errors import SpecError, TraceError
+from hovis.ir import Block, Effect, Function, Given, Location, Op, Param, Return, show
+from hovis.ir.model import LASTING, callees
+from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
+from hovis.library.core import Library
+from hovis.library.standard import STANDARD, make_array
+from hovis.passes import pipeline
+from hovis.signature import Signature
+from hovis.specs import is_spec, part_of
+from hovis.transforms import interpret
+
+PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))
+
+
+class Options:
+    """How to trace: an object with trace, specialize, return_type and jit; also a context manager.
+
+    library    what calls mean (default: Python's builtins and NumPy)
+    passes     the passes that ``compile`` runs ("default", "clean", or names)
+    strict     raise TraceError where a function would be left as one call of the original
+    fuel       instructions that one trace may interpret
+    """
+
+    def __init__(self, library: Library | None = None, passes: Any = "default", strict: bool = False, fuel: int = 400_000) -> None:
+        self.library = library if library is not None else STANDARD
+        self.passes = passes
+        self.strict = strict
+        self.fuel = fuel
+
+    def __enter__(self) -> "Options":
+        self._token = _current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+
+    def trace(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> "Trace":
+        """As :func:`hovis.trace`, with these options."""
+        return _trace(fn, specs, named, self)
+
+    def specialize(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
+        """As :func:`hovis.specialize`, with these options."""
+        return _specialize(_trace(fn, specs, named, self))
+
+    def return_type(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
+        """As :func:`hovis.return_type`, with these options."""
+        return _trace(fn, specs, named, self).type
+
+
+def options(**choices: Any) -> Options:
+    """Options for tracing, see :class:`Options`."""
+    return Options(**choices)
+
+
+_current: ContextVar["Options | None"] = ContextVar("hovis_options", default=None)
+_DEFAULT: Final = Options()
+
+
+def current() -> Options:
+    """The options in force."""
+    return _current.get() or _DEFAULT
+
+
+class Trace:
+    """What tracing a function gave: IR to look at, and the way to a residual.
+
+    params      the parameters as the user passes them, known ones too
+    functions   the residual Functions, the traced one first
+    guards      what the residual takes for granted about its environment
+    fallback    True if the whole function was left as one call of the original
+    reasons     why things were left as they are, with their places (``hovis.explain`` prints them)
+    """
+
+    def __init__(self, fn: Any, signature: Signature, functions: list[Function], options: Options) -> None:
+        self.fn = fn
+        self.signature = signature
+        self.functions = functions
+        self.options = options
+        self.fallback = False
+        self.reasons: list[tuple[str, Location | None]] = []
+        self.stats: dict[str, Any] = {}
+        self.guards: tuple[Any, ...] = ()
+        self.static: tuple[object, ...] = ()
+        self._compiled: Callable[..., Any] | None = None
+
+    @property
+    def function(self) -> Function:
+        """The traced function's IR."""
+        return self.functions[0]
+
+    @property
+    def blocks(self) -> list[Block]:
+        return self.function.blocks
+
+    @property
+    def ops(self) -> list[Op]:
+        """All ops of the traced function in order, those of Invokes included."""
+        return list(self.function.ops())
+
+    @property
+    def params(self) -> list[Any]:
+        """The parameters as they print in the first header."""
+        return self._header()
+
+    @property
+    def results(self) -> list[Any]:
+        """What the traced function returns, one value a return."""
+        return [b.terminator.value for b in self.blocks if isinstance(b.terminator, Return)]
+
+    @property
+    def consts(self) -> list[object]:
+        """The known objects that the residual refers to."""
+        found: dict[int, object] = {}
+        for function in self.functions:
+            for op in function.ops():
+                for operand in op.operands():
+                    if isinstance(operand, Const):
+                        found[id(operand.value)] = operand.value
+        return list(found.values())
+
+    @property
+    def type(self) -> AbstractValue:
+        """What is known of the result."""
+        values = self.results
+        if values and all(isinstance(v, Const) and v == values[0] for v in values):
+            kind: AbstractValue = self.options.library.of_value(values[0].value)
+            return kind
+        return self.function.type
+
+    def _header(self) -> list[Any]:
+        used = {id(v) for f in self.functions[:1] for v in _uses(f)}
+        return [Const(self.fn), *(_shown(part, used) for part in self.signature.parts)]
+
+    def show(self, locations: bool = False, full: bool = False, guards: bool = False) -> str:
+        """The text of the IR."""
+        text = show(self.functions, params=self._header(), locations=locations, full=full)
+        if guards:
+            text += "".join(f"\n# {line}" for line in entry.describe(self.signature, self.static))
+        return text
+
+    def __str__(self) -> str:
+        return self.show()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self.show(locations=True))}</pre>"
+
+    def passes(self, names: Any = "default") -> "Trace":
+        """The Trace after these passes."""
+        function = pipeline.run(self.function, names)
+        signature = self.signature.renamed(self.function.params, function.params)
+        other = Trace(self.fn, signature, callees(function), self.options)
+        other.fallback, other.reasons, other.stats, other.static = self.fallback, self.reasons, self.stats, self.static
+        return other
+
+    def compile(self) -> Callable[..., Any]:
+        """The residual: a Python function of the unknown arguments, in order."""
+        if self._compiled is None:
+            function = pipeline.run(self.function, self.options.passes)
+            self._compiled = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
+        return self._compiled
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.compile()(*args, **kwargs)
+
+    def source(self) -> str:
+        """The residual as text (until CFGs are structured: the listing of its bytecode)."""
+        import dis
+
+        return dis.Bytecode(self.compile()).dis()
+
+
+def _uses(function: Function) -> Any:
+    for block in function.blocks:
+        for op in block.all_ops():
+            yield from op.operands()
+        for name in ("value", "cond"):
+            if hasattr(block.terminator, name):
+                yield getattr(block.terminator, name)
+        for edge in entry.edges(block.terminator):
+            yield from edge.args
+
+
+def _shown(part: Part, used: set[int]) -> Any:
+    """A part of the arguments as the printer takes it."""
+    if isinstance(part, Fixed):
+        return Const(part.value)
+    if isinstance(part, Leaf):
+        return part.param
+    inner = [_shown(p, used) for p in part.parts]
+    if isinstance(part, engine.Fresh):
+        return Given(tuple(inner) if part.keys is None else dict(zip(part.keys, inner, strict=True)))
+    whole = part.param if id(part.param) in used else None
+    if part.kind == "dict":
+        return Given(dict(zip(part.keys, inner, strict=True)), whole)
+    if part.kind == "instance":
+        return Given(Partial(part.cls, part.keys, inner), whole)
+    return Given(inner if part.kind == "list" else tuple(inner), whole)
+
+
+# ------------------------------------------------------------------------------------------------- tracing
+
+
+def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
+    """Trace fn for arguments of which the specs say what is known; fn is read, never run.
+
+    Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown and keeps its default.
+    Raises SpecError (a TypeError) for too many specs, unknown names, and what is not a callable.
+
+    >>> def double(x): return x + x
+    >>> trace(double, Type(int)).type
+    Int
+    """
+    return _trace(fn, specs, named, current())
+
+
+def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
+    """The residual of fn for these specs: a Python function of the unknown arguments.
+
+    It has ``.trace``, ``.source()`` and ``__wrapped__``.  Called with arguments that do not fit it runs fn.
+
+    >>> def power(x, n):
+    ...     r = 1
+    ...     for _ in range(n):
+    ...         r *= x
+    ...     return r
+    >>> specialize(power, Type(int), 3)(5)
+    125
+    """
+    return _specialize(_trace(fn, specs, named, current()))
+
+
+def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
+    """What is known of the result of fn for these specs."""
+    return _trace(fn, specs, named, current()).type
+
+
+def evaluate(trace: Trace, *unknown: Any) -> Any:
+    """Run a trace by the reference semantics on the unknown arguments; TypeError if they do not fit."""
+    if not isinstance(trace, Trace):
+        return interpret.evaluate(trace, *unknown)
+    values = entry.leaves(trace.signature, unknown)
+    return interpret.evaluate(trace.function, *values)
+
+
+def _specialize(traced: Trace) -> Callable[..., Any]:
+    compiled: Any = traced.compile()
+    compiled.trace = traced
+    compiled.source = traced.source
+    compiled.__wrapped__ = traced.fn
+    return compiled  # type: ignore[no-any-return]
+
+
+def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options) -> Trace:
+    function, bound = _python_function(fn)
+    parts_of = lambda spec, name: part_of(spec, name, make_array)  # noqa: E731
+    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of)
+    signature.bound = bool(bound)
+    if function is None:
+        return _fallback(fn, signature, chosen, "it is not written in Python")
+    try:
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel)
+    except GiveUp as reason:
+        return _fallback(fn, signature, chosen, str(reason))
+    except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
+        if os.environ.get("HOVIS_DEBUG"):
+            raise
+        return _fallback(fn, signature, chosen, f"tracing failed: {type(error).__name__}: {error}")
+    start = result.functions[0]
+    replaced = result.params
+    wanted = [replaced.get(id(p), p) for p in signature.leaf_params()]
+    signature.replace(replaced)
+    start.blocks[0].params = tuple(wanted)
+    cleaned = pipeline.run(start, "clean")
+    signature = signature.renamed(start.params, cleaned.params)
+    signature.drop_unused_wholes(cleaned)
+    functions = callees(cleaned)
+    traced = Trace(fn, signature, functions, chosen)
+    traced.reasons = result.reasons
+    traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
+    traced.static = tuple(part.value for part in signature.parts if isinstance(part, Fixed) and id(part.value) in result.engine.read_static)
+    return traced
+
+
+def _python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
+    """The Python function behind fn, and the arguments that are bound to it."""
+    if isinstance(fn, types.FunctionType):
+        return fn, ()
+    if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
+        return fn.__func__, (Const(fn.__self__),)
+    if not callable(fn):
+        raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {fn!r}")
+    if not isinstance(fn, type) and isinstance(getattr(type(fn), "__call__", None), types.FunctionType):
+        return type(fn).__call__, (Const(fn),)
+    return None, ()
+
+
+def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace:
+    """One call of the original."""
+    if chosen.strict:
+        raise TraceError(f"{getattr(fn, '__qualname__', fn)} was left as it is: {why}")
+    signature.wholes()
+    params = tuple(signature.leaf_params())
+    function = Function(getattr(fn, "__name__", "call"), [Block(params)])
+    target = fn if not signature.bound else fn.__func__ if isinstance(fn, types.MethodType) else type(fn).__call__
+    op = Op(target, *signature.call_arguments(), ANY, None, Effect.OPAQUE)
+    function.blocks[0].ops.append(op)
+    function.blocks[0].terminator = Return(op)
+    traced = Trace(fn, signature, [function], chosen)
+    traced.fallback = True
+    code = getattr(fn, "__code__", None)
+    place = Location(code.co_filename, code.co_firstlineno, None, None, None, code.co_qualname, code.co_firstlineno) if code else None
+    traced.reasons = [(f"{getattr(fn, '__qualname__', fn)} was left as one call of the original: {why}", place)]
+    return traced
+
+
+class Report:
+    """What stayed as it was, and why."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines) or "Everything was specialized."
+
+    __repr__ = __str__
+
+
+def explain(traced: Any) -> Report:
+    """What stayed dynamic in a Trace (or a specialized function), where and why."""
+    found = traced if isinstance(traced, Trace) else getattr(traced, "trace", None)
+    if not isinstance(found, Trace):
+        raise SpecError(f"hovis.explain takes a Trace or what hovis.specialize gave, not {type(traced).__name__}")
+    lines = [f"{_place(where)}{what}" for what, where in found.reasons]
+    for function in found.functions:
+        for op in function.ops():
+            if op.effect & Effect.OPAQUE and not found.fallback:
+                lines.append(f"{_place(op.location)}opaque call: {getattr(op.callee, '__qualname__', op.callee)!s}")
+    return Report(list(dict.fromkeys(lines)))
+
+
+def _place(where: Location | None) -> str:
+    return f"{where.file}:{where.line}: " if where is not None else ""
+
+
+__all__ = ["LASTING", "Options", "Report", "Trace", "Type", "evaluate", "explain", "is_spec", "normalize", "options", "return_type", "specialize", "trace"]

@@ -1,0 +1,321 @@
+"""Instructions to a code object: jumps, caches, line table and exception table, as CPython's Python/assemble.c makes them.
+
+What differs between Python versions is asked of the running one (``opcode.opmap``, and what its own compiler emits
+for a sample), so that no table of version numbers is needed.
+"""
+
+import dis
+import opcode
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Final
+
+OP: Final[dict[str, int]] = dict(opcode.opmap)
+
+#: Does ``not`` and every conditional jump want an exact bool (3.13)?
+STRICT_BOOL: Final = "TO_BOOL" in OP
+#: 3.11 says twice how many arguments a call has, and puts NULL before the callable.
+PRECALL: Final = OP.get("PRECALL")
+NULL_FIRST: Final = "KW_NAMES" in OP
+#: Conditional jumps of 3.11 know both directions.
+DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
+
+_raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
+CACHES: Final[list[int]] = [_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k] for k, name in enumerate(opcode.opname[:256])]
+
+LOAD_CONST: Final = OP["LOAD_CONST"]
+LOAD_FAST: Final = OP["LOAD_FAST"]
+STORE_FAST: Final = OP["STORE_FAST"]
+DELETE_FAST: Final = OP["DELETE_FAST"]
+LOAD_DEREF: Final = OP["LOAD_DEREF"]
+POP_TOP: Final = OP["POP_TOP"]
+COPY: Final = OP["COPY"]
+SWAP: Final = OP["SWAP"]
+POP_EXCEPT: Final = OP["POP_EXCEPT"]
+RERAISE: Final = OP["RERAISE"]
+#: Moves a local onto the stack (3.12).
+TAKE_FAST: Final = OP.get("LOAD_FAST_AND_CLEAR")
+_EXTENDED_ARG: Final = OP["EXTENDED_ARG"]
+
+#: (instruction, the next one) -> one for both, whose argument has both locals in a nibble each (3.13).
+_FUSED: Final = {
+    (OP[first], OP[second]): OP[f"{first}_{second}"]
+    for first in ("LOAD_FAST", "STORE_FAST")
+    for second in ("LOAD_FAST", "STORE_FAST")
+    if f"{first}_{second}" in OP
+}
+
+#: (line, end_line, column, end_column), as in ``co_positions``.
+Position = tuple[int | None, int | None, int | None, int | None]
+NOWHERE: Final[Position] = (None, None, None, None)
+
+
+def argument_of(expression: str, name: str) -> int:
+    """The argument that this Python's compiler gives the instruction called name in a sample expression."""
+    return next(i.arg for i in dis.get_instructions(compile(expression, "", "eval")) if i.opname == name and i.arg is not None)
+
+
+class Label:
+    """A place to jump to: the index of an instruction, once it is known."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at = -1
+
+
+class Region:
+    """What an exception does: the stack is cut to depth, then on at label (``lasti``: with the raising offset beneath)."""
+
+    __slots__ = ("depth", "label", "lasti")
+
+    def __init__(self, label: Label, depth: int, lasti: bool = False) -> None:
+        self.label, self.depth, self.lasti = label, depth, lasti
+
+
+class Assembly:
+    """Instructions in order.  ``place`` and ``region`` hold for those that come; ``depth`` follows the stack."""
+
+    def __init__(self) -> None:
+        self.ops: list[int] = []
+        self.args: list[int] = []
+        self.places: list[object] = []
+        self.regions: list[Region | None] = []
+        self.jumps: dict[int, Label] = {}
+        self.derefs: list[int] = []
+        self.place: object = None
+        self.region: Region | None = None
+        self.depth = 0
+        self.high = 0
+        self._barrier = 0
+
+    def do(self, op: int, arg: int = 0, effect: int = 0) -> None:
+        """Append an instruction that changes the stack's depth by effect."""
+        depth = self.depth = self.depth + effect
+        if depth > self.high:
+            self.high = depth
+        ops = self.ops
+        if _FUSED and len(ops) > self._barrier and arg < 16:
+            both = _FUSED.get((ops[-1], op))
+            if both is not None and self.args[-1] < 16 and self.regions[-1] is self.region:
+                ops[-1] = both
+                self.args[-1] = self.args[-1] << 4 | arg
+                return
+        ops.append(op)
+        self.args.append(arg)
+        self.places.append(self.place)
+        self.regions.append(self.region)
+
+    def deref(self, op: int, cell: int, effect: int) -> None:
+        """An instruction on a closure cell; cells are numbered behind the locals, whose number is not known yet."""
+        self.derefs.append(len(self.ops))
+        self.do(op, cell, effect)
+
+    def bind(self, label: Label) -> None:
+        """The next instruction is where label points."""
+        label.at = self._barrier = len(self.ops)
+
+    def jump(self, label: Label) -> None:
+        """Go on at label."""
+        self._jump(OP["JUMP_FORWARD"] if label.at < 0 else OP["JUMP_BACKWARD"], label, 0)
+
+    def _jump(self, op: int, label: Label, effect: int) -> None:
+        self.jumps[len(self.ops)] = label
+        self.do(op, 0, effect)
+        self._barrier = len(self.ops)
+
+    def jump_if(self, test: str, label: Label) -> None:
+        """Pop a value, go on at label if it is ``test``: TRUE, FALSE, NONE or NOT_NONE."""
+        backward = label.at >= 0
+        if DIRECTED:
+            self._jump(OP[f"POP_JUMP_{'BACKWARD' if backward else 'FORWARD'}_IF_{test}"], label, -1)
+        elif not backward:
+            self._jump(OP[f"POP_JUMP_IF_{test}"], label, -1)
+        else:
+            over = Label()
+            self._jump(OP[f"POP_JUMP_IF_{OPPOSITE[test]}"], over, -1)
+            self.jump(label)
+            self.bind(over)
+
+    def for_iter(self, exhausted: Label) -> None:
+        """Push the next item of the iterator on top, or go on at exhausted, without the iterator."""
+        self._jump(OP["FOR_ITER"], exhausted, 1)
+
+    # --------------------------------------------------------------------------------------------- to bytes
+
+    def layout(self) -> list[int]:
+        """The offset of every instruction in code units, and of the end; arguments of jumps are filled in."""
+        ops, args = self.ops, self.args
+        sizes = [1 + CACHES[op] + ((arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF) if arg > 0xFF else 0) for op, arg in zip(ops, args, strict=True)]
+        while True:
+            starts = [0]
+            at = 0
+            for size in sizes:
+                at += size
+                starts.append(at)
+            settled = True
+            for k, label in self.jumps.items():
+                arg = args[k] = abs(starts[label.at] - starts[k + 1])
+                need = 1 + CACHES[ops[k]] + (arg > 0xFF) + (arg > 0xFFFF)
+                if need > sizes[k]:
+                    sizes[k] = need
+                    settled = False
+            if settled:
+                return starts
+
+    def bytecode(self, starts: list[int]) -> bytes:
+        """``co_code``."""
+        out = bytearray()
+        caches = CACHES
+        for k, (op, arg) in enumerate(zip(self.ops, self.args, strict=True)):
+            extra = starts[k + 1] - starts[k] - 1 - caches[op]
+            while extra:
+                out += bytes((_EXTENDED_ARG, arg >> 8 * extra & 0xFF))
+                extra -= 1
+            out.append(op)
+            out.append(arg & 0xFF)
+            if caches[op]:
+                out += bytes(2 * caches[op])
+        return bytes(out)
+
+    def exception_table(self, starts: list[int]) -> bytes:
+        """``co_exceptiontable`` (Objects/exception_handling_notes.txt)."""
+        out = bytearray()
+        regions = self.regions
+        k, end = 0, len(regions)
+        while k < end:
+            region, first = regions[k], k
+            while k < end and regions[k] is region:
+                k += 1
+            if region is not None:
+                entry = (starts[first], starts[k] - starts[first], starts[region.label.at], region.depth << 1 | region.lasti)
+                at = len(out)
+                for number in entry:
+                    _big_endian(out, number)
+                out[at] |= 0x80
+        return bytes(out)
+
+    def line_table(self, starts: list[int], first_line: int, position: Callable[[object], Position]) -> bytes:
+        """``co_linetable`` (Objects/locations.md)."""
+        out = bytearray()
+        line = first_line
+        places = self.places
+        k, end = 0, len(places)
+        while k < end:
+            place, first = places[k], k
+            while k < end and places[k] is place:
+                k += 1
+            line = _locate(out, starts[k] - starts[first], line, position(place))
+        return bytes(out)
+
+
+OPPOSITE: Final = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+
+
+def _big_endian(out: bytearray, value: int) -> None:
+    shift = 0
+    while value >> shift + 6:
+        shift += 6
+    while shift:
+        out.append(0x40 | value >> shift & 0x3F)
+        shift -= 6
+    out.append(value & 0x3F)
+
+
+def _little_endian(out: bytearray, value: int) -> None:
+    while value >= 64:
+        out.append(0x40 | value & 0x3F)
+        value >>= 6
+    out.append(value)
+
+
+def _signed(out: bytearray, value: int) -> None:
+    _little_endian(out, -value << 1 | 1 if value < 0 else value << 1)
+
+
+def _locate(out: bytearray, units: int, previous: int, position: Position) -> int:
+    """Say of so many code units where they stand; gives the line that the next entry counts from."""
+    line, end_line, column, end_column = position
+    while units > 8:
+        previous = _locate(out, 8, previous, position)
+        units -= 8
+    head = 0x80 | units - 1
+    if line is None:
+        out.append(head | 15 << 3)
+        return previous
+    delta = line - previous
+    if column is None or end_column is None or end_line is None or end_line < line:
+        out.append(head | 13 << 3)
+        _signed(out, delta)
+    elif end_line == line and delta == 0 and column < 80 and 0 <= end_column - column < 16:
+        out += bytes((head | column >> 3 << 3, (column & 7) << 4 | end_column - column))
+    elif end_line == line and 0 <= delta < 3 and column < 128 and end_column < 128:
+        out += bytes((head | 10 + delta << 3, column, end_column))
+    else:
+        out.append(head | 14 << 3)
+        _signed(out, delta)
+        _little_endian(out, end_line - line)
+        _little_endian(out, column + 1)
+        _little_endian(out, end_column + 1)
+    return line
+
+
+def one_position(units: int, first_line: int, position: Position) -> bytes:
+    """The line table of a code object all of whose instructions stand in one place."""
+    out = bytearray()
+    _locate(out, units, first_line, position)
+    return bytes(out)
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """name, made an identifier that is not taken; takes it."""
+    if not name.isidentifier():
+        name = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_")[:40] or "value"
+        if not name.isidentifier():
+            name = "v" + name
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    taken.add(found)
+    return found
+
+
+def make_code(
+    assembly: Assembly,
+    constants: Sequence[object],
+    names: Sequence[str],
+    variables: Sequence[str],
+    cells: Sequence[str],
+    arguments: tuple[int, int, int],
+    flags: int,
+    file: str,
+    name: str,
+    qualname: str,
+    first_line: int,
+    position: Callable[[object], Position],
+) -> tuple[CodeType, list[int]]:
+    """The code object, and the offset of every instruction in code units.  arguments: all but keyword-only, positional-only, keyword-only."""
+    for k in assembly.derefs:
+        assembly.args[k] += len(variables)
+    starts = assembly.layout()
+    code = CodeType(
+        *arguments,
+        len(variables),
+        assembly.high,
+        flags,
+        assembly.bytecode(starts),
+        tuple(constants),
+        tuple(names),
+        tuple(variables),
+        file,
+        name,
+        qualname,
+        first_line,
+        assembly.line_table(starts, first_line, position),
+        assembly.exception_table(starts),
+        tuple(cells),
+        (),
+    )
+    return code, starts
+

@@ -1,0 +1,271 @@
+"""The way into a residual: what was passed is checked against the specs, and partial structures are taken apart.
+
+A call that does not fit runs the original function.
+"""
+
+import inspect
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from hovis.backend.assemble import assemble
+from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
+from hovis.errors import SpecError
+from hovis.ir import operations as ops
+from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Return, edges
+from hovis.lattice import ANY, Array, Const, Type, Union
+from hovis.lattice import Any as AnyType
+from hovis.lattice.constants import constant_key
+from hovis.signature import Signature, Unknown
+
+BOOL: Final = Type(bool)
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_POSITION: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+# ------------------------------------------------------------------------------------------------- one part
+
+
+def _leaf_check(param: Param) -> Callable[[Any], bool] | None:
+    """A test that a value fits a leaf; None if everything does."""
+    kind = param.type
+    if isinstance(kind, AnyType):
+        return None
+    if isinstance(kind, Array):
+        cls, dtype, rank = kind.cls, kind.dtype, kind.rank
+        dims = [(k, d.value) for k, d in enumerate(param.dims or ()) if isinstance(d, Const) and d.value is not None]
+        layout = kind.layout
+        return lambda v: (
+            type(v) is cls
+            and v.dtype == dtype
+            and v.ndim == rank
+            and all(v.shape[k] == d for k, d in dims)
+            and (not layout or v.flags[f"{layout}_CONTIGUOUS"])
+        )
+    if isinstance(kind, Type):
+        exact = kind.cls
+        return lambda v: type(v) is exact
+    if isinstance(kind, Union):
+        classes = tuple(t.cls for t in kind.members if isinstance(t, Type))
+        return lambda v: type(v) in classes
+    return None
+
+
+def taker(part: Part) -> Callable[[Any], tuple[Any, ...] | None]:
+    """A function from an argument to its unknown parts in order (a container before what is in it); None: no fit."""
+    if isinstance(part, Fixed):
+        wanted = constant_key(part.value)
+        return lambda v: () if constant_key(v) == wanted else None
+    if isinstance(part, Leaf):
+        check = _leaf_check(part.param)
+        return (lambda v: (v,)) if check is None else (lambda v: (v,) if check(v) else None)
+    assert isinstance(part, Structure)
+    return _structure_taker(part)
+
+
+def _structure_taker(part: Structure) -> Callable[[Any], tuple[Any, ...] | None]:
+    inner = [taker(p) for p in part.parts]
+    cls, keys, items = part.cls, part.keys, _items_of(part)
+
+    def take(value: Any) -> tuple[Any, ...] | None:
+        if type(value) is not cls:
+            return None
+        held = items(value, keys, len(inner))
+        if held is None:
+            return None
+        found: tuple[Any, ...] = (value,)
+        for one, x in zip(inner, held, strict=True):
+            taken = one(x)
+            if taken is None:
+                return None
+            found += taken
+        return found
+
+    return take
+
+
+def _items_of(part: Structure) -> Callable[[Any, tuple[Any, ...], int], Any]:
+    if part.kind == "dict":
+        wanted = constant_key(part.keys)
+        return lambda v, keys, n: list(v.values()) if constant_key(tuple(v)) == wanted else None
+    if part.kind == "instance":
+        return lambda v, keys, n: [getattr(v, k) for k in keys] if tuple(getattr(v, "__dict__", keys)) == keys else None
+    return lambda v, keys, n: v if len(v) == n else None
+
+
+def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
+    """The unknown parts of these arguments, in the order of the Function's parameters; SpecError if they do not fit."""
+    if len(arguments) != len(signature.unknown):
+        raise SpecError(f"the trace takes {len(signature.unknown)} unknown arguments ({', '.join(u.name for u in signature.unknown)}), not {len(arguments)}")
+    wanted = {id(p) for p in signature.kept}
+    found: list[Any] = []
+    values: dict[int, Any] = {}
+    for unknown, value in zip(signature.unknown, arguments, strict=True):
+        taken = taker(unknown.part)(value)
+        if taken is None:
+            raise SpecError(f"the argument {unknown.name!r} does not fit its spec {_describe(unknown.part)}: {value!r}")
+        for param, part in zip(_params(unknown.part), taken, strict=True):
+            values[id(param)] = part
+    for param in signature.kept:
+        found.append(values[id(param)])
+    return found if wanted else []
+
+
+def _params(part: Part) -> Iterator[Param]:
+    if isinstance(part, Leaf | Structure):
+        yield part.param
+    if isinstance(part, Structure | Fresh):
+        for inner in part.parts:
+            yield from _params(inner)
+
+
+def _describe(part: Part) -> str:
+    if isinstance(part, Leaf):
+        return str(part.param.type)
+    return repr(part.cls.__name__) if isinstance(part, Structure) else "const"
+
+
+def describe(signature: Signature, static: tuple[object, ...]) -> list[str]:
+    """The entry checks in words."""
+    lines = [f"entry: {u.name} fits {_describe(u.part)}" for u in signature.unknown]
+    return lines + [f"frozen: {type(value).__name__} object" for value in static]
+
+
+# ------------------------------------------------------------------------------------------------- the prologue
+
+
+def compile_residual(fn: Any, signature: Signature, function: Function, static: tuple[object, ...], fallback: bool) -> types.FunctionType:
+    """Assemble function behind a prologue that checks and takes apart what is passed."""
+    unknown = signature.unknown
+    whole = function if fallback else _with_prologue(fn, signature, function, static)
+    target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)
+    namespace = getattr(target, "__globals__", {})
+    names = tuple(u.name for u in unknown)
+    made = assemble(whole, namespace, parameters=names, defaults=_defaults(unknown))
+    made.__name__ = getattr(fn, "__name__", made.__name__)
+    made.__qualname__ = getattr(fn, "__qualname__", made.__qualname__)
+    made.__module__ = getattr(fn, "__module__", None) or made.__module__
+    made.__doc__ = getattr(fn, "__doc__", None)
+    return _variadic(made, unknown) if any(u.kind in _VARIADIC for u in unknown) else made
+
+
+def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
+    """The defaults of the last parameters that have one."""
+    found: list[Any] = []
+    for u in reversed([u for u in unknown if u.kind not in _VARIADIC]):
+        if u.default is inspect.Parameter.empty:
+            break
+        found.insert(0, u.default)
+    return tuple(found) or None
+
+
+def _variadic(inner: types.FunctionType, unknown: list[Unknown]) -> types.FunctionType:
+    """inner takes the tuple and the dict; what is returned takes ``*args`` and ``**kwargs``."""
+    plain = [u.name for u in unknown if u.kind not in _VARIADIC]
+    heads = plain + [("*" if u.kind is inspect.Parameter.VAR_POSITIONAL else "**") + u.name for u in unknown if u.kind in _VARIADIC]
+    scope: dict[str, Any] = {"inner": inner}
+    exec(f"def outer({', '.join(heads)}):\n    return inner({', '.join(u.name for u in unknown)})", scope)
+    outer: types.FunctionType = scope["outer"]
+    outer.__defaults__ = inner.__defaults__
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(outer, name, getattr(inner, name))
+    return outer
+
+
+def _with_prologue(fn: Any, signature: Signature, function: Function, static: tuple[object, ...]) -> Function:
+    """A new Function of the unknown arguments in front of function, which takes the leaves."""
+    incoming = {id(u): Param(ANY, None, u.name) for u in signature.unknown}
+    entry = Block(tuple(incoming.values()))
+    misfit = Block()
+    blocks, at = [entry], entry
+    values: dict[int, Operand] = {}
+    for u in signature.unknown:
+        at = _admit(u, incoming[id(u)], values, at, misfit, blocks)
+    if static and any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
+        at = _distinct(signature, incoming, static, at, misfit, blocks)
+    at.terminator = Jump(Edge(function.blocks[0], tuple(values[id(p)] for p in function.blocks[0].params)))
+    if any(misfit is e.block for b in blocks for e in edges(b.terminator)):
+        _call_original(fn, signature, incoming, misfit)
+        blocks.append(misfit)
+    return Function(function.name, blocks + function.blocks, function.location, ANY, function.is_generator)
+
+
+def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, misfit: Block, blocks: list[Block]) -> Block:
+    """Check one argument and take it apart."""
+    part = u.part
+    if isinstance(part, Leaf):
+        values[id(part.param)] = arrived
+        kind = part.param.type
+        if isinstance(kind, AnyType) or u.kind in _VARIADIC:
+            return at
+        if type(kind) is Type:
+            cls = Op(type, (arrived,))
+            fits = Op(operator.is_, (cls, Const(kind.cls)), (), BOOL)
+            at.ops += [cls, fits]
+        else:
+            fits = Op(_leaf_check(part.param), (arrived,), (), BOOL)
+            at.ops.append(fits)
+        return _go_on(at, fits, misfit, blocks)
+    taken = Op(taker(part), (arrived,))
+    none = Op(operator.is_not, (taken, Const(None)), (), BOOL)
+    at.ops += [taken, none]
+    at = _go_on(at, none, misfit, blocks)
+    for k, param in enumerate(_params(part)):
+        item = Op(operator.getitem, (taken, Const(k)), (), param.type)
+        at.ops.append(item)
+        values[id(param)] = item
+    return at
+
+
+def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block]) -> Block:
+    rest = Block()
+    at.terminator = Branch(fits, Edge(rest), Edge(misfit))
+    blocks.append(rest)
+    return rest
+
+
+def _distinct(signature: Signature, incoming: dict[int, Param], static: tuple[object, ...], at: Block, misfit: Block, blocks: list[Block]) -> Block:
+    """An argument that *is* a folded object could be written to under that other name."""
+    ids = {id(s): s for s in static}
+
+    def apart(value: Any) -> bool:
+        return id(value) not in ids
+
+    kinds = {type(s) for s in static}
+    for u in signature.unknown:
+        kind = u.part.param.type if isinstance(u.part, Leaf | Structure) else ANY
+        if isinstance(kind, AnyType) or (isinstance(kind, Type) and kind.cls in kinds):
+            fits = Op(apart, (incoming[id(u)],), (), BOOL)
+            at.ops.append(fits)
+            at = _go_on(at, fits, misfit, blocks)
+    return at
+
+
+def _call_original(fn: Any, signature: Signature, incoming: dict[int, Param], misfit: Block) -> None:
+    """The call of the original with all its arguments, the known ones too."""
+    by_part = {id(u.part): incoming[id(u)] for u in signature.unknown}
+
+    def operand(part: Part) -> Operand:
+        return Const(part.value) if isinstance(part, Fixed) else by_part[id(part)]
+
+    target = getattr(fn, "__func__", fn) if signature.bound else fn
+    if signature.bound and not isinstance(fn, types.MethodType):
+        target = type(fn).__call__
+    args = tuple(map(operand, signature.positional))
+    kwargs = tuple((k, operand(p)) for k, p in signature.keywords.items())
+    if signature.star or signature.double_star:
+        args, kwargs, target = _starred(signature, by_part, args, kwargs, target), (), ops.apply_all
+    call = Op(target, args, kwargs, ANY, None, Effect.OPAQUE)
+    misfit.ops.append(call)
+    misfit.terminator = Return(call)
+
+
+def _starred(signature: Signature, by_part: dict[int, Param], args: tuple[Operand, ...], kwargs: Any, target: Any) -> tuple[Operand, ...]:
+    star: Operand = by_part[id(signature.star)] if signature.star else Const(())
+    double: Operand = by_part[id(signature.double_star)] if signature.double_star else Const(None)
+    names = Const(tuple(k for k, _ in kwargs))
+    return (Const(target), star, double, names, *args, *(v for _, v in kwargs))
+
+
+__all__ = ["LASTING", "compile_residual", "describe", "edges", "leaves"]

@@ -1,0 +1,241 @@
+"""What the assembler has to know of a Function as a whole: order, uses, liveness, open handlers, seen exceptions."""
+
+from typing import Final
+
+from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Effect, Function, Invoke, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.operations import UNBOUND, drop, enter_handler, exception_matches, leave_handler
+from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
+
+#: Exact classes whose values end without anybody noticing.
+_QUIET: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range, type(...), type(NotImplemented), type(UNBOUND)})
+
+
+def may_finalize(kind: AbstractValue) -> bool:
+    """Does it matter when a value of this type dies?  A finalizer may run, or (arrays) much memory be given back."""
+    if isinstance(kind, Const):
+        return type(kind.value) not in _QUIET
+    if isinstance(kind, Array):
+        return True
+    if isinstance(kind, Type):
+        return kind.cls not in _QUIET
+    if isinstance(kind, Union):
+        return any(map(may_finalize, kind.members))
+    if isinstance(kind, Partial):
+        return kind.cls is not tuple or any(map(may_finalize, kind.parts))
+    return not isinstance(kind, Bottom)
+
+
+class Flow:
+    """The reachable part of a Function in reverse postorder, and what is live where."""
+
+    def __init__(self, function: Function) -> None:
+        self.order = reverse_postorder(function)
+        self.index = {block: k for k, block in enumerate(self.order)}
+        #: how often each value is used, by what is itself needed
+        self.uses: dict[Operand, int] = {}
+        #: block params that anything uses
+        self.needed: set[Param] = set()
+        self.home: dict[Operand, int] = {}
+        self.incoming: dict[Block, list[tuple[int, Edge]]] = {block: [] for block in self.order}
+        #: how many exceptions are being handled where a block begins
+        self.handlers: dict[Block, int] = {self.order[0]: 0}
+        for k, block in enumerate(self.order):
+            self._scan(k, block)
+        self._need()
+        self.live_in: list[set[Value]] = self._liveness()
+
+    def _scan(self, k: int, block: Block) -> None:
+        home, uses = self.home, self.uses
+        for param in block.params:
+            home[param] = k
+        handlers = self.handlers[block]
+        for op in block.all_ops():
+            home[op] = k
+            if op.callee is enter_handler:
+                handlers += 1
+            elif op.callee is leave_handler:
+                handlers -= 1
+                assert handlers >= 0, "leave_handler without an open handler"
+            for value in op.operands():
+                uses[value] = uses.get(value, 0) + 1
+        terminator = block.terminator
+        if isinstance(terminator, Branch):
+            uses[terminator.cond] = uses.get(terminator.cond, 0) + 1
+        elif isinstance(terminator, Return | Raise):
+            uses[terminator.value] = uses.get(terminator.value, 0) + 1
+        for edge in edges(terminator):
+            assert len(edge.args) == len(edge.block.params), "an edge's arguments do not fit its block"
+            assert self.handlers.setdefault(edge.block, handlers) == handlers, "paths with different open handlers meet"
+            self.incoming[edge.block].append((k, edge))
+
+    def _need(self) -> None:
+        """Find the params that are needed, then count the uses by edges that fill those."""
+        todo = [value for value in self.uses if isinstance(value, Param)]
+        self.needed.update(todo)
+        sources: dict[Param, list[Operand]] = {}
+        for entering in self.incoming.values():
+            for _, edge in entering:
+                for param, value in zip(edge.block.params, edge.args, strict=True):
+                    sources.setdefault(param, []).append(value)
+        while todo:
+            for value in sources.get(todo.pop(), ()):
+                if isinstance(value, Param) and value not in self.needed:
+                    self.needed.add(value)
+                    todo.append(value)
+        for param in self.needed:
+            for value in sources.get(param, ()):
+                self.uses[value] = self.uses.get(value, 0) + 1
+
+    def moves(self, edge: Edge) -> list[tuple[Param, Operand]]:
+        """What an edge's target really wants to be given."""
+        needed = self.needed
+        return [(param, value) for param, value in zip(edge.block.params, edge.args, strict=True) if param in needed]
+
+    def _liveness(self) -> list[set[Value]]:
+        """What is live where each block begins, its params apart; by bit sets over the values that cross blocks."""
+        bits: dict[Operand, int] = {}
+        exposed = [0] * len(self.order)
+        defined = [0] * len(self.order)
+        home = self.home
+        for k, block in enumerate(self.order):
+            for value in self._used_in(block):
+                if isinstance(value, Const | Caught) or home[value] == k:
+                    continue
+                bit = bits.get(value)
+                if bit is None:
+                    bit = bits[value] = 1 << len(bits)
+                    defined[home[value]] |= bit
+                exposed[k] |= bit
+        live = exposed[:]
+        successors = [[self.index[edge.block] for edge in edges(block.terminator)] for block in self.order]
+        changed = True
+        while changed:
+            changed = False
+            for k in range(len(live) - 1, -1, -1):
+                out = 0
+                for s in successors[k]:
+                    out |= live[s]
+                now = exposed[k] | out & ~defined[k]
+                if now != live[k]:
+                    live[k] = now
+                    changed = True
+        values: list[Value] = list(bits)  # type: ignore[arg-type]  # only Params and Ops got a bit
+        return [members(values, bit) for bit in live]
+
+    def _used_in(self, block: Block) -> list[Operand]:
+        found = [value for op in block.all_ops() for value in op.operands()]
+        terminator = block.terminator
+        if isinstance(terminator, Branch):
+            found.append(terminator.cond)
+        elif isinstance(terminator, Return | Raise):
+            found.append(terminator.value)
+        for edge in edges(terminator):
+            found += [value for _, value in self.moves(edge)]
+            if isinstance(terminator, Invoke) and edge is terminator.ok:
+                # the op is defined on the way to ok, not used there
+                found = [value for value in found if value is not terminator.op]
+        return found
+
+    def live_on(self, edge: Edge) -> set[Value]:
+        """What has to be there when edge is taken."""
+        found = set(self.live_in[self.index[edge.block]])
+        found.update(value for _, value in self.moves(edge) if isinstance(value, Param | Op))
+        return found
+
+    def ends_at_once(self, block: Block) -> bool:
+        """Does the function end in block before anything else happens?"""
+        return not block.ops and isinstance(block.terminator, Return | Raise)
+
+    # --------------------------------------------------------------------------------------------- exceptions
+
+    def carried(self, exception: Operand) -> set[Operand]:
+        """The values that exception may be, by way of edges."""
+        found: set[Operand] = {exception}
+        todo = [exception]
+        while todo:
+            value = todo.pop()
+            for entering in self.incoming.values():
+                for _, edge in entering:
+                    for param, given in zip(edge.block.params, edge.args, strict=True):
+                        if given is value and param not in found and value is not CAUGHT:
+                            found.add(param)
+                            todo.append(param)
+        return found
+
+    def is_seen(self, exception: Operand) -> bool:
+        """May anybody look at the traceback of this exception before it leaves the function again?
+
+        Its own uses, and, once it is being handled, opaque calls: ``traceback.print_exc`` asks for it.
+        """
+        values = self.carried(exception)
+        for block in self.order:
+            for k, op in enumerate(block.ops):
+                if op.callee is enter_handler and op.args[0] in values and self._looked_at(block, k + 1):
+                    return True
+                if op.callee not in _BLIND and any(value in values for value in op.operands()):
+                    return True
+            if isinstance(block.terminator, Invoke) and block.terminator.op.callee is not exception_matches:
+                if any(value in values for value in block.terminator.op.operands()):
+                    return True
+            if isinstance(block.terminator, Return) and block.terminator.value in values:
+                return True
+        return False
+
+    def _looked_at(self, block: Block, start: int) -> bool:
+        """Is there an opaque call between here and the end of the handler that has just begun?"""
+        seen = {block}
+        todo = [(block, start, 1)]
+        while todo:
+            at, first, depth = todo.pop()
+            for op in list(at.all_ops())[first:]:
+                depth += (op.callee is enter_handler) - (op.callee is leave_handler)
+                if depth == 0:
+                    break
+                if op.effect & (Effect.OPAQUE | Effect.IO) and op.callee not in _BLIND:
+                    return True
+            else:
+                for edge in edges(at.terminator):
+                    if edge.block not in seen:
+                        seen.add(edge.block)
+                        todo.append((edge.block, 0, depth))
+        return False
+
+
+class _ByIdentity(tuple[object, ...]):
+    """A few callables; ``in`` asks for identity alone, as callees may have an ``__eq__`` of their own."""
+
+    def __contains__(self, other: object) -> bool:
+        return any(other is one for one in self)
+
+
+#: They take an exception without looking at its traceback.
+_BLIND: Final = _ByIdentity((enter_handler, leave_handler, exception_matches, drop))
+
+
+def members(values: list[Value], bits: int) -> set[Value]:
+    """The values whose bits are set."""
+    found = set()
+    while bits:
+        low = bits & -bits
+        found.add(values[low.bit_length() - 1])
+        bits ^= low
+    return found
+
+
+def reverse_postorder(function: Function) -> list[Block]:
+    """The reachable blocks, each before those it dominates, the likely successor next if it can be."""
+    entry = function.blocks[0]
+    seen = {entry}
+    order: list[Block] = []
+    path = [(entry, list(edges(entry.terminator)))]
+    while path:
+        block, left = path[-1]
+        if not left:
+            order.append(block)
+            path.pop()
+            continue
+        target = left.pop().block
+        if target not in seen:
+            seen.add(target)
+            path.append((target, list(edges(target.terminator))))
+    return order[::-1]

@@ -1,0 +1,168 @@
+"""Analyses of normalised code: edges, live slots, loop heads, post-dominators.
+
+They run once a code object and on every code object that is traced, so they are plain loops over lists of ints.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hovis.bytecode.instructions import Instruction
+
+_READS = frozenset({"GetLocal", "TakeLocal", "DelLocal", "MakeCell", "GetCell", "SetCell", "DelCell", "CellRef"})
+
+
+def analyze(name: str, code: "Sequence[Instruction]") -> dict[str, Any] | None:
+    """The analysis of that name, with what came along; None if there is none."""
+    if name == "successors":
+        return {name: successors(code)}
+    if name == "live":
+        return {name: live_slots(code)}
+    if name == "loop_heads":
+        return {name: loop_heads(code)}
+    if name in ("ipdom", "pdom_depth"):
+        ipdom, depth = post_dominators(code)
+        return {"ipdom": ipdom, "pdom_depth": depth}
+    return None
+
+
+def successors(code: "Sequence[Instruction]") -> list[tuple[int, ...]]:
+    """What follows each instruction on normal edges: the next one first, then the one that it jumps to."""
+    result: list[tuple[int, ...]] = []
+    for index, (op, arg, *_) in enumerate(code):
+        if op == "Jump":
+            result.append((arg,))
+        elif op in ("Return", "Raise", "Reraise"):
+            result.append(())
+        elif op == "Branch":
+            result.append((index + 1, arg[1]))
+        elif op in ("ForIter", "Send"):
+            result.append((index + 1, arg))
+        else:
+            result.append((index + 1,))
+    return result
+
+
+def live_slots(code: "Sequence[Instruction]") -> list[int]:
+    """Which slots may be read from before each instruction on, exception edges included, as bit masks.
+
+    Backwards until nothing changes: once for straight code, and once more for each level of loops.
+    """
+    follow = successors(code)
+    reads, keeps, handlers = [], [], []
+    for instruction in code:
+        op = instruction.op
+        slot = 1 << instruction.arg if op in _READS or op == "SetLocal" else 0
+        if op == "GetNameOr" and instruction.arg[2] is not None:
+            slot = 1 << instruction.arg[2]
+        reads.append(0 if op == "SetLocal" else slot)
+        keeps.append(~slot if op == "SetLocal" else -1)
+        handlers.append(None if instruction.handler is None else instruction.handler.target)
+    live = [0] * len(code)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(code) - 1, -1, -1):
+            mask = 0
+            for after in follow[index]:
+                mask |= live[after]
+            mask = mask & keeps[index] | reads[index]
+            handler = handlers[index]
+            if handler is not None:
+                mask |= live[handler]
+            if mask != live[index]:
+                live[index] = mask
+                changed = True
+    return live
+
+
+def loop_heads(code: "Sequence[Instruction]") -> frozenset[int]:
+    """The targets of the edges that lead back to an instruction still being visited, depth first from the entry."""
+    if not code:
+        return frozenset()
+    follow = [
+        after if instruction.handler is None else (*after, instruction.handler.target)
+        for after, instruction in zip(successors(code), code)
+    ]
+    heads = set()
+    state = bytearray(len(code))  # 0 not seen, 1 being visited, 2 done
+    state[0] = 1
+    path = [(0, iter(follow[0]))]
+    while path:
+        index, rest = path[-1]
+        for after in rest:
+            if state[after] == 0:
+                state[after] = 1
+                path.append((after, iter(follow[after])))
+                break
+            if state[after] == 1:
+                heads.add(after)
+        else:
+            state[index] = 2
+            path.pop()
+    return frozenset(heads)
+
+
+def post_dominators(code: "Sequence[Instruction]") -> tuple[list[int | None], list[int]]:
+    """The immediate post-dominators on normal edges, and the depth of each instruction in their tree.
+
+    Cooper, Harvey and Kennedy's iteration on the reversed edges, from a virtual exit that follows every Return.
+    Instructions that reach no Return (they raise, or loop for ever) are left out: None, at depth 0.
+    """
+    count = len(code)
+    follow = successors(code)
+    order = _toward_exit(code, follow)
+    rank = [0] * count + [1]  # 0 marks what is left out; the virtual exit is number `count`
+    for number, index in enumerate(order):
+        rank[index] = number + 2
+    parent = [-1] * count + [count]
+
+    def common(a: int, b: int) -> int:
+        while a != b:
+            while rank[a] > rank[b]:
+                a = parent[a]
+            while rank[b] > rank[a]:
+                b = parent[b]
+        return a
+
+    changed = True
+    while changed:
+        changed = False
+        for index in order:
+            new = count if code[index].op == "Return" else -1
+            for after in follow[index]:
+                if rank[after] and parent[after] >= 0:
+                    new = after if new < 0 else common(new, after)
+            if new != parent[index]:
+                parent[index] = new
+                changed = True
+
+    depth = [0] * count
+    for index in order:
+        depth[index] = 1 if parent[index] == count else depth[parent[index]] + 1
+    return [None if up in (-1, count) else up for up in parent[:count]], depth
+
+
+def _toward_exit(code: "Sequence[Instruction]", follow: Sequence[tuple[int, ...]]) -> list[int]:
+    """The instructions that reach a Return, in reverse postorder of the reversed edges."""
+    before: list[list[int]] = [[] for _ in code]
+    for index, afters in enumerate(follow):
+        for after in afters:
+            before[after].append(index)
+    seen = bytearray(len(code))
+    order: list[int] = []
+    for exit_ in (index for index, instruction in enumerate(code) if instruction.op == "Return"):
+        seen[exit_] = 1
+        path = [(exit_, iter(before[exit_]))]
+        while path:
+            index, rest = path[-1]
+            for previous in rest:
+                if not seen[previous]:
+                    seen[previous] = 1
+                    path.append((previous, iter(before[previous])))
+                    break
+            else:
+                order.append(index)
+                path.pop()
+    order.reverse()
+    return order

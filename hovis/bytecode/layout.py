@@ -1,0 +1,162 @@
+"""The stack as CPython lays it out, simulated, to erase from it what the normalised set does not know.
+
+CPython pushes a NULL beside a callable that is no method (3.11 and 3.12 below it, 3.13 above).  Here a callable takes
+one slot, so every depth in a COPY, a SWAP or the exception table is counted anew.  The simulation also knows which
+local slots hold a cell: 3.13 has no LOAD_CLOSURE, its LOAD_FAST on such a slot pushes the cell, and an inlined
+comprehension may turn a slot into a cell and back (PEP 709, 3.12).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hovis.bytecode.decode import Raw
+from hovis.bytecode.instructions import TERMINAL, effect
+
+NULL, VALUE, CELL = 0, 1, 2  # what a stack position holds; CELL: what TakeLocal took from a slot that held a cell
+
+
+class UnknownLayout(Exception):
+    """Bytecode that CPython's compiler does not make."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A step of a row, made concrete; ``target`` is an index of another step, once all are there."""
+
+    op: str
+    arg: Any
+    raw: Raw
+    target: int = -1
+    handler: int = -1
+
+
+@dataclass(slots=True)
+class Layout:
+    """The stack before a step, and the local slots that hold cells, as a bit mask."""
+
+    stack: tuple[int, ...]
+    cells: int
+
+    def height(self, physical: int | None = None) -> int:
+        """How many of the lowest ``physical`` positions are no NULLs."""
+        stack = self.stack if physical is None else self.stack[:physical]
+        return len(stack) - stack.count(NULL)
+
+    def above(self, depth: int) -> int:
+        """How many of the ``depth`` highest positions are no NULLs."""
+        if depth > len(self.stack):
+            raise UnknownLayout
+        return depth - self.stack[len(self.stack) - depth :].count(NULL)
+
+
+def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
+    """The layout before each step; None where it cannot be reached.  ``free`` is the mask of the free variables."""
+    layouts: list[Layout | None] = [None] * len(steps)
+    work: list[int] = []
+
+    def arrive(index: int, stack: tuple[int, ...], cells: int) -> None:
+        known = layouts[index]
+        if known is None:
+            layouts[index] = Layout(stack, cells)
+        else:
+            joined = stack if stack == known.stack else _join(stack, known.stack)
+            if joined == known.stack and cells & known.cells == known.cells:
+                return
+            known.stack, known.cells = joined, cells & known.cells
+        work.append(index)
+
+    arrive(0, (), free)
+    while work:
+        index = work.pop()
+        step, layout = steps[index], layouts[index]
+        assert layout is not None
+        if step.handler >= 0:
+            entry = step.raw.entry
+            assert entry is not None
+            arrive(step.handler, layout.stack[: entry.depth] + (VALUE,) * (1 + entry.lasti), layout.cells)
+        stack, cells = _after(step, layout)
+        if step.target >= 0:
+            arrive(step.target, stack[:-2] if step.op == "ForIter" else stack, cells)
+        if step.op not in TERMINAL:
+            arrive(index + 1, stack, cells)
+    return layouts
+
+
+def _join(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    if [x == NULL for x in a] != [x == NULL for x in b]:
+        raise UnknownLayout
+    return tuple(x if x == y else VALUE for x, y in zip(a, b))
+
+
+def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
+    """The stack and the mask of cells after a step, when it goes on to the next one."""
+    op, stack, cells = step.op, layout.stack, layout.cells
+    if op == "Null":
+        return (*stack, NULL), cells
+    if op == "NullUnder":
+        return (*stack[:-1], NULL, *stack[-1:]), cells
+    if op == "Pop":
+        return stack[:-1], cells
+    if op == "Copy":
+        return (*stack, stack[-step.arg]), cells
+    if op == "Swap":
+        low, between, top = stack[-step.arg], stack[len(stack) - step.arg + 1 : -1], stack[-1]
+        return (*stack[: -step.arg], top, *between, low), cells
+    if op == "TakeLocal":
+        bit = 1 << step.arg
+        return (*stack, CELL if cells & bit else VALUE), cells & ~bit
+    if op == "SetLocal":
+        bit = 1 << step.arg
+        return _pop(stack, 1), cells | bit if stack[-1] == CELL else cells & ~bit
+    if op == "MakeCell":
+        return stack, cells | 1 << step.arg
+    if op in ("Call", "CallEx"):
+        count = step.arg[0] if op == "Call" else 1 + step.arg
+        if stack[len(stack) - count - 2 : len(stack) - count].count(NULL) == 2:
+            raise UnknownLayout
+        return (*_pop(stack, count)[:-2], VALUE), cells
+    pops, pushes = effect(op, step.arg)
+    return _pop(stack, pops) + (VALUE,) * pushes, cells
+
+
+def _pop(stack: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Without its ``count`` highest values, none of which may be NULL."""
+    rest = len(stack) - count
+    if rest < 0 or NULL in stack[rest:]:
+        raise UnknownLayout
+    return stack[:rest]
+
+
+def erase(step: Step, layout: Layout) -> tuple[str, Any] | None:
+    """The op and arg of a step on a stack without NULLs; None if nothing is left of it."""
+    op, arg, stack = step.op, step.arg, layout.stack
+    if op in ("Null", "NullUnder"):
+        return None
+    if op == "Pop":
+        return None if stack[-1] == NULL else (op, arg)
+    if op == "Copy":
+        return None if stack[-arg] == NULL else (op, layout.above(arg))
+    if op == "Swap":
+        return _erase_swap(arg, layout)
+    if op == "GetLocal" and layout.cells >> arg & 1:
+        return "CellRef", arg
+    if op == "Call":
+        total, names = arg
+        is_method = stack[len(stack) - total - 2 : len(stack) - total].count(NULL) == 0
+        return op, (total - len(names) + is_method, names)
+    if op in ("Append", "Extend"):
+        pops = effect(op, arg)[0]
+        return op, (arg[0], layout.above(arg[1] + pops) - pops)
+    if op == "Reraise" and arg:
+        return op, layout.above(arg + 1) - 1
+    return op, arg
+
+
+def _erase_swap(depth: int, layout: Layout) -> tuple[str, Any] | None:
+    low, top = layout.stack[-depth], layout.stack[-1]
+    if low != NULL and top != NULL:
+        return "Swap", layout.above(depth)
+    if layout.above(depth) > 1:
+        raise UnknownLayout  # a NULL changes places with a value across others
+    return None

@@ -1,0 +1,170 @@
+"""From a code object to :class:`~hovis.bytecode.instructions.Code`, on whichever Python this is.
+
+    co_code --decode--> Raw --rows of this version's table--> Step --layout: NULLs erased--> Draft --thread--> Code
+"""
+
+import sys
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any
+
+from hovis.bytecode import py311, py312, py313
+from hovis.bytecode.decode import Raw, decode
+from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
+from hovis.bytecode.layout import Layout, Step, UnknownLayout, erase, simulate
+from hovis.bytecode.table import Table
+from hovis.bytecode.thread import Draft, thread
+
+_TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
+
+if sys.version_info[:2] not in _TABLES:
+    raise ImportError(f"hovis reads the bytecode of CPython 3.11 to 3.13, not of {sys.version.split()[0]}")
+
+#: The rows of the running Python.
+TABLE: Table = _TABLES[sys.version_info[:2]]
+
+#: Ops that leave a bool for certain; Match: of a mapping or a sequence.
+_BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
+
+#: What of the normalised set the engine cannot walk.
+_UNSUPPORTED = {
+    **dict.fromkeys(("GetName", "SetName", "DelName", "Locals", "GetNameOr"), "it is a module or the body of a class"),
+    "ImportStar": "it imports *",
+}
+_HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap"})
+
+_LIMIT = 4096
+_known: dict[int, Code] = {}
+
+
+def normalize(code: CodeType) -> Code:
+    """The normalised form of ``code``, made once a code object.
+
+    The key is the identity, for equal code objects may come from different places; each Code holds its code object, so
+    that no other can take over its ``id``.
+    """
+    found = _known.get(id(code))
+    if found is None:
+        found = _normalize(code)
+        while len(_known) >= _LIMIT:
+            _known.pop(next(iter(_known)), None)
+        _known[id(code)] = found
+    return found
+
+
+def _normalize(code: CodeType) -> Code:
+    try:
+        steps = _Expansion(code).steps
+        n_free = len(code.co_freevars)
+        layouts = simulate(steps, ((1 << n_free) - 1) << (len(localsplus(code)) - n_free))
+        instructions, depth = thread(_emit(steps, layouts))
+    except UnknownLayout:
+        return Code(code, (), (), "its bytecode is not like the compiler's")
+    return Code(code, instructions, depth, _unsupported(code, instructions))
+
+
+def _unsupported(code: CodeType, instructions: Sequence[Instruction]) -> str | None:
+    if code.co_flags & 0x80:  # CO_COROUTINE
+        return "it is a coroutine"
+    if code.co_flags & 0x200:  # CO_ASYNC_GENERATOR
+        return "it is an asynchronous generator"
+    for op, arg, *_ in instructions:
+        if op in _UNSUPPORTED:
+            return _UNSUPPORTED[op]
+        if op == "Intrinsic" and arg[0] not in _HARMLESS:
+            return f"it uses {arg[0]}"
+    return None
+
+
+class _Expansion:
+    """The steps of a code object: each CPython instruction by its row, jumps then resolved to steps."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.raws = decode(code)
+        self.steps: list[Step] = []
+        self._at = 0
+        self._targets = {raw.target for raw in self.raws} | {raw.handler for raw in self.raws}
+        self._starts: list[int] = []
+        self._sends: dict[int, Step] = {}  # target -> the Send that pops its receiver when it goes there
+        self._ends: dict[int, int] = {}  # target -> the EndSend put before it
+        for raw in self.raws:
+            self._expand(raw)
+            self._at += 1
+        self._resolve()
+
+    def keywords(self) -> tuple[str, ...]:
+        """The names that a KW_NAMES left for the call being expanded."""
+        at = self._at - 1
+        while self.raws[at].name == "PRECALL":
+            at -= 1
+        raw = self.raws[at]
+        names: tuple[str, ...] = self.code.co_consts[raw.arg] if raw.name == "KW_NAMES" else ()
+        return names
+
+    def take_constant(self) -> Any:
+        """The constant pushed by the step before, which is removed."""
+        step = self.steps.pop()
+        if step.op != "Const":
+            raise UnknownLayout
+        return step.arg
+
+    def _expand(self, raw: Raw) -> None:
+        if self._at in self._sends:
+            self._end_send(self._sends[self._at])
+        self._starts.append(len(self.steps))
+        row = TABLE.get(raw.name)
+        if row is None:
+            raise UnknownLayout
+        for op, recipe in row if isinstance(row, tuple) else row(raw.arg):
+            arg = recipe(self, raw.arg)
+            if op == "Truth":
+                if self._surely_bool():
+                    continue
+                op = "ToBool"
+            step = Step(op, arg, raw)
+            if op in JUMPS:
+                assert raw.target is not None
+                step.target = raw.target + (arg if op == "ForIter" else 0)
+                if op == "Send" and arg:
+                    self._sends[step.target] = step
+            self.steps.append(step)
+
+    def _surely_bool(self) -> bool:
+        """Whether the top of the stack is a bool, as far as the step before shows."""
+        if not self.steps or self._at in self._targets:
+            return False
+        before = self.steps[-1]
+        return before.op in _BOOLS or (before.op == "Match" and before.arg[0] in ("mapping", "sequence"))
+
+    def _end_send(self, send: Step) -> None:
+        """Put an EndSend before the target of a SEND that pops its receiver, for that edge alone."""
+        if self.steps[-1].op not in TERMINAL:
+            self.steps.append(Step("Jump", None, send.raw, self._at))
+        self._ends[self._at] = len(self.steps)
+        self.steps.append(Step("EndSend", None, send.raw))
+
+    def _resolve(self) -> None:
+        for step in self.steps:
+            if step.op == "Send" and step.arg:
+                step.target = self._ends[step.target]
+            elif step.target >= 0:
+                step.target = self._starts[step.target]
+            if step.raw.handler >= 0:
+                step.handler = self._starts[step.raw.handler]
+
+
+def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Draft]:
+    """The steps that can be reached, without NULLs; every index is one of the result."""
+    drafts: list[Draft] = []
+    index = []
+    for step, layout in zip(steps, layouts):
+        index.append(len(drafts))
+        erased = None if layout is None else erase(step, layout)
+        if layout is not None and erased is not None:
+            depth = 0 if step.raw.entry is None else layout.height(step.raw.entry.depth)
+            drafts.append(Draft(*erased, step, layout.height(), depth))
+    for draft in drafts:
+        draft.target = index[draft.step.target] if draft.step.target >= 0 else -1
+        draft.handler = index[draft.step.handler] if draft.step.handler >= 0 else -1
+    return drafts

@@ -1,0 +1,33 @@
+"""CPython 3.12, where it differs: ``Python/bytecodes.c`` of that version.
+
+A call lies as in 3.11.  FOR_ITER pops what has ended and goes on behind its END_FOR; SEND leaves it to END_SEND.
+"""
+
+from hovis.bytecode.table import (
+    COMMON,
+    SINCE_312,
+    Table,
+    always,
+    compare,
+    format_value,
+    load_attr,
+    load_global,
+    load_super_attr,
+    number,
+    one,
+    row,
+)
+
+ROWS: Table = {
+    **COMMON,
+    **SINCE_312,
+    "KW_NAMES": (),  # read by the CALL that follows
+    "LOAD_CLOSURE": one("CellRef", number),
+    "LOAD_GLOBAL": load_global(null_first=True),
+    "LOAD_ATTR": load_attr("NullUnder"),
+    "LOAD_SUPER_ATTR": load_super_attr("NullUnder"),
+    "COMPARE_OP": one("Compare", compare(4)),
+    "FORMAT_VALUE": format_value,
+    "FOR_ITER": one("ForIter", always(1)),
+    "END_FOR": row("Pop", "Pop"),
+}

@@ -1,0 +1,313 @@
+"""The rows of the version tables: what each CPython opcode becomes.
+
+A row is a tuple of steps ``(op, recipe)``; the recipe makes the step's ``arg`` from the CPython instruction.  A row
+that depends on the oparg is a function from it to a row.  Steps are normalised ops, and these, which vanish later:
+
+    Null        a NULL is pushed
+    NullUnder   a NULL is put below the top of the stack
+    Truth       becomes ToBool, unless the top of the stack is a bool for certain
+
+The NULLs are those of CPython's call protocol; ``layout.py`` erases them.  ``Call`` counts all its arguments here.
+"""
+
+import dis
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any, Protocol, TypeAlias
+
+from hovis.bytecode.instructions import localsplus
+
+
+class Site(Protocol):
+    """What a recipe may ask about the instruction being expanded."""
+
+    code: CodeType
+
+    def keywords(self) -> tuple[str, ...]:
+        """The names that a KW_NAMES just before left for this call."""
+
+    def take_constant(self) -> Any:
+        """The constant that the step before would have pushed; that step is removed."""
+
+
+Recipe: TypeAlias = Callable[[Site, int], Any]
+Row: TypeAlias = tuple[tuple[str, Recipe], ...]
+Table: TypeAlias = Mapping[str, Row | Callable[[int], Row]]
+
+
+def always(value: object) -> Recipe:
+    """The same arg whatever the oparg."""
+    return lambda site, arg: value
+
+
+def number(site: Site, arg: int) -> int:
+    """The oparg itself."""
+    return arg
+
+
+def flag(site: Site, arg: int) -> bool:
+    """The lowest bit of the oparg."""
+    return bool(arg & 1)
+
+
+def constant(site: Site, arg: int) -> Any:
+    """What the oparg names in co_consts."""
+    return site.code.co_consts[arg]
+
+
+def name(shift: int = 0) -> Recipe:
+    """What the oparg names in co_names, below which there may be flags."""
+    return lambda site, arg: site.code.co_names[arg >> shift]
+
+
+def with_number(kind: object) -> Recipe:
+    """The pair of a kind and the oparg."""
+    return lambda site, arg: (kind, arg)
+
+
+def row(*steps: str | tuple[str, Recipe]) -> Row:
+    """A row; a step given by its name alone has no arg."""
+    return tuple((step, always(None)) if isinstance(step, str) else step for step in steps)
+
+
+def one(op: str, recipe: Recipe = always(None)) -> Row:  # noqa: B008
+    """A row of one step."""
+    return ((op, recipe),)
+
+
+def high(site: Site, arg: int) -> int:
+    """The first slot of an instruction that names two."""
+    return arg >> 4
+
+
+def low(site: Site, arg: int) -> int:
+    """The second slot of an instruction that names two."""
+    return arg & 15
+
+
+def call(site: Site, arg: int) -> tuple[int, tuple[str, ...]]:
+    """All arguments, and the names of the last few of them."""
+    return arg, site.keywords()
+
+
+def compare(shift: int) -> Recipe:
+    """A comparison, in the bits above those of the inline cache."""
+    return lambda site, arg: dis.cmp_op[arg >> shift]
+
+
+#: Include/opcode.h, NB_*; the in-place ones follow in the same order.
+OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
+
+
+def binary(arg: int) -> Row:
+    """BINARY_OP."""
+    inplace, index = divmod(arg, len(OPERATORS))
+    return one("Inplace" if inplace else "Binary", always(OPERATORS[index]))
+
+
+#: FORMAT_VALUE and CONVERT_VALUE.
+CONVERSIONS = {1: "s", 2: "r", 3: "a"}
+
+
+def format_value(arg: int) -> Row:
+    """FORMAT_VALUE: bits 0 and 1 convert the value, bit 2 says that a specification lies above it."""
+    has_spec = bool(arg & 4)
+    last = one("Format", always(has_spec))
+    if not arg & 3:
+        return last
+    convert = one("Convert", always(CONVERSIONS[arg & 3]))
+    if not has_spec:
+        return convert + last
+    swap = one("Swap", always(2))
+    return swap + convert + swap + last
+
+
+#: Bits of MAKE_FUNCTION and of SET_FUNCTION_ATTRIBUTE.
+FUNCTION_ATTRIBUTES = {1: "defaults", 2: "kwdefaults", 4: "annotations", 8: "closure"}
+
+
+def make_function(site: Site, arg: int) -> tuple[str, ...]:
+    """The attributes whose values lie below the code, deepest first."""
+    return tuple(attr for bit, attr in FUNCTION_ATTRIBUTES.items() if arg & bit)
+
+
+def load_global(null_first: bool) -> Callable[[int], Row]:
+    """LOAD_GLOBAL: bit 0 says that a NULL goes with the value."""
+    get = one("GetGlobal", name(1))
+    with_null = row("Null") + get if null_first else get + row("Null")
+    return lambda arg: with_null if arg & 1 else get
+
+
+def from_cell(site: Site, arg: int) -> tuple[str, str, int]:
+    """The arg of GetNameOr for a free variable of a class body."""
+    return localsplus(site.code)[arg], "cell", arg
+
+
+def branch(condition: str) -> Row:
+    """A jump that pops what it tests; True and False are for bools alone."""
+    test = one("Branch", always(condition))
+    return test if "none" in condition else row("Truth") + test
+
+
+def intrinsic(name: str, pops: int, pushes: int) -> Row:
+    """What the engine has no op for."""
+    return one("Intrinsic", always((name, pops, pushes)))
+
+
+#: Include/internal/pycore_intrinsics.h (3.12+), one argument.
+INTRINSICS_1: dict[int, Row] = {
+    1: intrinsic("print", 1, 1),
+    2: row("ImportStar", ("Const", always(None))),
+    3: intrinsic("stopiteration_error", 1, 1),
+    4: intrinsic("async_gen_wrap", 1, 1),
+    5: one("Unary", always("pos")),
+    6: row("ListToTuple"),
+    7: intrinsic("typevar", 1, 1),
+    8: intrinsic("paramspec", 1, 1),
+    9: intrinsic("typevartuple", 1, 1),
+    10: intrinsic("subscript_generic", 1, 1),
+    11: intrinsic("typealias", 1, 1),
+}
+
+#: The same, two arguments.
+INTRINSICS_2: dict[int, Row] = {
+    1: row("PrepReraiseStar"),
+    2: intrinsic("typevar_with_bound", 2, 1),
+    3: intrinsic("typevar_with_constraints", 2, 1),
+    4: intrinsic("set_function_type_params", 2, 1),
+    5: intrinsic("set_typeparam_default", 2, 1),
+}
+
+#: What the three versions have in common.
+COMMON: dict[str, Row | Callable[[int], Row]] = {
+    # Nothing at run time.  The decoder has dealt with the first two.
+    "CACHE": (),
+    "EXTENDED_ARG": (),
+    "NOP": (),
+    "RESUME": (),
+    "COPY_FREE_VARS": (),
+    "RETURN_GENERATOR": row("Null"),  # pops with the POP_TOP that follows
+    "PUSH_NULL": row("Null"),
+    # Constants, locals, cells, names.
+    "LOAD_CONST": one("Const", constant),
+    "LOAD_ASSERTION_ERROR": one("Const", always(AssertionError)),
+    "LOAD_FAST": one("GetLocal", number),
+    "STORE_FAST": one("SetLocal", number),
+    "DELETE_FAST": one("DelLocal", number),
+    "MAKE_CELL": one("MakeCell", number),
+    "LOAD_DEREF": one("GetCell", number),
+    "STORE_DEREF": one("SetCell", number),
+    "DELETE_DEREF": one("DelCell", number),
+    "STORE_GLOBAL": one("SetGlobal", name()),
+    "DELETE_GLOBAL": one("DelGlobal", name()),
+    "LOAD_NAME": one("GetName", name()),
+    "STORE_NAME": one("SetName", name()),
+    "DELETE_NAME": one("DelName", name()),
+    # The stack.
+    "POP_TOP": row("Pop"),
+    "COPY": one("Copy", number),
+    "SWAP": one("Swap", number),
+    # Operators.
+    "UNARY_NEGATIVE": one("Unary", always("neg")),
+    "UNARY_INVERT": one("Unary", always("invert")),
+    "UNARY_NOT": row("Truth", "Not"),
+    "BINARY_OP": binary,
+    "IS_OP": one("Is", flag),
+    "CONTAINS_OP": one("Contains", flag),
+    # Attributes and items.
+    "STORE_ATTR": one("SetAttr", name()),
+    "DELETE_ATTR": one("DelAttr", name()),
+    "BINARY_SUBSCR": row("GetItem"),
+    "STORE_SUBSCR": row("SetItem"),
+    "DELETE_SUBSCR": row("DelItem"),
+    # Containers.
+    "BUILD_SLICE": one("BuildSlice", number),
+    "BUILD_TUPLE": one("Build", with_number("tuple")),
+    "BUILD_LIST": one("Build", with_number("list")),
+    "BUILD_SET": one("Build", with_number("set")),
+    "BUILD_STRING": one("Build", with_number("string")),
+    "BUILD_MAP": one("Build", with_number("map")),
+    "BUILD_CONST_KEY_MAP": one("Build", lambda site, arg: ("constmap", site.take_constant())),
+    "LIST_APPEND": one("Append", with_number("list")),
+    "SET_ADD": one("Append", with_number("set")),
+    "MAP_ADD": one("Append", with_number("map")),
+    "LIST_EXTEND": one("Extend", with_number("list")),
+    "SET_UPDATE": one("Extend", with_number("set")),
+    "DICT_UPDATE": one("Extend", with_number("dict_update")),
+    "DICT_MERGE": one("Extend", with_number("dict_merge")),
+    "UNPACK_SEQUENCE": one("Unpack", number),
+    "UNPACK_EX": one("UnpackEx", lambda site, arg: (arg & 255, arg >> 8)),
+    # Calls and functions.
+    "CALL": one("Call", call),
+    "CALL_FUNCTION_EX": one("CallEx", flag),
+    "MAKE_FUNCTION": one("MakeFunction", make_function),
+    "LOAD_BUILD_CLASS": row("BuildClass"),
+    "IMPORT_NAME": one("Import", name()),
+    "IMPORT_FROM": one("ImportFrom", name()),
+    # Control.
+    "JUMP_FORWARD": row("Jump"),
+    "JUMP_BACKWARD": row("Jump"),
+    "JUMP_BACKWARD_NO_INTERRUPT": row("Jump"),
+    "GET_ITER": row("GetIter"),
+    "RETURN_VALUE": row("Return"),
+    # Exceptions.
+    "RAISE_VARARGS": one("Raise", number),
+    "RERAISE": one("Reraise", number),
+    "PUSH_EXC_INFO": row("PushExc"),
+    "POP_EXCEPT": row("PopExc"),
+    "CHECK_EXC_MATCH": row("ExcMatch"),
+    "CHECK_EG_MATCH": row("EgMatch"),
+    "BEFORE_WITH": row("WithEnter"),
+    "WITH_EXCEPT_START": row("WithExitExc"),
+    # Matching.
+    "MATCH_CLASS": one("Match", with_number("class")),
+    "MATCH_MAPPING": one("Match", always(("mapping", 0))),
+    "MATCH_SEQUENCE": one("Match", always(("sequence", 0))),
+    "MATCH_KEYS": one("Match", always(("keys", 0))),
+    "GET_LEN": row("GetLen"),
+    # Generators.
+    "YIELD_VALUE": row("Yield"),
+    "GET_YIELD_FROM_ITER": row("GetYieldFromIter"),
+    # Only named.
+    "BEFORE_ASYNC_WITH": intrinsic("before_async_with", 1, 2),
+    "GET_AWAITABLE": intrinsic("get_awaitable", 1, 1),
+    "GET_AITER": intrinsic("get_aiter", 1, 1),
+    "GET_ANEXT": intrinsic("get_anext", 1, 2),
+    "END_ASYNC_FOR": intrinsic("end_async_for", 2, 0),
+    "SETUP_ANNOTATIONS": intrinsic("setup_annotations", 0, 0),
+}
+
+#: What 3.12 brought and 3.13 kept.
+SINCE_312: dict[str, Row | Callable[[int], Row]] = {
+    "RETURN_CONST": row(("Const", constant), "Return"),
+    "LOAD_FAST_CHECK": one("GetLocal", number),
+    "LOAD_FAST_AND_CLEAR": one("TakeLocal", number),
+    "LOAD_LOCALS": row("Locals"),
+    "LOAD_FROM_DICT_OR_DEREF": one("GetNameOr", from_cell),
+    "LOAD_FROM_DICT_OR_GLOBALS": one("GetNameOr", lambda site, arg: (site.code.co_names[arg], "global", None)),
+    "BINARY_SLICE": row(("BuildSlice", always(2)), "GetItem"),
+    "STORE_SLICE": row(("BuildSlice", always(2)), "SetItem"),
+    "POP_JUMP_IF_TRUE": branch("true"),
+    "POP_JUMP_IF_FALSE": branch("false"),
+    "POP_JUMP_IF_NONE": branch("none"),
+    "POP_JUMP_IF_NOT_NONE": branch("not_none"),
+    "SEND": one("Send", always(False)),
+    "END_SEND": row("EndSend"),
+    "CLEANUP_THROW": row("CleanupThrow"),
+    "CALL_INTRINSIC_1": lambda arg: INTRINSICS_1[arg],
+    "CALL_INTRINSIC_2": lambda arg: INTRINSICS_2[arg],
+}
+
+
+def load_attr(null: str) -> Callable[[int], Row]:
+    """LOAD_ATTR since 3.12: bit 0 says that a method call follows."""
+    method = row(("GetMethod", name(1)), null)
+    plain = one("GetAttr", name(1))
+    return lambda arg: method if arg & 1 else plain
+
+
+def load_super_attr(null: str) -> Callable[[int], Row]:
+    """LOAD_SUPER_ATTR: bit 0 says that a method call follows, bit 1 that super() was given its two arguments."""
+    plain = one("GetSuper", lambda site, arg: (site.code.co_names[arg >> 2], bool(arg & 1), bool(arg & 2)))
+    return lambda arg: plain + row(null) if arg & 1 else plain
+

@@ -1,0 +1,432 @@
+"""Calls: what is done now, what is entered, what stays (CPython: Objects/call.c, Python/ceval.c).
+
+``call`` leaves the result on the stack and says, like every instruction handler, how to go on.
+"""
+
+import inspect
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.bytecode.normalize import normalize
+from hovis.engine import classes, generators
+from hovis.engine.folding import fold
+from hovis.engine.heap import VObj
+from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Restart
+from hovis.engine.state import Frame
+from hovis.engine.values import NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, lost_of
+from hovis.ir.model import LASTING, Effect, Location
+from hovis.lattice import ANY, Type
+from hovis.lattice.constants import is_immutable
+
+#: Frames of one call string; beyond, calls stay calls.
+MAX_DEPTH: Final = 120
+#: Activations of one code, below unknown decisions, before it becomes a residual function.
+MAX_ACTIVE: Final = 64
+
+FUNCTION: Final = types.FunctionType
+METHOD: Final = types.MethodType
+
+
+def looks_at_frames(fn: object) -> bool:
+    """Does this builtin see the frame of its caller?"""
+    return fn in _FRAME_READERS if isinstance(fn, types.BuiltinFunctionType | FUNCTION) else False
+
+
+def _frame_readers() -> frozenset[object]:
+    import sys
+
+    found: set[object] = {locals, vars, dir, eval, exec, globals, sys._getframe, sys.exc_info, warnings.warn, inspect.currentframe, inspect.stack}
+    return frozenset(found)
+
+
+_FRAME_READERS = _frame_readers()
+
+
+# ------------------------------------------------------------------------------------------------- any callee
+
+
+def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+    """Call callee; its result goes where mode says."""
+    callee = m.resolve(callee)
+    if isinstance(callee, Dyn):
+        m.use(callee)
+        return finish(m, opaque(m, callee, args, kwargs), mode)
+    if callee.labels:
+        m.use(callee)
+    if isinstance(callee, Ref):
+        return _call_object(m, callee, args, kwargs, mode)
+    fn = callee.value
+    if type(fn) is FUNCTION:
+        return call_function(m, callee, fn, args, kwargs, mode)
+    if type(fn) is METHOD:
+        return call(m, Known(fn.__func__), [Known(fn.__self__), *args], kwargs, mode)
+    if isinstance(fn, type):
+        return classes.call_class(m, callee, fn, args, kwargs, mode)
+    plain = unbound_builtin(fn)
+    if plain is not None:
+        descriptor, instance = plain
+        return call(m, Known(descriptor), [Known(instance, callee.labels), *args], kwargs, mode)
+    if builtin_callable(fn):
+        return call_builtin(m, fn, args, kwargs, mode)
+    return classes.call_instance(m, callee, args, kwargs, mode)
+
+
+def builtin_callable(fn: object) -> bool:
+    """Is fn a callable of C code, without Python code of its own to enter?"""
+    return isinstance(fn, _BUILTINS) or not isinstance(type(fn).__dict__.get("__call__"), FUNCTION)
+
+
+_BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+
+
+def unbound_builtin(fn: object) -> tuple[object, object] | None:
+    """A builtin's bound method as its descriptor and its object: ``[].append`` as ``list.append`` and ``[]``."""
+    if isinstance(fn, types.BuiltinMethodType | types.MethodWrapperType):
+        owner = fn.__self__
+        if owner is None or isinstance(owner, types.ModuleType):
+            return None
+        if isinstance(owner, type):
+            return None
+        descriptor = getattr(type(owner), fn.__name__, None)
+        if isinstance(descriptor, types.MethodDescriptorType | types.WrapperDescriptorType):
+            return descriptor, owner
+    return None
+
+
+def _call_object(m: Machine, callee: Ref, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    obj = m.state.heap[callee.aid]
+    if obj.kind == "function":
+        return call_function(m, callee, None, args, kwargs, mode)
+    if obj.kind == "method":
+        function, instance = obj.cells
+        return call(m, function, [instance, *args], kwargs, mode)
+    return classes.call_instance(m, callee, args, kwargs, mode)
+
+
+def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
+    """Put a result where it belongs: on the stack, or nowhere.  A control code passes through."""
+    if isinstance(result, int):
+        return result
+    if result is None:
+        return m.unreachable()
+    if mode == "discard":
+        return None
+    m.push(result)
+    if mode != "value":
+        return after(m, mode)
+    return None
+
+
+def after(m: Machine, mode: str) -> int | None:
+    """What a call is followed by, its result on the stack (the modes other than value and discard)."""
+    return AFTER[mode](m)
+
+
+#: mode → what to do with the result on the stack; filled by the modules that use a mode.
+AFTER: dict[str, Callable[[Machine], int | None]] = {}
+
+
+def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | None = None) -> Dyn:
+    """A call that stays, of which nothing is known; what it is given directly may be written to."""
+    for value in (*args, *(kwargs or {}).values()):
+        if isinstance(value, Known) and may_be_written(value.value):
+            m.thaw(value.value)
+    return m.emit(callee, args, kwargs)
+
+
+def may_be_written(value: object) -> bool:
+    """Is it an object that a callee which is given it may well write to?"""
+    if is_immutable(value) or isinstance(value, type | types.ModuleType | types.CodeType | FUNCTION | types.BuiltinFunctionType):
+        return False
+    return not isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)
+
+
+# ------------------------------------------------------------------------------------------------- builtins
+
+
+def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+    """A callable without Python code: by an action, folded, by a model, or left as a call."""
+    library = m.library
+    try:
+        action = library.actions.get(fn)
+    except TypeError:
+        return finish(m, opaque(m, fn, args, kwargs), mode)
+    args = [m.resolve(a) for a in args]
+    if kwargs:
+        kwargs = {name: m.resolve(v) for name, v in kwargs.items()}
+    if action is not None:
+        result = action(m, args, kwargs)
+        if result is not None:
+            return finish(m, result, mode)
+    rule = library.primitives.get(fn)
+    if rule is not None:
+        folded = fold(m, rule, args, kwargs)
+        if folded is not None:
+            return finish(m, folded, mode)
+    model = library.models.get(fn)
+    if model is not None and any(_worth_tracing(m, a) for a in (*args, *kwargs.values())):
+        if fn not in library.lazy or m.user_site() not in m.tables.not_virtual:
+            return call_function(m, Known(model), model, args, kwargs, mode)
+    if looks_at_frames(fn) and not _sees_its_own_frame(m, fn):
+        _leave_caller(m, fn)
+    if rule is not None:
+        typed = primitive(m, rule, args, kwargs)
+        if typed is not None:
+            return finish(m, typed, mode)
+    return finish(m, opaque(m, fn, args, kwargs), mode)
+
+
+def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | None:
+    """Leave the call of a callable whose rule knows its result; None: it does not."""
+    types_ = [m.type_of(a) for a in args]
+    named = {name: m.type_of(v) for name, v in kwargs.items()}
+    try:
+        result = rule.result(*types_, **named)
+    except TypeError:
+        return None
+    if result is None:
+        return None
+    effect = rule.effect if isinstance(rule.effect, Effect) else rule.effect(*types_, **named)
+    if effect & Effect.WRITES and args and isinstance(args[0], Known):
+        m.thaw(args[0].value)
+    dims = None
+    if rule.dims is not None:
+        dims = rule.dims(m, args, kwargs)
+    return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect & LASTING & ~Effect.RAISES else lost_of(*args))
+
+
+def _worth_tracing(m: Machine, value: V) -> bool:
+    """Would a model of a builtin find something known in this argument?"""
+    if isinstance(value, Ref):
+        return True
+    return isinstance(value, Known) and type(value.value) in (list, tuple, dict, FUNCTION, METHOD)
+
+
+def _sees_its_own_frame(m: Machine, fn: object) -> bool:
+    return fn is globals or (fn in (vars, dir) and False)
+
+
+def _leave_caller(m: Machine, fn: object) -> None:
+    """fn looks at its caller's frame: the caller must be a real frame with the real variables."""
+    frame = m.frame
+    if len(m.state.frames) == 1:
+        raise GiveUp(f"it calls {getattr(fn, '__name__', fn)}, which looks at the frame of its caller")
+    m.tables.not_entered[frame.code.code] = f"it calls {getattr(fn, '__name__', fn)}, which looks at the frame of its caller"
+    raise Restart("not entered")
+
+
+# ------------------------------------------------------------------------------------------------- Python functions
+
+
+def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+    """Enter a Python function, or leave the call where that is not wise."""
+    known = Callee.of(m, callee, fn)
+    why = _why_not(m, known)
+    if why is None:
+        bound = bind(m, known, args, kwargs)
+        if bound is not None:
+            return _enter(m, callee, known, bound, args, kwargs, mode)
+        why = "its arguments do not fit"
+    if why:
+        m.reason(f"the call of {known.qualname} was left as it is: {why}")
+    if isinstance(callee, Known):
+        return finish(m, opaque(m, callee.value, args, kwargs), mode)
+    return finish(m, opaque(m, callee, args, kwargs), mode)
+
+
+class Callee:
+    """What entering a Python function needs, whether it exists already or is an object of this trace."""
+
+    __slots__ = ("annotations", "cells", "code", "defaults", "fn", "kwdefaults", "labels", "namespace", "qualname")
+
+    code: Any
+    defaults: list[V]
+    kwdefaults: dict[str, V]
+
+    @staticmethod
+    def of(m: Machine, callee: V, fn: Any) -> "Callee":
+        self = Callee()
+        self.fn = fn
+        if fn is not None:
+            self.code = normalize(fn.__code__)
+            self.namespace = fn.__globals__
+            self.qualname = fn.__qualname__
+            self.defaults = [Known(v) for v in fn.__defaults__ or ()]
+            self.kwdefaults = {k: Known(v) for k, v in (fn.__kwdefaults__ or {}).items()}
+            self.cells = [Known(c) for c in fn.__closure__ or ()]
+            return self
+        assert isinstance(callee, Ref)
+        obj = m.state.heap[callee.aid]
+        self.code, self.namespace, _, self.qualname = obj.extra
+        defaults, kwdefaults, _, *cells = obj.cells
+        self.defaults = _items(m, defaults)
+        named = m.obj(kwdefaults, "dict")
+        self.kwdefaults = dict(zip(named.keys, named.cells, strict=True)) if named else {}
+        if isinstance(kwdefaults, Known) and isinstance(kwdefaults.value, dict):
+            self.kwdefaults = {k: Known(v) for k, v in kwdefaults.value.items()}
+        self.cells = list(cells)
+        return self
+
+
+def _items(m: Machine, value: V) -> list[V]:
+    obj = m.obj(value, "tuple")
+    if obj is not None:
+        return list(obj.cells)
+    return [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else []
+
+
+def _why_not(m: Machine, known: Callee) -> str | None:
+    """The reason not to enter a function; "" for reasons that nobody needs to hear."""
+    code = known.code
+    if code.is_coroutine or code.is_async_generator:
+        return "it is a coroutine"
+    if code.unsupported:
+        return str(code.unsupported)
+    if code.code in m.tables.not_entered:
+        return m.tables.not_entered[code.code]
+    if len(m.state.frames) >= MAX_DEPTH:
+        return "calls are nested too deep"
+    if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False):
+        return "it is marked as a boundary"
+    return None
+
+
+def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    code = known.code
+    if code.is_generator:
+        return generators.create(m, known, bound, callee, args, kwargs, mode)
+    if _recurses(m, code, bound):
+        return _call_residual(m, known, bound, mode)
+    caller = m.frame
+    ctx = m.tables.contexts[caller.ctx, caller.pc, code]
+    home = m.homes[m.state.frames[0].ctx]
+    m.homes.setdefault(ctx, home)
+    frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or callee)
+    m.state.frames.append(frame)
+    return SWITCH
+
+
+def _recurses(m: Machine, code: Any, bound: list[V | None]) -> bool:
+    """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?"""
+    active = [frame for frame in m.state.frames if frame.code is code]
+    if not active or not any(frame.decided for frame in active):
+        return False
+    if code.code in m.tables.recursive:
+        return True
+    if len(active) >= MAX_ACTIVE:
+        m.tables.recursive.add(code.code)
+        raise Restart("recursive")
+    now = _known_arguments(m, bound)
+    return not now or any(frame.extra == now for frame in active if frame.extra is not None)
+
+
+def _known_arguments(m: Machine, bound: list[V | None]) -> Any:
+    from hovis.lattice.constants import constant_key
+
+    found: list[Any] = []
+    for k, value in enumerate(bound):
+        if isinstance(value, Known) and value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
+            found.append((k, constant_key(value.value)))
+        elif isinstance(value, Ref):
+            found.append((k, m.state.heap[value.aid].shape()))
+    return tuple(found)
+
+
+def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -> int | None:
+    """Call a specialised residual function instead of entering once more."""
+    home_state = m.state
+    heap: dict[int, VObj] = {}
+    todo = [v for v in bound if isinstance(v, Ref)]
+    seen: set[int] = set()
+    while todo:
+        ref = todo.pop()
+        if ref.aid in seen:
+            continue
+        seen.add(ref.aid)
+        obj = home_state.heap[ref.aid]
+        if not obj.immutable:
+            m.operand(ref)
+            continue
+        todo += [c for c in obj.cells if isinstance(c, Ref)]
+    bound = [_across(m, v) if v is not None else None for v in bound]
+    for aid in seen:
+        obj = home_state.heap[aid]
+        if obj.immutable:
+            heap[aid] = obj.replace(cells=tuple(_across(m, c) for c in obj.cells))
+    frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
+    result = m.call_function(frame, heap, known.qualname.rsplit(".", 1)[-1])  # type: ignore[attr-defined]
+    if result is None:
+        return m.unreachable()
+    return finish(m, result, mode)
+
+
+def _across(m: Machine, value: V) -> V:
+    """value as a residual function may see it: mutable objects are real."""
+    if isinstance(value, Ref):
+        obj = m.state.heap[value.aid]
+        if not obj.immutable:
+            assert obj.node is not None
+            return Dyn(obj.node, Type(obj.cls))
+    return value
+
+
+# ------------------------------------------------------------------------------------------------- arguments
+
+
+def bind(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> list[V | None] | None:
+    """The locals of a new frame (CPython: initialize_locals, Python/ceval.c); None if the arguments do not fit."""
+    code = known.code
+    slots: list[V | None] = [None] * len(code.names)
+    count, total = code.argcount, code.argcount + code.kwonlyargcount
+    extra = args[count:]
+    if extra and not code.has_varargs:
+        return None
+    slots[: min(len(args), count)] = args[:count]
+    names = code.names
+    more: dict[str, V] = {}
+    for name, value in kwargs.items():
+        where = next((k for k in range(code.posonlyargcount, total) if names[k] == name), -1)
+        if where < 0:
+            if not code.has_varkwargs:
+                return None
+            more[name] = value
+        elif slots[where] is not None:
+            return None
+        else:
+            slots[where] = value
+    if not _defaults(known, slots):
+        return None
+    at = total
+    if code.has_varargs:
+        slots[at] = m.new(VObj("tuple", tuple, tuple(extra)))
+        at += 1
+    if code.has_varkwargs:
+        slots[at] = m.new(VObj("dict", dict, tuple(more.values()), tuple(more)))
+        at += 1
+    free = len(names) - code.n_free
+    for k in range(at, free):
+        slots[k] = UNBOUND_VALUE
+    slots[free:] = known.cells
+    return slots
+
+
+def _defaults(known: Callee, slots: list[V | None]) -> bool:
+    code = known.code
+    first = code.argcount - len(known.defaults)
+    for k in range(code.argcount):
+        if slots[k] is None:
+            if k < first:
+                return False
+            slots[k] = known.defaults[k - first]
+    for k in range(code.argcount, code.argcount + code.kwonlyargcount):
+        if slots[k] is None:
+            name = code.names[k]
+            if name not in known.kwdefaults:
+                return False
+            slots[k] = known.kwdefaults[name]
+    return True
+
+
+__all__ = ["ANY", "NONE", "STOP", "STRONG", "Location", "bind", "call", "call_builtin", "call_function", "finish", "opaque"]

@@ -1,0 +1,160 @@
+"""Calling classes and instances (CPython: type_call in Objects/typeobject.c)."""
+
+import functools
+import types
+from typing import Any, Final
+
+from hovis.engine import calls, protocols
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
+from hovis.engine.machine import Machine
+from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.ir.model import Effect
+from hovis.lattice import ANY, Type
+
+OBJECT_NEW: Final = object.__dict__["__new__"]
+OBJECT_INIT: Final = object.__dict__["__init__"]
+
+
+def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """``cls(*args, **kwargs)``."""
+    if cls is type and len(args) == 1 and not kwargs:
+        return _type_of(m, args[0], mode)
+    if cls is super:
+        return _super(m, args, mode)
+    if cls is bool and len(args) == 1 and not kwargs:
+        from hovis.engine.attributes import truth
+
+        return truth(m, args[0], mode)
+    if not is_python_class(cls):
+        return _builtin_class(m, cls, args, kwargs, mode)
+    meta_call = special(type(cls), "__call__")
+    if meta_call is not None:
+        if type(cls).__module__ == "enum":
+            return _enum(m, cls, args, kwargs, mode)
+        return calls.call(m, Known(meta_call), [callee, *args], kwargs, mode)
+    if type(cls) is not type and lookup(type(cls), "__call__") is not type.__dict__["__call__"]:
+        return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+    new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
+    if new is OBJECT_NEW and is_plain(cls) and m.here() not in m.tables.not_virtual:
+        return _plain(m, cls, init, args, kwargs, mode)
+    if isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION):
+        head = [Known(cls), Known(new.__func__)]
+        if isinstance(init, FUNCTION):
+            model: Any = protocols.construct_both
+            head.append(Known(init))
+        elif init is OBJECT_INIT or issubclass(cls, tuple):
+            model = protocols.construct_new
+        else:
+            return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+        return calls.call_function(m, Known(model), model, [*head, *args], kwargs, mode)
+    return _foreign_layout(m, cls, new, init, args, kwargs, mode)
+
+
+def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """A class that derives from one of C code: the object is real from the beginning."""
+    if isinstance(new, types.BuiltinFunctionType) and type(cls) is type and lookup(cls, "__del__") is None:
+        quiet = not isinstance(init, FUNCTION)
+        if quiet and issubclass(cls, BaseException) and not issubclass(cls, OSError | UnicodeError) and not kwargs:
+            return calls.finish(m, m.emit(cls, args, kwargs, Type(cls), Effect.PURE), mode)
+        made = calls.opaque(m, cls, args, kwargs)
+        made.value.type = Type(cls)  # type: ignore[union-attr]
+        return calls.finish(m, Dyn(made.value, Type(cls)), mode)
+    return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+
+
+def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    if isinstance(init, FUNCTION):
+        made = m.new(VObj("instance", cls))
+        return calls.call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
+    if init is OBJECT_INIT and not args and not kwargs:
+        return calls.finish(m, m.new(VObj("instance", cls)), mode)
+    return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+
+
+def _type_of(m: Machine, value: V, mode: str) -> int | None:
+    value = m.resolve(value)
+    cls = m.class_of(value)
+    if cls is not None:
+        labels = frozenset() if isinstance(value, Dyn) else value.labels
+        return calls.finish(m, Known(cls, labels), mode)
+    return calls.finish(m, m.emit(type, [value], type=ANY, effect=Effect.PURE), mode)
+
+
+def _super(m: Machine, args: list[V], mode: str) -> int | None:
+    """``super()`` finds its class and instance in the caller's frame (super_init_without_args)."""
+    if not args:
+        frame = m.frame
+        code = frame.code
+        slot = next((k for k in range(len(code.names) - code.n_free, len(code.names)) if code.names[k] == "__class__"), None)
+        first = frame.locals[0] if code.argcount else None
+        if slot is None or first is None:
+            return calls.finish(m, calls.opaque(m, super, []), mode)
+        cell = frame.locals[slot]
+        cls = _cell_contents(m, cell)
+        first = _cell_contents(m, first) if 0 in code.cells else first
+        if cls is None or first is None:
+            calls._leave_caller(m, super)
+        assert cls is not None and first is not None
+        args = [cls, first]
+    if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
+        return calls.finish(m, m.new(VObj("super", super, tuple(args))), mode)
+    return calls.finish(m, m.emit(super, args), mode)
+
+
+def _cell_contents(m: Machine, cell: V | None) -> V | None:
+    if isinstance(cell, Known) and isinstance(cell.value, types.CellType):
+        try:
+            return Known(cell.value.cell_contents)
+        except ValueError:
+            return None
+    obj = m.obj(cell, "cell") if cell is not None else None
+    return obj.cells[0] if obj else None
+
+
+def _enum(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """``Color(1)``: a look-up among the members."""
+    if len(args) == 1 and not kwargs and isinstance(args[0], Known) and special(cls, "_missing_") is None:
+        from hovis.lattice.constants import is_immutable
+
+        value = args[0].value
+        table = cls.__dict__.get("_value2member_map_", {})
+        if is_immutable(value) and value in table:
+            return calls.finish(m, Known(table[value], args[0].labels), mode)
+        if type(value) is cls:
+            return calls.finish(m, args[0], mode)
+    return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+
+
+def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """int, str, list, … : of instances of Python classes, by their special methods."""
+    if len(args) == 1 and not kwargs and cls is str:
+        value = m.resolve(args[0])
+        own = m.class_of(value)
+        if own is not None and is_python_class(own) and not isinstance(value, Dyn):
+            for name in ("__str__", "__repr__"):
+                found = lookup(own, name)
+                if isinstance(found, FUNCTION):
+                    return calls.call_function(m, Known(protocols.text), protocols.text, [Known(found), value, Known(name)], {}, mode)
+                if name == "__str__" and found is not object.__dict__["__str__"]:
+                    break
+    return calls.call_builtin(m, cls, args, kwargs, mode)
+
+
+def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """``instance(*args, **kwargs)``."""
+    if isinstance(callee, Known) and type(callee.value) is functools.partial:
+        partial = callee.value
+        if m.static(callee):
+            named = {k: Known(v) for k, v in partial.keywords.items()}
+            return calls.call(m, Known(partial.func), [*map(Known, partial.args), *args], {**named, **kwargs}, mode)
+    cls = m.class_of(callee)
+    method = special(cls, "__call__") if cls is not None else None
+    if method is not None:
+        return calls.call(m, Known(method), [callee, *args], kwargs, mode)
+    if isinstance(callee, Known):
+        return calls.call_builtin(m, callee.value, args, kwargs, mode)
+    return calls.finish(m, calls.opaque(m, callee, args, kwargs), mode)
+
+
+__all__ = ["Ref", "call_class", "call_instance"]

@@ -1,0 +1,172 @@
+"""Materialization: building a virtual object at the point where it escapes, once, with every alias kept."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hovis.engine.heap import VObj, reachable
+from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect, Op, Operand
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import Const, Type
+
+if TYPE_CHECKING:
+    from hovis.engine.machine import Machine
+
+
+class NotMaterializable(Exception):
+    """A started generator cannot be built in mid-flight; args: the site that made it."""
+
+
+def materialize(m: "Machine", aid: int) -> Operand:
+    """The SSA value of the real object; builds it now if it is still virtual."""
+    obj = m.state.heap[aid]
+    if obj.node is not None:
+        return obj.node
+    if obj.kind in _EMPTY and aid in reachable(m.state.heap, [c.aid for c in obj.cells if isinstance(c, Ref)]):
+        return _knot(m, aid, obj)
+    node = _BUILDERS[obj.kind](m, obj)
+    # building the parts may have changed the heap, never this object
+    m.state.heap[aid] = m.state.heap[aid].replace(node=node)
+    return node
+
+
+def build(m: "Machine", callee: Any, args: list[V], cls: type) -> Operand:
+    """Emit an allocation."""
+    operands = tuple(m.operand(a) for a in args)
+    op = Op(callee, operands, (), Type(cls), None, Effect.PURE, m.location())
+    m.emitted += 1
+    m.block.ops.append(op)
+    return op
+
+
+def _knot(m: "Machine", aid: int, obj: VObj) -> Operand:
+    """An object that contains itself: make it empty, then fill it in."""
+    empty, fill = _EMPTY[obj.kind]
+    node = empty(m, obj)
+    m.state.heap[aid] = obj.replace(node=node)
+    fill(m, obj, Dyn(node, Type(obj.cls)))
+    return node
+
+
+def _effect(m: "Machine", callee: Any, args: list[V]) -> None:
+    operands = tuple(m.operand(a) for a in args)
+    m.emitted += 1
+    m.block.ops.append(Op(callee, operands, (), Type(type(None)), None, Effect.WRITES, m.location()))
+
+
+# ------------------------------------------------------------------------------------------------- by kind
+
+
+def _tuple(m: "Machine", obj: VObj) -> Operand:
+    if obj.cls is tuple:
+        return build(m, ops.make_tuple, list(obj.cells), tuple)
+    plain = build(m, ops.make_tuple, list(obj.cells), tuple)
+    return build(m, tuple.__new__, [Known(obj.cls), Dyn(plain, Type(tuple))], obj.cls)
+
+
+def _list(m: "Machine", obj: VObj) -> Operand:
+    return build(m, ops.make_list, list(obj.cells), list)
+
+
+def _set(m: "Machine", obj: VObj) -> Operand:
+    return build(m, ops.make_set, list(obj.cells), set)
+
+
+def _dict(m: "Machine", obj: VObj) -> Operand:
+    pairs = [x for key, value in zip(obj.keys, obj.cells, strict=True) for x in (Known(key), value)]
+    return build(m, ops.make_dict, pairs, dict)
+
+
+def _instance(m: "Machine", obj: VObj) -> Operand:
+    return build(m, ops.make_object, [Known(obj.cls), Known(obj.keys), *obj.cells], obj.cls)
+
+
+def _cell(m: "Machine", obj: VObj) -> Operand:
+    return build(m, ops.make_cell, list(obj.cells), obj.cls)
+
+
+def _function(m: "Machine", obj: VObj) -> Operand:
+    code, namespace, name, qualname = obj.extra
+    defaults, kwdefaults, annotations, *cells = obj.cells
+    fixed: list[V] = [Known(code.code), Known(namespace), Known(name), Known(qualname)]
+    return build(m, ops.make_function, [*fixed, defaults, kwdefaults, annotations, *cells], obj.cls)
+
+
+def _method(m: "Machine", obj: VObj) -> Operand:
+    function, instance = obj.cells
+    if isinstance(function, Known) and not isinstance(function.value, _PYTHON_FUNCTION):
+        # a builtin's bound method is made by reading the attribute
+        name = Known(function.value.__name__)  # type: ignore[attr-defined]
+        return build(m, getattr, [instance, name], obj.cls)
+    return build(m, ops.bind, [function, instance], obj.cls)
+
+
+def _call(callee: Any) -> "Callable[[Machine, VObj], Operand]":
+    return lambda m, obj: build(m, callee, list(obj.cells), obj.cls)
+
+
+def _iterator(m: "Machine", obj: VObj) -> Operand:
+    source, position = obj.cells[:2]
+    return build(m, ops.make_iterator, [source, position], obj.cls)
+
+
+def _range_iter(m: "Machine", obj: VObj) -> Operand:
+    return build(m, ops.make_range_iterator, list(obj.cells), obj.cls)
+
+
+def _dict_iter(m: "Machine", obj: VObj) -> Operand:
+    return build(m, ops.make_dict_iterator, [*obj.cells[:2], Known(obj.extra)], obj.cls)
+
+
+def _generator(m: "Machine", obj: VObj) -> Operand:
+    raise NotMaterializable(obj.extra)
+
+
+_PYTHON_FUNCTION = type(lambda: None)
+_BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
+    "tuple": _tuple,
+    "list": _list,
+    "set": _set,
+    "dict": _dict,
+    "instance": _instance,
+    "cell": _cell,
+    "function": _function,
+    "method": _method,
+    "slice": _call(slice),
+    "range": _call(range),
+    "super": _call(super),
+    "sequence_iter": _iterator,
+    "range_iter": _range_iter,
+    "dict_iter": _dict_iter,
+    "generator": _generator,
+}
+
+
+def _fill_cell(m: "Machine", obj: VObj, real: Dyn) -> None:
+    _effect(m, ops.cell_set, [real, obj.cells[0]])
+
+
+def _fill_list(m: "Machine", obj: VObj, real: Dyn) -> None:
+    for item in obj.cells:
+        _effect(m, list.append, [real, item])
+
+
+def _fill_dict(m: "Machine", obj: VObj, real: Dyn) -> None:
+    for key, value in zip(obj.keys, obj.cells, strict=True):
+        _effect(m, dict.__setitem__, [real, Known(key), value])
+
+
+def _fill_instance(m: "Machine", obj: VObj, real: Dyn) -> None:
+    for name, value in zip(obj.keys, obj.cells, strict=True):
+        _effect(m, object.__setattr__, [real, Known(name), value])
+
+
+_EMPTY: dict[str, tuple[Any, Any]] = {
+    "cell": (lambda m, obj: build(m, ops.make_cell, [UNBOUND_VALUE], obj.cls), _fill_cell),
+    "list": (lambda m, obj: build(m, ops.make_list, [], list), _fill_list),
+    "dict": (lambda m, obj: build(m, ops.make_dict, [], dict), _fill_dict),
+    "instance": (lambda m, obj: build(m, ops.make_object, [Known(obj.cls), Known(())], obj.cls), _fill_instance),
+}
+
+__all__ = ["UNBOUND", "Const", "NotMaterializable", "build", "materialize"]

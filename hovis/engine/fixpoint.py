@@ -1,0 +1,603 @@
+"""Entries, keys, joins, restarts: where paths meet (engine.md, "The loop").
+
+An *entry* is a specialised block under construction: a site, a key, and the join of all states that arrived there
+with that key.  The key holds the constants that the program was seen to need; everything else is joined.
+"""
+
+from collections import deque
+from typing import Any
+
+from hovis.engine import escape
+from hovis.engine.escape import NotMaterializable
+from hovis.engine.heap import VObj
+from hovis.engine.joins import Matching, Pair, agree, align
+from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Restart, Tables
+from hovis.engine.state import Frame, State
+from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
+from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, edges
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import BOTTOM, AbstractValue, Bottom, Const, join
+from hovis.lattice.constants import constant_key
+from hovis.library.core import Library
+
+#: Ops in one chain, and instructions in one chain, before a loop in it is rolled.
+UNROLL_OPS = 400
+UNROLL_STEPS = 20_000
+#: Different constants in a slot that only counts, before it is forced to be unknown.
+WEAK_VARIANTS = 8
+#: Different states at one site, to begin with.
+VARIANTS = 64
+#: Restarts before the whole is given up (the tables are finite, patience is shorter).
+MAX_RESTARTS = 2_000
+
+
+class Entry:
+    """A specialised block under construction; for functions also what is known of its result."""
+
+    __slots__ = (
+        "block", "callers", "calls", "depends", "effect", "exits", "function", "joined", "key", "labels", "marked",
+        "params", "queued", "result", "site", "state",
+    )  # fmt: skip
+
+    def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
+        self.site = site
+        self.key = key
+        self.state = State([], {})
+        self.params: dict[int, Param] = {}
+        self.labels: dict[int, Labels] = {}
+        self.depends: dict[int, Labels] = {}
+        self.marked: dict[int, int] = {}
+        self.joined: set[int] = set()
+        self.block = Block()
+        self.exits: list[tuple[Edge, Entry, State]] = []
+        self.calls: list[tuple[Op, Entry, State]] = []
+        self.queued = False
+        self.function = function
+        self.result: AbstractValue = BOTTOM
+        self.effect = Effect.PURE
+        self.callers: set[Entry] = set()
+
+
+class Engine(Machine):
+    """The fixpoint over entries."""
+
+    def __init__(self, library: Library, tables: Tables, package: str, fuel: int) -> None:
+        super().__init__(library, tables, package)
+        self.fuel = fuel
+        self.entries: dict[Any, dict[Any, Entry]] = {}
+        self.label_owner: list[tuple[Entry, int]] = []
+        self.work: list[Entry] = []
+        self.restarts = 0
+        self.start: Entry | None = None
+
+    # --------------------------------------------------------------------------------------------- the loop
+
+    def run(self, initial: Any) -> Entry:
+        """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
+        self.start = self._begin(initial)
+        while self.work:
+            entry = self.work.pop()
+            entry.queued = False
+            if self.entries.get(entry.site, {}).get(entry.key) is not entry:
+                continue
+            try:
+                self.evaluate(entry)
+            except Restart as restart:
+                self.restarts += 1
+                if self.restarts > MAX_RESTARTS:
+                    raise GiveUp("it was restarted too often") from None
+                site = restart.args[1] if len(restart.args) > 1 else None
+                if site is None or site == self.start.site:
+                    self.start = self._begin(initial)
+                else:
+                    self._discard(site, entry)
+            except NotMaterializable as refused:
+                self.tables.not_virtual.add(refused.args[0])
+                self.start = self._begin(initial)
+        return self.start
+
+    def _begin(self, initial: Any) -> Entry:
+        self.entries, self.label_owner, self.work = {}, [], []
+        self.read_static = set()
+        start: Entry = initial()
+        self.push_work(start)
+        return start
+
+    def push_work(self, entry: Entry) -> None:
+        if not entry.queued:
+            entry.queued = True
+            self.work.append(entry)
+
+    def _discard(self, site: Any, current: Entry) -> None:
+        """Drop what was reached from the changed site; what leads there is evaluated again."""
+        bad: set[Entry] = set()
+        todo = list(self.entries.get(site, {}).values())
+        while todo:
+            entry = todo.pop()
+            if entry not in bad:
+                bad.add(entry)
+                todo += [target for _, target, _ in entry.exits] + [target for _, target, _ in entry.calls]
+        if self.start in bad:
+            bad.discard(self.start)  # type: ignore[arg-type]
+        for entry in bad:
+            table = self.entries.get(entry.site)
+            if table is not None and table.get(entry.key) is entry:
+                del table[entry.key]
+        kept = [entry for table in self.entries.values() for entry in table.values()]
+        for entry in kept:
+            entry.callers -= bad
+            if entry is current or any(t in bad for _, t, _ in entry.exits) or any(t in bad for _, t, _ in entry.calls):
+                self.push_work(entry)
+        self.work = [entry for entry in self.work if entry not in bad]
+
+    def evaluate(self, entry: Entry) -> None:
+        """Follow one chain of instructions from entry to where it ends or meets others."""
+        while not self._chain(entry):
+            pass
+
+    def _chain(self, entry: Entry) -> bool:
+        """False: a loop in the chain ran too long and is rolled now; do the chain again."""
+        self.entry = entry
+        entry.exits, entry.calls = [], []
+        self.state = entry.state.fork()
+        self.block = entry.block = Block()
+        self.emitted = 0
+        visits: dict[tuple[int, int], int] = {}
+        steps, first = 0, True
+        while True:
+            frame = self.state.frames[-1]
+            code, ctx = frame.code, frame.ctx
+            program = self.program(code)
+            merges = self.tables.merge.setdefault(ctx, set())
+            heads = code.loop_heads
+            while True:
+                pc = frame.pc
+                if pc in merges and not first:
+                    self.leave(self.block, self.state)
+                    self.total_steps += steps
+                    return True
+                first = False
+                if pc in heads:
+                    visits[ctx, pc] = visits.get((ctx, pc), 0) + 1
+                    if (self.emitted > UNROLL_OPS or steps > UNROLL_STEPS) and self._roll(visits):
+                        self.total_steps += steps
+                        return False
+                steps += 1
+                if not steps & 1023 and self.total_steps + steps > self.fuel:
+                    raise GiveUp("tracing it takes too long")
+                handler, arg = program[pc]
+                to = handler(self, arg)
+                if to is None:
+                    frame.pc = pc + 1
+                elif to >= 0:
+                    frame.pc = to
+                elif to == SWITCH:
+                    break
+                else:
+                    assert to == STOP
+                    self.total_steps += steps
+                    return True
+
+    def _roll(self, visits: dict[tuple[int, int], int]) -> bool:
+        """Make the loop head that was visited most a place where paths meet."""
+        merge = self.tables.merge
+        heads = [(count, head) for head, count in visits.items() if count > 1 and head[1] not in merge.get(head[0], ())]
+        if not heads:
+            return False
+        ctx, pc = max(heads)[1]
+        merge.setdefault(ctx, set()).add(pc)
+        return True
+
+    def program(self, code: Any) -> Any:
+        """The instructions of code as pairs of handler and argument."""
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------------- edges and keys
+
+    def edge(self, edge: Edge, state: State) -> None:
+        state.drop_dead()
+        frame = state.frames[-1]
+        self.entry.exits.append((edge, self.arrive((frame.ctx, frame.pc), state), state))
+
+    def key_of(self, site: Any, state: State) -> Any:
+        """What of state the program was seen to need at this site."""
+        used = self.tables.used.get(site)
+        if not used:
+            return ()
+        forced = self.tables.forced.get(site, {})
+        wanted = [path for path in used if path not in forced]
+        found = self.values_at(state, set(wanted))
+        return tuple((path, part) for path in sorted(wanted) if (part := self._key_part(state, found.get(path))) is not None)
+
+    def _key_part(self, state: State, value: V | None) -> Any:
+        if isinstance(value, Known):
+            return constant_key(value.value)
+        if isinstance(value, Ref):
+            return "shape", state.heap[value.aid].shape()
+        return None
+
+    def values_at(self, state: State, wanted: set[int]) -> dict[int, V]:
+        """The values of state at these paths."""
+        paths = self.tables.paths
+        found: dict[int, V] = {}
+        queue = deque((paths[name], value) for name, value in state.roots())
+        seen: set[int] = set()
+        while queue and len(found) < len(wanted):
+            path, value = queue.popleft()
+            if path in wanted:
+                found[path] = value
+            if isinstance(value, Ref) and value.aid not in seen:
+                seen.add(value.aid)
+                queue.extend((paths[path, k], cell) for k, cell in enumerate(state.heap[value.aid].cells))
+        return found
+
+    def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
+        """The entry for state at site, which state has been joined into."""
+        table = self.entries.setdefault(site, {})
+        key = self.key_of(site, state)
+        entry = table.get(key)
+        if entry is None:
+            self._whistle(site, table)
+            entry = table[key] = Entry(site, key, function)
+            self._enter(entry, state)
+            self.push_work(entry)
+        elif self._join(entry, state):
+            self.push_work(entry)
+        return entry
+
+    def _whistle(self, site: Any, table: dict[Any, Entry]) -> None:
+        """Too many variants: force a slot to be unknown."""
+        used = self.tables.used.get(site)
+        if not used:
+            return
+        forced = self.tables.forced.setdefault(site, {})
+        weak = [path for path, strength in used.items() if strength == WEAK and path not in forced]
+        for path in weak:
+            groups: dict[Any, set[Any]] = {}
+            for key in table:
+                parts = dict(key)
+                rest = tuple(x for x in key if used[x[0]] == STRONG)
+                groups.setdefault(rest, set()).add(parts.get(path))
+            if any(len(values) >= WEAK_VARIANTS for values in groups.values()):
+                forced[path] = WEAK
+                raise Restart("force", site)
+        if len(table) >= VARIANTS + 2 * self.tables.static_size:
+            distinct = {path: len({dict(key).get(path) for key in table}) for path in used if path not in forced}
+            if not distinct:
+                raise GiveUp("it takes too many variants of one place")
+            path = max(distinct, key=lambda p: (distinct[p], -p))
+            forced[path] = used[path]
+            raise Restart("force", site)
+
+    def rekey(self, site: Any) -> None:
+        """The used slots of a site have changed: its entries get new keys."""
+        table = self.entries.get(site)
+        if table:
+            entries = list(table.values())
+            table.clear()
+            for entry in entries:
+                entry.key = self.key_of(site, entry.state)
+                if entry.key in table:
+                    raise Restart("rekey", site)
+                table[entry.key] = entry
+
+    # --------------------------------------------------------------------------------------------- used slots
+
+    def label(self, entry: Entry, path: int) -> Labels:
+        found = entry.labels.get(path)
+        if found is None:
+            found = entry.labels[path] = frozenset((len(self.label_owner),))
+            self.label_owner.append((entry, path))
+        return found
+
+    def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
+        """Slots with these labels, and those that they were computed from, belong into keys."""
+        todo = list(labels or ())
+        while todo:
+            entry, path = self.label_owner[todo.pop()]
+            if entry.marked.get(path, 0) >= strength:
+                continue
+            entry.marked[path] = strength
+            used = self.tables.used.setdefault(entry.site, {})
+            forced = self.tables.forced.setdefault(entry.site, {})
+            fresh = used.get(path, 0) < strength
+            used[path] = max(used.get(path, 0), strength)
+            if path in forced and forced[path] < strength:
+                del forced[path]
+                raise Restart("free", entry.site)
+            if path not in forced:
+                if path in entry.joined:
+                    raise Restart("split", entry.site)
+                if fresh:
+                    self.rekey(entry.site)
+            todo += entry.depends.get(path, ())
+
+    def _depend(self, entry: Entry, path: int, value: V) -> None:
+        labels = value.lost if isinstance(value, Dyn) else value.labels
+        if labels:
+            known = entry.depends.get(path, NO_LABELS)
+            if not labels <= known:
+                entry.depends[path] = known | labels
+                strength = entry.marked.get(path)
+                if strength:
+                    self.mark(labels, strength)
+
+    # --------------------------------------------------------------------------------------------- joining
+
+    def _enter(self, entry: Entry, state: State) -> None:
+        """The first state that arrives: constants stay, everything else becomes a parameter."""
+        matching = Matching(state, state, self.tables.paths)
+        forced = self.tables.forced.get(entry.site, {})
+        if forced:
+            for path, value, _, _ in list(matching.pairs()):
+                if path in forced and isinstance(value, Ref):
+                    matching._demote(value, value)
+        entry.state = self._rebuild(entry, matching, list(matching.pairs()), fresh=True)
+
+    def _join(self, entry: Entry, state: State) -> bool:
+        """Join state into the entry; did that change it?"""
+        align(entry.state, state)
+        matching = Matching(entry.state, state, self.tables.paths)
+        pairs = list(matching.pairs())
+        before = entry.state
+        for frame, other in zip(before.frames, state.frames, strict=True):
+            frame.decided |= other.decided
+        entry.state = self._rebuild(entry, matching, pairs, fresh=False)
+        for path, _, b, _ in pairs:
+            self._depend(entry, path, b)
+        return self._changed
+
+    _changed = False
+
+    def _rebuild(self, entry: Entry, matching: Matching, pairs: list[Pair], fresh: bool) -> State:
+        paths, old = self.tables.paths, matching.a
+        new: dict[int, V] = {}
+        objects: list[tuple[int, int, VObj]] = []
+        self._changed = False
+        for path, a, b, obj in pairs:
+            if fresh:
+                new[path] = self._first(entry, matching, path, a)
+            else:
+                new[path] = self._both(entry, matching, path, a, b)
+            if obj is not None and isinstance(a, Ref):
+                objects.append((path, a.aid, obj))
+        heap: dict[int, VObj] = {}
+        for path, aid, obj in objects:
+            cells = tuple(new[paths[path, k]] for k in range(len(obj.cells)))
+            node = obj.node
+            if node is not None:
+                node = self._param(entry, paths[path, "node"], self.type_of_in(old, Ref(aid)))
+            heap[aid] = obj.replace(cells=cells, node=node)
+        frames = []
+        for depth, frame in enumerate(old.frames):
+            copy = frame.fork()
+            copy.locals = [None if v is None else new[paths[depth, "local", k]] for k, v in enumerate(frame.locals)]
+            copy.stack = [new[paths[depth, "stack", k]] for k in range(len(frame.stack))]
+            frames.append(copy)
+        return State(frames, heap, new[paths["handled"]])
+
+    def _param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
+        found = entry.params.get(path)
+        if found is None:
+            found = entry.params[path] = Param(type, None, self._name(entry, path))
+        found.type = type
+        return found
+
+    def _name(self, entry: Entry, path: int) -> str | None:
+        """The user's variable behind a slot."""
+        part = self.tables.paths.parts[path]
+        if isinstance(part, tuple) and len(part) == 3 and part[1] == "local" and entry.state.frames:
+            frames = entry.state.frames
+            return frames[part[0]].code.names[part[2]] if part[0] < len(frames) else None
+        return None
+
+    def type_of_in(self, state: State, value: V) -> AbstractValue:
+        if isinstance(value, Dyn):
+            return value.type
+        if isinstance(value, Known):
+            return self.abstract(value.value)
+        from_heap = state.heap[value.aid]
+        return self.abstract_class(from_heap.cls)
+
+    def abstract(self, value: object) -> AbstractValue:
+        """The type of a known value."""
+        return self.library.of_value(value)
+
+    def abstract_class(self, cls: type) -> AbstractValue:
+        return self.library.of_class(cls)
+
+    def _first(self, entry: Entry, matching: Matching, path: int, a: V) -> V:
+        """What the first value that arrives in a slot becomes."""
+        self._depend(entry, path, a)
+        strength = self.tables.forced.get(entry.site, {}).get(path)
+        if isinstance(a, Known):
+            if a.value is UNBOUND:
+                return Known(UNBOUND)
+            if strength is None:
+                return Known(a.value, self.label(entry, path))
+        elif isinstance(a, Ref) and not matching.demoted(a, a):
+            return Ref(a.aid, self.label(entry, path))
+        type = self.type_of_in(matching.a, a)
+        lost = self.label(entry, path) if strength != STRONG and (not isinstance(a, Dyn) or a.lost is not None) else None
+        dims = a.dims if isinstance(a, Dyn) else None
+        dims = tuple(d if isinstance(d, Known) else None for d in dims) if dims else None
+        return Dyn(self._param(entry, path, type), type, dims, lost, isinstance(a, Dyn) and a.maybe_unbound)
+
+    def _both(self, entry: Entry, matching: Matching, path: int, a: V, b: V) -> V:
+        """The join of what a slot holds and what arrives."""
+        if isinstance(a, Ref) and isinstance(b, Ref) and not matching.demoted(a, b):
+            return a
+        if agree(a, b):
+            return a
+        one, other = self.type_of_in(matching.a, a), self.type_of_in(matching.b, b)
+        type = join(one, other)
+        strength = self.tables.forced.get(entry.site, {}).get(path)
+        can_split = not (isinstance(a, Dyn) and a.lost is None) and not (isinstance(b, Dyn) and b.lost is None)
+        unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
+        lost = self.label(entry, path) if can_split and strength != STRONG else None
+        dims = self._join_dims(a, b)
+        if isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None) == (type, lost is None, unbound, dims is None):
+            if a.dims == dims or a.dims is None or all(x is y for x, y in zip(a.dims, dims or (), strict=False)):
+                return a
+        self._changed = True
+        if lost is not None:
+            if not isinstance(a, Dyn):
+                entry.joined.add(path)
+                if path in self.tables.used.get(entry.site, ()) and strength is None:
+                    raise Restart("split", entry.site)
+        else:
+            entry.joined.discard(path)
+        return Dyn(self._param(entry, path, type), type, dims, lost, unbound)
+
+    def _join_dims(self, a: V, b: V) -> tuple[V | None, ...] | None:
+        x = a.dims if isinstance(a, Dyn) else None
+        y = b.dims if isinstance(b, Dyn) else None
+        if x is None or y is None or len(x) != len(y):
+            return None
+        return tuple(p if p is q or (p is not None and q is not None and agree(p, q)) else None for p, q in zip(x, y, strict=True))
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def home(self) -> Entry:
+        """The function that the current chain belongs to."""
+        found: Entry = self.homes[self.state.frames[0].ctx]
+        return found
+
+    def add(self, op: Op) -> None:
+        home = self.homes[self.state.frames[0].ctx]
+        if op.effect & ~home.effect:
+            self._spread(home, home.result, op.effect)
+        super().add(op)
+
+    def returned(self, type: AbstractValue) -> None:
+        """The current function returns a value of this type."""
+        home = self.home()
+        joined = join(home.result, type)
+        if joined != home.result:
+            self._spread(home, joined, Effect.PURE)
+
+    def _spread(self, home: Entry, result: AbstractValue, effect: Effect) -> None:
+        home.result, home.effect = result, home.effect | effect
+        for caller in list(home.callers):
+            if caller is not self.entry or effect:
+                self.push_work(caller)
+
+    def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
+        """Call the residual function that begins with frame; None if it is not yet known to return."""
+        site = (self.tables.contexts["function", frame.code], -1)
+        state = State([frame], heap)
+        frame.ctx = -1
+        entry = self.arrive(site, state, Function(name, []))
+        ctx = self.tables.contexts["body", frame.code, entry.key]
+        entry.state.frames[0].ctx = ctx
+        self.homes[ctx] = entry
+        entry.callers.add(self.entry)
+        effect = entry.effect | Effect.RAISES
+        op = Op(entry.function, (), (), entry.result, None, effect, self.location())
+        self.entry.calls.append((op, entry, state))
+        self.add(op)
+        if isinstance(entry.result, Bottom):
+            return None
+        return Dyn(op, entry.result)
+
+    # --------------------------------------------------------------------------------------------- the end
+
+    def finish(self) -> list[Function]:
+        """Resolve all edges, and collect the blocks of each function that START needs."""
+        assert self.start is not None
+        functions: list[Function] = []
+        done: set[Entry] = set()
+        todo = deque([self.start])
+        while todo:
+            root = todo.popleft()
+            if root in done:
+                continue
+            done.add(root)
+            function = root.function
+            assert function is not None
+            function.blocks, function.type = self._blocks(root, todo), root.result
+            functions.append(function)
+        return functions
+
+    def _blocks(self, root: Entry, todo: "deque[Entry]") -> list[Block]:
+        blocks: list[Block] = []
+        seen: set[Entry] = {root}
+        stack = [root]
+        while stack:
+            entry = stack.pop()
+            self._seal(entry)
+            blocks += _chain_blocks(entry.block)
+            for op, target, state in entry.calls:
+                op.args = self._arguments(target, state, None)
+                todo.append(target)
+            for edge, target, state in entry.exits:
+                blocks += self._resolve(edge, target, state)
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        return blocks
+
+    def _seal(self, entry: Entry) -> None:
+        """Fix the parameters of an entry's block."""
+        if not entry.block.params:
+            used = {id(v.value) for v in self._dyns(entry.state)}
+            nodes = {id(o.node) for o in entry.state.heap.values() if o.node is not None}
+            entry.block.params = tuple(p for p in entry.params.values() if id(p) in used or id(p) in nodes)
+            for value in self._dyns(entry.state):
+                if isinstance(value.value, Param):
+                    value.value.type = value.type
+                    if value.dims and value.value.dims is None:
+                        value.value.dims = tuple(Const(d.value) if isinstance(d, Known) else Const(None) for d in value.dims)
+
+    def _dyns(self, state: State) -> list[Dyn]:
+        roots = [v for _, v in state.roots()]
+        cells = [c for o in state.heap.values() for c in o.cells]
+        return [v for v in roots + cells if isinstance(v, Dyn)]
+
+    def _resolve(self, edge: Edge, target: Entry, state: State) -> list[Block]:
+        """Point edge at its target; the blocks that had to be made for it."""
+        between = Block()
+        args = self._arguments(target, state, between)
+        if between.ops:
+            edge.block, edge.args = between, ()
+            between.terminator = Jump(Edge(target.block, args))
+            return [between]
+        edge.block, edge.args = target.block, args
+        return []
+
+    def _arguments(self, target: Entry, state: State, between: Block | None) -> tuple[Operand, ...]:
+        """What the parameters of target are when state arrives there; virtual objects that have to be real are built."""
+        self._seal(target)
+        self.state, self.block = state, between or Block()
+        paths = self.tables.paths
+        found: dict[int, Operand] = {}
+        theirs = dict(state.roots())
+        queue = deque((paths[name], value, theirs.get(name)) for name, value in target.state.roots())
+        seen: set[int] = set()
+        while queue:
+            path, wanted, value = queue.popleft()
+            if isinstance(wanted, Dyn):
+                param = target.params.get(path)
+                if param is not None:
+                    found[id(param)] = Const(UNBOUND) if value is None else self.operand(value)
+            elif isinstance(wanted, Ref) and wanted.aid not in seen:
+                seen.add(wanted.aid)
+                assert isinstance(value, Ref)
+                mine, yours = target.state.heap[wanted.aid], state.heap[value.aid]
+                if mine.node is not None:
+                    found[id(mine.node)] = escape.materialize(self, value.aid)
+                queue.extend((paths[path, k], x, y) for k, (x, y) in enumerate(zip(mine.cells, yours.cells, strict=True)))
+        return tuple(found[id(param)] for param in target.block.params)
+
+
+def _chain_blocks(first: Block) -> list[Block]:
+    """The blocks of one chain: first, its continuations and the landings of its Invokes (no edge out is resolved yet)."""
+    found, todo = [], [first]
+    seen: set[int] = set()
+    while todo:
+        block = todo.pop(0)
+        if id(block) not in seen:
+            seen.add(id(block))
+            found.append(block)
+            todo += [edge.block for edge in edges(block.terminator)]
+    return found

@@ -1,0 +1,125 @@
+"""Folding: doing a pure operation on known values now, within bounds."""
+
+import builtins
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.engine.heap import VObj
+from hovis.engine.machine import Machine
+from hovis.engine.values import STRONG, Known, Labels, Ref, V, labels_of
+from hovis.ir.model import Effect
+from hovis.lattice.constants import PLAIN, is_immutable
+
+#: Never folded: what these do is not a matter of their arguments alone.
+UNFOLDABLE: Final = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
+
+#: Operations that choose by their operands: what they look at belongs into keys.
+CHOOSING: Final[frozenset[Callable[..., object]]] = frozenset(
+    {operator.eq, operator.ne, operator.contains, operator.getitem, operator.is_, operator.is_not}
+)
+
+#: Exceptions that are built anew from their arguments alone.
+REBUILT: Final = frozenset(
+    value
+    for value in vars(builtins).values()
+    if isinstance(value, type)
+    and issubclass(value, Exception)
+    and not issubclass(value, OSError | UnicodeError | ImportError | SyntaxError | NameError | AttributeError | Warning)
+)
+
+_NUMBERS: Final = frozenset({int, float, bool, complex, str, bytes, type(None)})
+_LARGE: Final = 200_000
+_MISSING: Final = object()
+
+
+def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int | None":
+    """The result of a primitive on known values; None: not to be had now."""
+    if not rule.fold:
+        return None
+    values = [reify(m, a) for a in args]
+    if any(v is _MISSING for v in values):
+        return None
+    named = {name: reify(m, v) for name, v in kwargs.items()}
+    if any(v is _MISSING for v in named.values()):
+        return None
+    if not _may_fold(m, rule, args, kwargs, values, named):
+        return None
+    labels = labels_of(*args, *kwargs.values())
+    if labels and (rule.fn in CHOOSING or any(type(v) is str for v in values)):
+        m.mark(labels, STRONG)
+    try:
+        result = _run(rule.fn, values, named)
+    except Exception as error:
+        return _known_raise(m, error)
+    return virtual(m, result, labels)
+
+
+def _may_fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V], values: list[Any], named: dict[str, Any]) -> bool:
+    types = [m.type_of(a) for a in args]
+    named_types = {name: m.type_of(v) for name, v in kwargs.items()}
+    try:
+        if rule.result(*types, **named_types) is None:
+            return False
+        effect = rule.effect if isinstance(rule.effect, Effect) else rule.effect(*types, **named_types)
+        if effect & UNFOLDABLE:
+            return False
+        return rule.fold is True or bool(rule.fold(*values, **named))
+    except TypeError:
+        return False
+
+
+def _run(fn: Callable[..., Any], values: list[Any], named: dict[str, Any]) -> Any:
+    if all(type(v) in _NUMBERS for v in values):
+        return fn(*values, **named)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return fn(*values, **named)
+
+
+def _known_raise(m: Machine, error: Exception) -> int | None:
+    """The operation is known to raise: so does the program, here."""
+    if type(error) in REBUILT and is_immutable(error.args) and not isinstance(error, Warning):
+        return m.raise_new(type(error), *error.args)
+    return None
+
+
+def reify(m: Machine, value: V, depth: int = 5) -> Any:
+    """The value itself, if it is known and immutable all the way down or a virtual container of such: a copy then."""
+    if isinstance(value, Known):
+        held = value.value
+        if type(held) in PLAIN or is_immutable(held):
+            return held
+        return held if isinstance(held, type) or callable(held) and not hasattr(held, "__dict__") else _MISSING
+    if not isinstance(value, Ref) or not depth:
+        return _MISSING
+    obj = m.obj(value, "tuple", "list", "dict", "set", "slice", "range")
+    if obj is None or obj.cls.__module__ != "builtins":
+        return _MISSING
+    cells = [reify(m, c, depth - 1) for c in obj.cells]
+    if any(c is _MISSING for c in cells):
+        return _MISSING
+    if obj.kind == "dict":
+        return dict(zip(obj.keys, cells, strict=True))
+    if obj.kind in ("slice", "range"):
+        return obj.cls(*cells)
+    return obj.cls(cells)
+
+
+def virtual(m: Machine, result: Any, labels: Labels) -> V | None:
+    """A folded result as an engine value: constants, or fresh containers of them; None if it is neither."""
+    if is_immutable(result):
+        if type(result) is int and result.bit_length() > _LARGE:
+            return None
+        return Known(result, labels)
+    if isinstance(result, type):
+        return Known(result, labels)
+    kind = type(result)
+    if kind is tuple or kind is list:
+        cells = [virtual(m, item, labels) for item in result]
+        return None if any(c is None for c in cells) else m.new(VObj(kind.__name__, kind, tuple(cells)), labels)  # type: ignore[arg-type]
+    if kind is dict and all(is_immutable(key) for key in result):
+        cells = [virtual(m, item, labels) for item in result.values()]
+        return None if any(c is None for c in cells) else m.new(VObj("dict", dict, tuple(cells), tuple(result)), labels)  # type: ignore[arg-type]
+    return None

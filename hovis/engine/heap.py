@@ -1,0 +1,122 @@
+"""Objects of the trace: virtual ones, and real ones whose contents are known for the moment.
+
+A :class:`VObj` is treated as immutable: a write makes a new one in the state's heap, so forking a state is copying
+a dict.  ``node`` is None while the object is virtual, else the SSA value of the real object, whose contents the
+cells then cache.  The *shape* is what must be equal for a join cell by cell.
+"""
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+from hovis.engine.values import NO_LABELS, Dyn, Known, Labels, Ref, V
+from hovis.ir.model import Operand
+from hovis.lattice.constants import constant_key
+
+#: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
+IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "super", "partial"})
+
+#: Kinds that step through a source; their cells change when they are advanced.
+ITERATORS: Final = frozenset({"sequence_iter", "range_iter", "dict_iter", "generator"})
+
+
+class VObj:
+    """One object: its kind and class, what is fixed about it, its cells.
+
+    kind      tuple list dict set instance cell function method slice range super *_iter generator
+    cls       the exact class
+    keys      dict: the keys; instance: the attribute names in order; set: unused
+    cells     the values
+    extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
+    labels    the labels of the shape: who reads the length or the keys uses these constants
+    """
+
+    __slots__ = ("cells", "cls", "extra", "forgotten", "keys", "kind", "labels", "node")
+
+    def __init__(
+        self,
+        kind: str,
+        cls: type,
+        cells: tuple[V, ...] = (),
+        keys: tuple[Any, ...] = (),
+        extra: Any = None,
+        node: Operand | None = None,
+        labels: Labels = NO_LABELS,
+        forgotten: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.cls = cls
+        self.cells = cells
+        self.keys = keys
+        self.extra = extra
+        self.node = node
+        self.labels = labels
+        self.forgotten = forgotten
+
+    def replace(self, **changes: Any) -> "VObj":
+        """A copy with some fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        fields.update(changes)
+        return VObj(**fields)
+
+    def shape(self) -> Hashable:
+        """Equal shapes can be joined cell by cell."""
+        keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" else self.keys
+        return self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten
+
+    @property
+    def immutable(self) -> bool:
+        return self.kind in IMMUTABLE or (self.kind == "cell" and self.extra == "frozen")
+
+    def find(self, key: object) -> int:
+        """The position of a key or attribute, -1 if it is not there.  Dict keys are compared as a dict does."""
+        if self.kind == "dict":
+            for k, other in enumerate(self.keys):
+                if other is key or other == key:
+                    return k
+            return -1
+        return self.keys.index(key) if key in self.keys else -1
+
+    def with_cell(self, index: int, value: V) -> "VObj":
+        """A copy with one cell changed."""
+        return self.replace(cells=(*self.cells[:index], value, *self.cells[index + 1 :]))
+
+    def with_new(self, key: object, value: V) -> "VObj":
+        """A copy with one key more."""
+        return self.replace(keys=(*self.keys, key), cells=(*self.cells, value))
+
+    def without(self, index: int) -> "VObj":
+        """A copy with one cell (and its key) less."""
+        keys = (*self.keys[:index], *self.keys[index + 1 :]) if self.keys else ()
+        return self.replace(keys=keys, cells=(*self.cells[:index], *self.cells[index + 1 :]))
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.cls.__name__} {self.cells}>"
+
+
+def extra_key(extra: Any) -> Hashable:
+    """Fixed data by identity where it may not be hashable."""
+    if isinstance(extra, tuple):
+        return tuple(x if isinstance(x, int | str | bool | type(None)) else id(x) for x in extra)
+    return extra if isinstance(extra, int | str | type(None)) else id(extra)
+
+
+def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
+    """All objects that can be reached from aids by cells, themselves included."""
+    found: set[int] = set()
+    todo = list(aids)
+    while todo:
+        aid = todo.pop()
+        if aid not in found:
+            found.add(aid)
+            todo += [cell.aid for cell in heap[aid].cells if isinstance(cell, Ref)]
+    return found
+
+
+def all_known(heap: dict[int, VObj], value: V, depth: int = 6) -> bool:
+    """Is value known all the way down (so that it could be built now)?"""
+    if isinstance(value, Known):
+        return True
+    if isinstance(value, Dyn) or not depth:
+        return False
+    obj = heap[value.aid]
+    return not obj.forgotten and obj.kind in ("tuple", "list", "dict", "set", "slice", "range") and all(all_known(heap, c, depth - 1) for c in obj.cells)

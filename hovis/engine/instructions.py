@@ -1,0 +1,749 @@
+"""One handler a normalised instruction (hovis/bytecode/instructions.py says what each does to the stack).
+
+A handler takes the machine and the instruction's argument.  It returns None to go on with the next instruction, a
+number to jump, SWITCH if frames were pushed or popped, STOP if the chain has ended.
+"""
+
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.bytecode.normalize import normalize
+from hovis.engine import attributes, branches, generators, iteration, matching
+from hovis.engine.calls import AFTER, call, call_builtin, finish, opaque
+from hovis.engine.heap import VObj
+from hovis.engine.machine import STOP, SWITCH, Machine, Restart
+from hovis.engine.values import FALSE, NONE, TRUE, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect, Return
+from hovis.lattice import ANY, Type, Union, join
+from hovis.ir.operations import UNBOUND
+
+HANDLERS: dict[str, Callable[[Machine, Any], int | None]] = {}
+CELL: Final = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
+
+
+def handles(*names: str) -> Callable[[Callable[[Machine, Any], int | None]], Callable[[Machine, Any], int | None]]:
+    """Decorator: the function below is the handler of these instructions."""
+
+    def register(handler: Callable[[Machine, Any], int | None]) -> Callable[[Machine, Any], int | None]:
+        for name in names:
+            HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+# ------------------------------------------------------------------------------------------------- constants, stack
+
+
+@handles("Const")
+def const(m: Machine, value: Any) -> None:
+    m.frame.stack.append(Known(value))
+
+
+@handles("Pop")
+def pop(m: Machine, _: Any) -> None:
+    m.frame.stack.pop()
+
+
+@handles("Copy")
+def copy(m: Machine, depth: int) -> None:
+    stack = m.frame.stack
+    stack.append(stack[-depth])
+
+
+@handles("Swap")
+def swap(m: Machine, depth: int) -> None:
+    stack = m.frame.stack
+    stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
+
+# ------------------------------------------------------------------------------------------------- locals
+
+
+def _bound(m: Machine, value: V | None, name: str, free: bool = False) -> "V | int":
+    """value, checked to be bound; a control code if it is known not to be."""
+    if value is None or (isinstance(value, Known) and value.value is UNBOUND):
+        error = ops.unbound(name, free)
+        made = m.emit(ops.unbound, [Known(name), Known(free)], type=Type(type(error)), effect=Effect.PURE)
+        return m.raise_(made)
+    if isinstance(value, Dyn) and value.maybe_unbound:
+        checked = m.emit(ops.check_bound, [value, Known(name), Known(free)], type=_without_unbound(value), effect=Effect.RAISES)
+        return Dyn(checked.value, checked.type, value.dims, None)
+    return value
+
+
+def _without_unbound(value: Dyn) -> Any:
+    if isinstance(value.type, Union):
+        found: Any = None
+        for member in value.type.members:
+            if not (isinstance(member, Type) and member.cls is type(UNBOUND)):
+                found = member if found is None else join(found, member)
+        return found if found is not None else ANY
+    return value.type
+
+
+@handles("GetLocal")
+def get_local(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    value = frame.locals[slot]
+    if type(value) is Dyn and not value.maybe_unbound:
+        frame.stack.append(value)
+        return None
+    checked = _bound(m, value, frame.code.names[slot])
+    if isinstance(checked, int):
+        return checked
+    if checked is not value:
+        m.frame.locals[slot] = checked
+    m.push(checked)
+    return None
+
+
+@handles("SetLocal")
+def set_local(m: Machine, slot: int) -> None:
+    frame = m.frame
+    frame.locals[slot] = frame.stack.pop()
+
+
+@handles("DelLocal")
+def del_local(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    checked = _bound(m, frame.locals[slot], frame.code.names[slot])
+    if isinstance(checked, int):
+        return checked
+    m.frame.locals[slot] = UNBOUND_VALUE
+    return None
+
+
+@handles("TakeLocal")
+def take_local(m: Machine, slot: int) -> None:
+    frame = m.frame
+    value = frame.locals[slot]
+    frame.stack.append(UNBOUND_VALUE if value is None else value)
+    frame.locals[slot] = UNBOUND_VALUE
+
+
+# ------------------------------------------------------------------------------------------------- cells
+
+
+@handles("MakeCell")
+def make_cell(m: Machine, slot: int) -> None:
+    frame = m.frame
+    value = frame.locals[slot]
+    frame.locals[slot] = m.new(VObj("cell", CELL, (UNBOUND_VALUE if value is None else value,), extra=_cell_extra(frame.code, slot, value)))
+
+
+def _cell_extra(code: Any, slot: int, value: V | None) -> str | None:
+    """"frozen" if nobody can write to the cell (any more), "once" if it is written once, before anybody reads it."""
+    writes = _cell_writes(code).get(slot, 0)
+    bound = value is not None and not (isinstance(value, Known) and value.value is UNBOUND)
+    if writes == 0 and bound:
+        return "frozen"
+    return "once" if writes == 1 and not bound else None
+
+
+_writes_cache: dict[Any, dict[int, int]] = {}
+
+
+def _cell_writes(code: Any) -> dict[int, int]:
+    """slot → how often a cell may be written: in a loop, or by an inner function, counts as often."""
+    found = _writes_cache.get(code.code)
+    if found is None:
+        found = _writes_cache[code.code] = {}
+        inner = _inner_writes(code.code)
+        looping = _in_loops(code)
+        for k, instruction in enumerate(code.instructions):
+            if instruction.op in ("SetCell", "DelCell"):
+                found[instruction.arg] = found.get(instruction.arg, 0) + (2 if looping[k] or instruction.op == "DelCell" else 1)
+        for slot, name in enumerate(code.names):
+            if name in inner:
+                found[slot] = found.get(slot, 0) + 2
+    return found
+
+
+def _inner_writes(code: Any) -> set[str]:
+    """The free variables that functions inside code assign to."""
+    found: set[str] = set()
+    for const in code.co_consts:
+        if isinstance(const, type(code)):
+            inner = normalize(const)
+            found |= {inner.names[i.arg] for i in inner.instructions if i.op in ("SetCell", "DelCell") and inner.names[i.arg] in const.co_freevars}
+            found |= _inner_writes(const) & set(const.co_freevars)
+    return found
+
+
+def _in_loops(code: Any) -> list[bool]:
+    """Can an instruction come back to itself?  (By address: anything between a loop head and a jump back to it.)"""
+    inside = [False] * len(code.instructions)
+    for k, instruction in enumerate(code.instructions):
+        target = instruction.arg if instruction.op in ("Jump", "ForIter", "Send") else instruction.arg[1] if instruction.op == "Branch" else None
+        if isinstance(target, int) and target <= k:
+            inside[target : k + 1] = [True] * (k + 1 - target)
+    return inside
+
+
+@handles("CellRef")
+def cell_ref(m: Machine, slot: int) -> None:
+    value = m.frame.locals[slot]
+    assert value is not None
+    m.push(value)
+
+
+@handles("GetCell")
+def get_cell(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    cell, name = frame.locals[slot], frame.code.names[slot]
+    free = slot >= len(frame.code.names) - frame.code.n_free
+    assert cell is not None
+    cell = m.resolve(cell)
+    value: V
+    if isinstance(cell, Ref):
+        value = m.state.heap[cell.aid].cells[0]
+    elif isinstance(cell, Known) and m.static(cell):
+        try:
+            value = Known(cell.value.cell_contents)  # type: ignore[attr-defined]
+        except ValueError:
+            value = UNBOUND_VALUE
+    else:
+        value = m.emit(ops.cell_get, [cell, Known(name), Known(free)], effect=Effect.READS | Effect.RAISES)
+    checked = _bound(m, value, name, free)
+    if isinstance(checked, int):
+        return checked
+    m.push(checked)
+    return None
+
+
+@handles("SetCell")
+def set_cell(m: Machine, slot: int) -> None:
+    frame = m.frame
+    value, cell = frame.stack.pop(), frame.locals[slot]
+    assert cell is not None
+    _write_cell(m, m.resolve(cell), value)
+
+
+def _write_cell(m: Machine, cell: V, value: V) -> None:
+    if isinstance(cell, Ref):
+        obj = m.state.heap[cell.aid]
+        if obj.node is None:
+            m.put(cell, obj.replace(cells=(value,), extra="frozen" if obj.extra == "once" else obj.extra))
+            return
+        m.emit(ops.cell_set, [cell, value], type=Type(type(None)), effect=Effect.WRITES)
+        m.put(cell, obj.replace(cells=(value,)))
+        return
+    if isinstance(cell, Known):
+        m.thaw(cell.value)
+    m.emit(ops.cell_set, [cell, value], type=Type(type(None)), effect=Effect.WRITES)
+
+
+@handles("DelCell")
+def del_cell(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    cell, name = frame.locals[slot], frame.code.names[slot]
+    status = get_cell(m, slot)
+    if status is not None:
+        return status
+    m.pop()
+    assert cell is not None and name
+    _write_cell(m, m.resolve(cell), UNBOUND_VALUE)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- globals
+
+
+@handles("GetGlobal")
+def get_global(m: Machine, name: str) -> int | None:
+    namespace = m.frame.namespace
+    if (id(namespace), name) not in m.tables.thawed_globals:
+        value = namespace.get(name, UNBOUND)
+        if value is UNBOUND:
+            scope = namespace.get("__builtins__", __builtins__)
+            scope = scope if isinstance(scope, dict) else vars(scope)
+            value = scope.get(name, UNBOUND)
+        if value is not UNBOUND:
+            m.push(Known(value))
+            m.read_static.add(("global", id(namespace), name))  # type: ignore[arg-type]
+            return None
+    m.push(m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES))
+    return None
+
+
+def _write_global(m: Machine, name: str) -> None:
+    """A global that traced code writes to is read at run time."""
+    site = (id(m.frame.namespace), name)
+    if site not in m.tables.thawed_globals:
+        m.tables.thawed_globals.add(site)
+        if ("global", *site) in m.read_static:  # type: ignore[comparison-overlap]
+            raise Restart("thaw")
+
+
+@handles("SetGlobal")
+def set_global(m: Machine, name: str) -> None:
+    _write_global(m, name)
+    value = m.pop()
+    m.emit(ops.store_global, [Known(m.frame.namespace), Known(name), value], type=Type(type(None)), effect=Effect.WRITES)
+
+
+@handles("DelGlobal")
+def del_global(m: Machine, name: str) -> None:
+    _write_global(m, name)
+    m.emit(ops.delete_global, [Known(m.frame.namespace), Known(name)], type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
+
+
+# ------------------------------------------------------------------------------------------------- operators
+
+
+UNARY: Final = {"neg": operator.neg, "pos": operator.pos, "invert": operator.invert}
+BINARY: Final[dict[str, Callable[..., Any]]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+    "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+INPLACE: Final[dict[str, Callable[..., Any]]] = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "//": operator.ifloordiv, "%": operator.imod,
+    "**": operator.ipow, "@": operator.imatmul, "&": operator.iand, "|": operator.ior, "^": operator.ixor,
+    "<<": operator.ilshift, ">>": operator.irshift,
+}  # fmt: skip
+COMPARE: Final = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
+
+#: Classes for which ``a op= b`` is ``a = a op b``.
+VALUES: Final = frozenset({int, float, bool, complex, str, bytes, tuple, type(None)})
+
+
+@handles("Unary")
+def unary(m: Machine, op: str) -> int | None:
+    return attributes.operate(m, UNARY[op], [m.pop()])
+
+
+@handles("Binary")
+def binary(m: Machine, op: str) -> int | None:
+    stack = m.frame.stack
+    b = stack.pop()
+    a = stack.pop()
+    return attributes.operate(m, BINARY[op], [a, b])
+
+
+@handles("Inplace")
+def inplace(m: Machine, op: str) -> int | None:
+    b, a = m.pop(), m.pop()
+    fn = BINARY[op] if m.class_of(a) in VALUES or _only_values(m, a) else INPLACE[op]
+    return attributes.operate(m, fn, [a, b])
+
+
+def _only_values(m: Machine, value: V) -> bool:
+    kind = m.type_of(value)
+    return isinstance(kind, Union) and all(isinstance(t, Type) and t.cls in VALUES for t in kind.members)
+
+
+@handles("Compare")
+def compare(m: Machine, op: str) -> int | None:
+    b, a = m.pop(), m.pop()
+    return attributes.operate(m, COMPARE[op], [a, b])
+
+
+@handles("Is")
+def is_(m: Machine, invert: bool) -> int | None:
+    b, a = m.pop(), m.pop()
+    known = branches.identical(m, a, b)
+    if known is not None:
+        m.push(Known(known.value is not invert, known.labels))
+        return None
+    m.push(m.emit(operator.is_not if invert else operator.is_, [a, b], type=Type(bool), effect=Effect.PURE))
+    return None
+
+
+@handles("Contains")
+def contains(m: Machine, invert: bool) -> int | None:
+    container, item = m.pop(), m.pop()
+    status = attributes.operate(m, operator.contains, [container, item], "truth_not" if invert else "value")
+    return status
+
+
+@handles("Not")
+def not_(m: Machine, _: Any) -> None:
+    m.push(negate(m, m.pop()))
+
+
+def negate(m: Machine, value: V) -> V:
+    """``not`` of an exact bool."""
+    if isinstance(value, Known):
+        return Known(not value.value, value.labels)
+    return m.emit(operator.not_, [value], type=Type(bool), effect=Effect.PURE, lost=value.lost if isinstance(value, Dyn) else None)
+
+
+def _after_not(m: Machine) -> int | None:
+    m.push(negate(m, m.pop()))
+    return None
+
+
+AFTER["truth_not"] = _after_not
+
+
+@handles("ToBool")
+def to_bool(m: Machine, _: Any) -> int | None:
+    return attributes.truth(m, m.pop())
+
+
+@handles("GetItem")
+def get_item(m: Machine, _: Any) -> int | None:
+    key, container = m.pop(), m.pop()
+    return attributes.operate(m, operator.getitem, [container, key])
+
+
+@handles("SetItem")
+def set_item(m: Machine, _: Any) -> int | None:
+    key, container, value = m.pop(), m.pop(), m.pop()
+    return attributes.operate(m, operator.setitem, [container, key, value], "discard")
+
+
+@handles("DelItem")
+def del_item(m: Machine, _: Any) -> int | None:
+    key, container = m.pop(), m.pop()
+    return attributes.operate(m, operator.delitem, [container, key], "discard")
+
+
+@handles("BuildSlice")
+def build_slice(m: Machine, count: int) -> None:
+    parts = m.popn(count)
+    parts += [NONE] * (3 - count)
+    m.push(m.new(VObj("slice", slice, tuple(parts))))
+
+
+# ------------------------------------------------------------------------------------------------- attributes
+
+
+@handles("GetAttr", "GetMethod")
+def get_attr(m: Machine, name: str) -> int | None:
+    return attributes.get(m, m.pop(), name)
+
+
+@handles("SetAttr")
+def set_attr(m: Machine, name: str) -> int | None:
+    target, value = m.pop(), m.pop()
+    return attributes.set(m, target, name, value)
+
+
+@handles("DelAttr")
+def del_attr(m: Machine, name: str) -> int | None:
+    return attributes.delete(m, m.pop(), name)
+
+
+@handles("GetSuper")
+def get_super(m: Machine, arg: Any) -> int | None:
+    name, _, _ = arg
+    instance, cls, builtin = m.pop(), m.pop(), m.pop()
+    if isinstance(builtin, Known) and builtin.value is super:
+        return attributes.get_super(m, cls, instance, name)
+    made = opaque(m, builtin, [cls, instance])
+    return attributes.get(m, made, name)
+
+
+# ------------------------------------------------------------------------------------------------- building
+
+
+@handles("Build")
+def build(m: Machine, arg: Any) -> int | None:
+    kind, count = arg
+    if kind == "constmap":
+        return _build_map(m, [Known(k) for k in count], m.popn(len(count)))
+    if kind == "map":
+        parts = m.popn(2 * count)
+        return _build_map(m, parts[::2], parts[1::2])
+    items = m.popn(count)
+    if kind == "string":
+        return call_builtin(m, ops.join_strings, items, {})
+    if kind == "set":
+        return iteration.build_set(m, items)
+    m.push(m.new(VObj(kind, tuple if kind == "tuple" else list, tuple(items))))
+    return None
+
+
+def _build_map(m: Machine, keys: list[V], values: list[V]) -> int | None:
+    made = m.new(VObj("dict", dict))
+    for key, value in zip(keys, values, strict=True):
+        iteration.store_item(m, made, key, value)
+    m.push(made)
+    return None
+
+
+@handles("Append")
+def append(m: Machine, arg: Any) -> int | None:
+    kind, depth = arg
+    if kind == "map":
+        value, key = m.pop(), m.pop()
+        iteration.store_item(m, m.frame.stack[-depth], key, value)
+        return None
+    value = m.pop()
+    fn: Any = list.append if kind == "list" else set.add
+    return call_builtin(m, fn, [m.frame.stack[-depth], value], {}, "discard")
+
+
+@handles("Extend")
+def extend(m: Machine, arg: Any) -> int | None:
+    kind, depth = arg
+    iterable = m.pop()
+    container = m.frame.stack[-depth]
+    fn: Any = {"list": ops.list_extend, "set": set.update, "dict_update": ops.dict_update, "dict_merge": ops.dict_merge}[kind]
+    args = [container, iterable]
+    if kind == "dict_merge":
+        args.append(m.frame.stack[-depth - 2] if len(m.frame.stack) >= depth + 2 else NONE)
+    return call_builtin(m, fn, args, {}, "discard")
+
+
+@handles("ListToTuple")
+def list_to_tuple(m: Machine, _: Any) -> int | None:
+    return call_builtin(m, tuple, [m.pop()], {})
+
+
+@handles("Unpack")
+def unpack(m: Machine, count: int) -> int | None:
+    return iteration.unpack(m, m.pop(), count, -1)
+
+
+@handles("UnpackEx")
+def unpack_ex(m: Machine, arg: Any) -> int | None:
+    before, after = arg
+    return iteration.unpack(m, m.pop(), before, after)
+
+
+@handles("Convert")
+def convert(m: Machine, conversion: str) -> int | None:
+    fn: Any = {"s": str, "r": repr, "a": ascii}[conversion]
+    return call(m, Known(fn), [m.pop()], {})
+
+
+@handles("Format")
+def format_(m: Machine, has_spec: bool) -> int | None:
+    spec = m.pop() if has_spec else Known("")
+    return attributes.format_value(m, m.pop(), spec)
+
+
+# ------------------------------------------------------------------------------------------------- calls
+
+
+@handles("Call")
+def call_(m: Machine, arg: Any) -> int | None:
+    count, names = arg
+    named = m.popn(len(names)) if names else ()
+    args = m.popn(count)
+    return call(m, m.pop(), args, dict(zip(names, named, strict=True)) if names else {})
+
+
+@handles("CallEx")
+def call_ex(m: Machine, has_kwargs: bool) -> int | None:
+    kwargs = m.pop() if has_kwargs else None
+    args = m.pop()
+    callee = m.pop()
+    items = iteration.known_items(m, args)
+    named = m.obj(kwargs, "dict") if kwargs is not None else None
+    if items is not None and (kwargs is None or (named is not None and all(type(k) is str for k in named.keys))):
+        return call(m, callee, items, dict(zip(named.keys, named.cells, strict=True)) if named else {})
+    if kwargs is None:
+        return finish(m, opaque(m, ops.apply_positional, [callee, args]), "value")
+    return finish(m, opaque(m, ops.apply, [callee, args, kwargs]), "value")
+
+
+@handles("MakeFunction")
+def make_function(m: Machine, attrs: tuple[str, ...]) -> None:
+    code = m.pop()
+    assert isinstance(code, Known)
+    values = dict(zip(attrs, m.popn(len(attrs)), strict=True))
+    inner = normalize(code.value)  # type: ignore[arg-type]
+    cells = _closure(m, values.get("closure"))
+    fixed = (values.get("defaults", NONE), values.get("kwdefaults", NONE), values.get("annotations", NONE))
+    extra = (inner, m.frame.namespace, inner.name, inner.qualname)
+    m.push(m.new(VObj("function", type(make_function), (*fixed, *cells), extra=extra)))
+
+
+def _closure(m: Machine, closure: V | None) -> tuple[V, ...]:
+    if closure is None:
+        return ()
+    obj = m.obj(closure, "tuple")
+    assert obj is not None
+    return obj.cells
+
+
+@handles("SetFunctionAttr")
+def set_function_attr(m: Machine, name: str) -> None:
+    function, value = m.pop(), m.pop()
+    assert isinstance(function, Ref)
+    obj = m.state.heap[function.aid]
+    if name == "closure":
+        obj = obj.replace(cells=(*obj.cells[:3], *_closure(m, value)))
+    else:
+        obj = obj.with_cell(("defaults", "kwdefaults", "annotations").index(name), value)
+    m.put(function, obj)
+    m.push(function)
+
+
+@handles("BuildClass")
+def build_class(m: Machine, _: Any) -> None:
+    import builtins
+
+    m.push(Known(builtins.__build_class__))
+
+
+@handles("Import")
+def import_(m: Machine, name: str) -> int | None:
+    fromlist, level = m.pop(), m.pop()
+    if isinstance(level, Known) and level.value == 0 and name in sys.modules and isinstance(fromlist, Known):
+        m.push(Known(sys.modules[name if fromlist.value else name.partition(".")[0]]))
+        return None
+    args = [Known(m.frame.namespace), Known(name), fromlist, level]
+    m.push(m.emit(ops.import_name, args))
+    return None
+
+
+@handles("ImportFrom")
+def import_from(m: Machine, name: str) -> int | None:
+    module = m.frame.stack[-1]
+    if isinstance(module, Known) and name in getattr(module.value, "__dict__", ()):
+        m.push(Known(module.value.__dict__[name]))
+        return None
+    m.push(m.emit(ops.import_from, [module, Known(name)]))
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- jumps
+
+
+@handles("Jump")
+def jump(m: Machine, target: int) -> int:
+    return target
+
+
+@handles("Branch")
+def branch(m: Machine, arg: Any) -> int | None:
+    condition, target = arg
+    value = m.pop()
+    if condition in ("none", "not_none"):
+        known = branches.identical(m, value, NONE)
+        if known is None:
+            value = m.emit(operator.is_, [value, NONE], type=Type(bool), effect=Effect.PURE)
+        else:
+            value = known
+        condition = "true" if condition == "none" else "false"
+    return branches.decide(m, value, condition == "true", target)
+
+
+@handles("GetIter")
+def get_iter(m: Machine, _: Any) -> int | None:
+    return iteration.get_iter(m, m.pop())
+
+
+@handles("ForIter")
+def for_iter(m: Machine, exit: int) -> int | None:
+    return iteration.for_iter(m, exit)
+
+
+@handles("Return")
+def return_(m: Machine, _: Any) -> int | None:
+    value = m.pop()
+    frame = m.frame
+    if frame.owner is not None:
+        return generators.finished(m, value)
+    if len(m.state.frames) == 1:
+        operand = m.operand(value)
+        m.returned(m.type_of_in(m.state, value))  # type: ignore[attr-defined]
+        m.block.terminator = Return(operand, m.location())
+        return STOP
+    m.state.frames.pop()
+    caller = m.frame
+    status = finish(m, value, frame.mode)
+    if status is None:
+        caller.pc += 1
+        return SWITCH
+    if status >= 0:
+        caller.pc = status
+        return SWITCH
+    return status
+
+
+# ------------------------------------------------------------------------------------------------- exceptions
+
+
+@handles("Raise")
+def raise_(m: Machine, count: int) -> int | None:
+    from hovis.engine import raising
+
+    return raising.raise_statement(m, m.popn(count))
+
+
+@handles("Reraise")
+def reraise(m: Machine, _: Any) -> int | None:
+    return m.raise_(m.pop(), again=True)
+
+
+@handles("PushExc")
+def push_exc(m: Machine, _: Any) -> None:
+    exception = m.pop()
+    m.push(m.state.handled)
+    m.push(exception)
+    m.handle(exception)
+
+
+@handles("PopExc")
+def pop_exc(m: Machine, _: Any) -> None:
+    m.state.handled = m.pop()
+    m.emit(ops.leave_handler, [], type=Type(type(None)), effect=Effect.IO)
+
+
+@handles("ExcMatch")
+def exc_match(m: Machine, _: Any) -> int | None:
+    from hovis.engine import raising
+
+    return raising.match(m)
+
+
+@handles("WithEnter")
+def with_enter(m: Machine, _: Any) -> int | None:
+    from hovis.engine import raising
+
+    return raising.with_enter(m)
+
+
+@handles("WithExitExc")
+def with_exit_exc(m: Machine, _: Any) -> int | None:
+    from hovis.engine import raising
+
+    return raising.with_exit(m)
+
+
+# ------------------------------------------------------------------------------------------------- generators, match
+
+
+@handles("Yield")
+def yield_(m: Machine, _: Any) -> int | None:
+    return generators.yielded(m)
+
+
+@handles("Send")
+def send(m: Machine, done: int) -> int | None:
+    return generators.send(m, done)
+
+
+@handles("EndSend")
+def end_send(m: Machine, _: Any) -> None:
+    value = m.pop()
+    m.pop()
+    m.push(value)
+
+
+@handles("GetYieldFromIter")
+def get_yield_from_iter(m: Machine, _: Any) -> int | None:
+    return generators.yield_from_iter(m, m.pop())
+
+
+@handles("Match")
+def match(m: Machine, arg: Any) -> int | None:
+    return matching.match(m, *arg)
+
+
+@handles("GetLen")
+def get_len(m: Machine, _: Any) -> int | None:
+    return call_builtin(m, len, [m.frame.stack[-1]], {})
+
+
+__all__ = ["FALSE", "HANDLERS", "TRUE"]

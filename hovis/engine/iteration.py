@@ -1,0 +1,428 @@
+"""Iteration, unpacking, and the literals of containers (CPython: Objects/iterobject.c, listobject.c, rangeobject.c)."""
+
+import operator
+import sys
+from typing import Any, Final
+
+from hovis.engine import generators, protocols
+from hovis.engine.calls import call, call_builtin, call_function, finish, opaque
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import is_python_class, lookup, special
+from hovis.engine.machine import STOP, SWITCH, Machine
+from hovis.engine.state import State
+from hovis.engine.values import STRONG, WEAK, Dyn, Known, Ref, V, labels_of, relabel
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect
+from hovis.ir.operations import END
+from hovis.lattice import ANY, Array, Type
+from hovis.lattice.constants import is_immutable
+
+#: The position of an iterator that has come to its end: it stays there even if its source grows.
+EXHAUSTED: Final = sys.maxsize
+
+ITERATOR_OF: Final[dict[type, type]] = {
+    kind: type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set, frozenset)
+}  # fmt: skip
+RANGE_ITERATOR: Final = type(iter(range(0)))
+VIEW_ITERATORS: Final = {"keys": type(iter({}.keys())), "values": type(iter({}.values())), "items": type(iter({}.items()))}
+
+
+# ------------------------------------------------------------------------------------------------- iter()
+
+
+def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
+    """``iter(value)``."""
+    value = m.resolve(value)
+    if isinstance(value, Ref):
+        obj = m.state.heap[value.aid]
+        if obj.kind in ("sequence_iter", "range_iter", "dict_iter", "generator"):
+            return finish(m, value, mode)
+        own = lookup(obj.cls, "__iter__")
+        if obj.kind in ("list", "tuple") and own in (list.__iter__, tuple.__iter__):
+            return finish(m, sequence_iterator(m, value, ITERATOR_OF[list if obj.kind == "list" else tuple]), mode)
+        if obj.kind == "dict" and own is dict.__iter__:
+            return finish(m, dict_iterator(m, value, "keys"), mode)
+        if obj.kind == "range" and _steps(obj.cells[2]):
+            return finish(m, m.new(VObj("range_iter", RANGE_ITERATOR, obj.cells), value.labels), mode)
+    elif isinstance(value, Known):
+        made = _iter_known(m, value)
+        if made is not None:
+            return finish(m, made, mode)
+    elif isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
+        return finish(m, sequence_iterator(m, value, type(iter([]))), mode)
+    cls = m.class_of(value)
+    if cls is not None and is_python_class(cls):
+        method = special(cls, "__iter__")
+        if method is not None and not isinstance(value, Dyn):
+            return call(m, Known(method), [value], {}, mode)
+    if cls in ITERATOR_OF and isinstance(value, Dyn):
+        return finish(m, m.emit(iter, [value], type=Type(ITERATOR_OF[cls]), effect=Effect.READS), mode)
+    if isinstance(value, Known | Ref) or cls is not None:
+        return call_builtin(m, iter, [value], {}, mode)
+    return finish(m, m.emit(iter, [value]), mode)
+
+
+def _steps(step: V) -> bool:
+    return isinstance(step, Known) and type(step.value) is int and step.value != 0
+
+
+def sequence_iterator(m: Machine, source: V, cls: type) -> Ref:
+    """An iterator by position over what can be indexed."""
+    return m.new(VObj("sequence_iter", cls, (source, Known(0))))
+
+
+def dict_iterator(m: Machine, source: Ref, view: str) -> Ref:
+    """An iterator over the keys, values or items of a dict of this trace."""
+    size = len(m.state.heap[source.aid].cells)
+    return m.new(VObj("dict_iter", VIEW_ITERATORS[view], (source, Known(0), Known(size)), extra=view))
+
+
+def _iter_known(m: Machine, value: Known) -> V | None:
+    held = value.value
+    kind = type(held)
+    if kind in (list, tuple, str, bytes) and m.static(value):
+        return sequence_iterator(m, value, ITERATOR_OF[kind])
+    if isinstance(held, range):
+        return m.new(VObj("range_iter", RANGE_ITERATOR, tuple(Known(x, value.labels) for x in (held.start, held.stop, held.step))))
+    if kind in (dict, set, frozenset) and m.static(value):
+        return sequence_iterator(m, Known(tuple(held), value.labels), ITERATOR_OF[kind])  # type: ignore[call-overload]
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- next()
+
+
+def for_iter(m: Machine, exit: int) -> int | None:
+    """FOR_ITER: the iterator on the stack, the item above it; at the end, neither."""
+    iterator = m.resolve(m.frame.stack[-1])
+    return step(m, iterator, "for", exit)
+
+
+def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
+    """One step.  mode: "for", "send", "value" (next: StopIteration at the end), "end" (END at the end)."""
+    obj = m.obj(iterator)
+    if obj is not None and isinstance(iterator, Ref):
+        if obj.kind == "generator":
+            return generators.resume(m, iterator, Known(None), mode)
+        rule = _STEPS.get(obj.kind)
+        if rule is not None and obj.node is None:
+            return rule(m, iterator, obj, mode)
+    if isinstance(iterator, Dyn) or obj is None or obj.node is not None:
+        return _step_unknown(m, iterator, mode)
+    cls = m.class_of(iterator)
+    method = special(cls, "__next__") if cls is not None else None
+    if method is None:
+        return _step_unknown(m, iterator, mode)
+    if mode == "value":
+        return call(m, Known(method), [iterator], {}, mode)
+    return call_function(m, Known(protocols.step), protocols.step, [Known(method), iterator, Known(END)], {}, "step_" + mode)
+
+
+def _after_step(mode: str) -> Any:
+    def after(m: Machine) -> int | None:
+        item = m.pop()
+        if isinstance(item, Known):
+            if item.labels:
+                m.mark(item.labels, STRONG)
+            if item.value is END:
+                return generators.exhausted(m, Known(None), mode)
+            m.push(item)
+            return None
+        if isinstance(item, Ref):
+            m.push(item)
+            return None
+        return _test_end(m, item, mode)
+
+    return after
+
+
+def _test_end(m: Machine, item: Dyn, mode: str) -> int | None:
+    """An unknown item, or END: a branch."""
+    if item.lost:
+        m.mark(item.lost, STRONG)
+    more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
+    _stop_unless(m, more, mode)
+    m.push(item)
+    return None
+
+
+def _stop_unless(m: Machine, more: Dyn, mode: str) -> None:
+    """The chain goes on where there is one more item; where there is none the consumer is told."""
+    state = m.state
+    frame = m.frame
+    m.meet(len(state.frames) - 1, frame.pc + 1, _exit_of(m, mode))
+    done = state.fork()
+    _finish_in(m, done, mode)
+    m.split(more, done)
+
+
+def _exit_of(m: Machine, mode: str) -> int:
+    frame = m.frame
+    return int(frame.code.instructions[frame.pc].arg) if mode in ("for", "send") else frame.pc + 1  # type: ignore[call-overload]
+
+
+def _finish_in(m: Machine, state: State, mode: str) -> None:
+    """In a forked state: the iterator has come to its end (no op may be emitted for it)."""
+    frame = state.frames[-1]
+    if mode == "for":
+        frame.stack.pop()
+    elif mode == "send":
+        frame.stack.append(Known(None))
+    else:
+        frame.stack.append(Known(END))
+    frame.pc = _exit_of(m, mode)
+
+
+def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
+    """A real iterator of which nothing is known."""
+    if mode == "value":
+        return call_builtin(m, next, [iterator], {}, mode)
+    if mode == "end":
+        return call_builtin(m, next, [iterator, Known(END)], {}, "value")
+    if mode == "for" and not m.header():
+        return STOP
+    item = _next(m, iterator)
+    if mode == "send":
+        raise AssertionError("yield from an unknown iterator is not traced")
+    return _test_end(m, item, mode)
+
+
+def _next(m: Machine, iterator: V) -> Dyn:
+    cls = m.class_of(iterator)
+    if cls in _QUIET:
+        kind = Type(str) if cls in _TEXT else Type(int) if cls is RANGE_ITERATOR else ANY
+        return m.emit(next, [iterator, Known(END)], type=kind if kind is ANY else kind | Type(type(END)), effect=Effect.RAISES | Effect.IO)
+    return m.emit(next, [iterator, Known(END)])
+
+
+_TEXT: Final = frozenset({type(iter("")), type(iter("é"))})
+_QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT})
+
+
+def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
+    source, position = m.resolve(obj.cells[0]), obj.cells[1]
+    length = _length(m, source)
+    if length is None:
+        # the source is not known any more: go on with the real iterator
+        node = m.operand(ref)
+        return _step_unknown(m, Dyn(node, Type(obj.cls)), mode)
+    if isinstance(position, Known):
+        at: Any = position.value
+        labels = labels_of(position, ref, source)
+        if labels:
+            m.mark(labels, WEAK)
+        if at >= length:
+            m.put(ref, obj.with_cell(1, Known(EXHAUSTED)))
+            return generators.exhausted(m, Known(None), mode)
+        if position.labels and not _alike(m, source):
+            m.tables.static_size = max(m.tables.static_size, min(length, 20_000))
+            m.mark(position.labels, STRONG)
+        item = _item(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
+        m.put(ref, obj.with_cell(1, Known(at + 1, position.labels)))
+        m.push(item)
+        return None
+    assert isinstance(position, Dyn)
+    if position.lost and not _alike(m, source):
+        m.mark(position.lost, STRONG)
+    if mode == "for" and not m.header():
+        return STOP
+    more = m.emit(operator.lt, [position, Known(length)], type=Type(bool), effect=Effect.PURE, lost=position.lost)
+    _stop_unless(m, more, mode)
+    beyond = m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=position.lost)
+    m.put(ref, obj.with_cell(1, beyond))
+    return call_builtin(m, operator.getitem, [source, position], {})
+
+
+def _length(m: Machine, source: V) -> int | None:
+    if isinstance(source, Known):
+        return len(source.value)  # type: ignore[arg-type]
+    if isinstance(source, Ref):
+        obj = m.obj(source, "list", "tuple")
+        return None if obj is None else len(obj.cells)
+    if source.dims and isinstance(source.dims[0], Known):
+        return int(source.dims[0].value)  # type: ignore[call-overload]
+    return None
+
+
+def _item(m: Machine, source: V, at: int, position: V, labels: frozenset[int]) -> V:
+    if isinstance(source, Known):
+        return Known(source.value[at], labels)  # type: ignore[index]
+    if isinstance(source, Ref):
+        return relabel(m.state.heap[source.aid].cells[at], labels)
+    status = call_builtin(m, operator.getitem, [source, Known(at)], {})
+    assert status is None
+    return m.pop()
+
+
+def _alike(m: Machine, source: V) -> bool:
+    """Are all elements unknown values of one type, or constants of one plain type (so that none of them can choose)?"""
+    if isinstance(source, Dyn):
+        return True
+    if isinstance(source, Known):
+        kinds = {type(x) for x in source.value[:100]} if not isinstance(source.value, str | bytes) else {str, int}  # type: ignore[index]
+        return len(kinds) == 1 and kinds <= {int, float, bool, complex}
+    cells = m.state.heap[source.aid].cells
+    if any(isinstance(c, Ref) for c in cells):
+        shapes = {m.state.heap[c.aid].shape() for c in cells if isinstance(c, Ref)}
+        return len(shapes) == 1 and all(isinstance(c, Ref) for c in cells)
+    return len({m.class_of(c) for c in cells}) == 1
+
+
+def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
+    current, stop, stride = obj.cells
+    assert isinstance(stride, Known) and isinstance(stride.value, int)
+    up = stride.value > 0
+    if isinstance(current, Known) and isinstance(stop, Known):
+        labels = labels_of(current, stop)
+        if labels:
+            m.mark(labels, WEAK)
+        if not (current.value < stop.value if up else current.value > stop.value):  # type: ignore[operator]
+            return generators.exhausted(m, Known(None), mode)
+        m.put(ref, obj.with_cell(0, Known(current.value + stride.value, current.labels)))  # type: ignore[operator]
+        m.push(current)
+        return None
+    if mode == "for" and not m.header():
+        return STOP
+    lost = current.lost if isinstance(current, Dyn) and isinstance(stop, Known) else None
+    more = m.emit(operator.lt if up else operator.gt, [current, stop], type=Type(bool), effect=Effect.PURE, lost=lost)
+    _stop_unless(m, more, mode)
+    if isinstance(current, Known):
+        beyond: V = Known(current.value + stride.value, current.labels)  # type: ignore[operator]
+    else:
+        beyond = m.emit(operator.add, [current, stride], type=Type(int), effect=Effect.PURE, lost=current.lost if isinstance(current, Dyn) else None)
+    m.put(ref, obj.with_cell(0, beyond))
+    m.push(current)
+    return None
+
+
+def _dict_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
+    source, position, size = obj.cells
+    real = m.obj(source, "dict")
+    if real is None or not isinstance(position, Known) or not isinstance(size, Known):
+        return _step_unknown(m, Dyn(m.operand(ref), Type(obj.cls)), mode)
+    at: Any = position.value
+    labels = labels_of(position, source, ref)
+    if at < EXHAUSTED and len(real.cells) != size.value:
+        m.put(ref, obj.with_cell(1, Known(EXHAUSTED)))
+        return m.raise_new(RuntimeError, "dictionary changed size during iteration")
+    if labels:
+        m.mark(labels, STRONG)
+    if at >= len(real.cells):
+        m.put(ref, obj.with_cell(1, Known(EXHAUSTED)))
+        return generators.exhausted(m, Known(None), mode)
+    m.put(ref, obj.with_cell(1, Known(at + 1, position.labels)))
+    key, value = Known(real.keys[at], labels), relabel(real.cells[at], labels)
+    m.push({"keys": key, "values": value}.get(obj.extra) or m.new(VObj("tuple", tuple, (key, value))))
+    return None
+
+
+_STEPS: Final = {"sequence_iter": _sequence_step, "range_iter": _range_step, "dict_iter": _dict_step}
+
+
+def next_(m: Machine, args: list[V], mode: str = "value") -> int | None:
+    """``next(iterator[, default])``."""
+    iterator = m.resolve(args[0])
+    if isinstance(iterator, Ref):
+        if len(args) == 1:
+            if _may_be_unsure(m, iterator):
+                m.operand(iterator)
+                return call_builtin(m, next, [Dyn(m.operand(iterator), m.type_of(iterator))], {}, mode)
+            return step(m, iterator, "value")
+        if isinstance(args[1], Known | Ref | Dyn):
+            return call_function(m, Known(_next_default), _next_default, args, {}, mode)
+    return None
+
+
+def _may_be_unsure(m: Machine, iterator: Ref) -> bool:
+    """Would a step have to branch (and so could not raise StopIteration by itself)?"""
+    obj = m.state.heap[iterator.aid]
+    if obj.kind == "range_iter":
+        return not all(isinstance(c, Known) for c in obj.cells[:2])
+    return obj.kind == "sequence_iter" and not isinstance(obj.cells[1], Known)
+
+
+def _next_default(iterator: Any, default: Any) -> Any:
+    try:
+        return next(iterator)
+    except StopIteration:
+        return default
+
+
+# ------------------------------------------------------------------------------------------------- unpacking, literals
+
+
+def known_items(m: Machine, value: V) -> list[V] | None:
+    """The items of an iterable whose items are known, one by one."""
+    value = m.resolve(value)
+    if isinstance(value, Ref):
+        obj = m.obj(value, "list", "tuple", "dict")
+        if obj is None or (is_python_class(obj.cls) and special(obj.cls, "__iter__") is not None):
+            return None
+        labels = value.labels
+        if labels:
+            m.mark(labels, STRONG)
+        if obj.kind == "dict":
+            return [Known(k, labels) for k in obj.keys]
+        return [relabel(c, labels) for c in obj.cells]
+    if isinstance(value, Known) and type(value.value) in (tuple, list, str, bytes, dict, range) and m.static(value):
+        if len(value.value) > 5_000:  # type: ignore[arg-type]
+            return None
+        if value.labels:
+            m.mark(value.labels, STRONG)
+        return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
+    return None
+
+
+def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
+    """UNPACK_SEQUENCE (after < 0) and UNPACK_EX."""
+    items = known_items(m, value)
+    if items is not None:
+        if after < 0 and len(items) == before:
+            m.frame.stack.extend(reversed(items))
+            return None
+        if after >= 0 and len(items) >= before + after:
+            middle = m.new(VObj("list", list, tuple(items[before : len(items) - after])))
+            whole = [*items[:before], middle, *items[len(items) - after :]]
+            m.frame.stack.extend(reversed(whole))
+            return None
+    value = m.resolve(value)
+    count = before if after < 0 else before + 1 + after
+    cls = m.class_of(value)
+    effect = Effect.RAISES | Effect.READS if cls in (list, tuple, str, dict) else Effect.OPAQUE
+    fn: Any = ops.unpack if after < 0 else ops.unpack_star
+    args = [value, Known(before)] if after < 0 else [value, Known(before), Known(after)]
+    if effect is Effect.OPAQUE:
+        whole_tuple = opaque(m, fn, args)
+        whole_tuple = Dyn(whole_tuple.value, Type(tuple))
+        whole_tuple.value.type = Type(tuple)  # type: ignore[union-attr]
+    else:
+        whole_tuple = m.emit(fn, args, type=Type(tuple), effect=effect)
+    kinds = [Type(str) if cls is str else ANY] * count
+    if after >= 0:
+        kinds[before] = Type(list)
+    parts = [m.emit(operator.getitem, [whole_tuple, Known(k)], type=kinds[k], effect=Effect.PURE) for k in range(count)]
+    m.frame.stack.extend(reversed(parts))
+    return None
+
+
+def build_set(m: Machine, items: list[V]) -> int | None:
+    """BUILD_SET."""
+    if all(isinstance(i, Known) and is_immutable(i.value) for i in items):
+        kept: dict[Any, V] = {}
+        for item in items:
+            kept.setdefault(item.value, item)  # type: ignore[union-attr]
+        m.push(m.new(VObj("set", set, tuple(kept.values()))))
+        return None
+    return call_builtin(m, ops.make_set, items, {})
+
+
+def store_item(m: Machine, container: V, key: V, value: V) -> None:
+    """``container[key] = value`` of a dict display or comprehension."""
+    status = call_builtin(m, operator.setitem, [container, key, value], {}, "discard")
+    assert status is None or status == SWITCH
+
+
+from hovis.engine.calls import AFTER  # noqa: E402
+
+for _mode in ("for", "send", "end"):
+    AFTER["step_" + _mode] = _after_step(_mode)

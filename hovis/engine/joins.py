@@ -1,0 +1,122 @@
+"""Joining two states at one site: the entry's and one that arrives.
+
+Both are walked together from the roots.  Where two objects have the same shape and the alias pattern agrees they
+are joined cell by cell; where not, both have to be materialized, and all that they can reach with them.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from hovis.engine.heap import VObj, reachable
+from hovis.engine.state import Paths, State
+from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.lattice.constants import same_constant
+
+Pair = tuple[int, V, V, VObj | None]
+
+
+class Matching:
+    """Which objects of state a stand for which of state b, and which of both must be real."""
+
+    def __init__(self, a: State, b: State, paths: Paths) -> None:
+        self.a = a
+        self.b = b
+        self.paths = paths
+        self.real_a: set[int] = set()
+        self.real_b: set[int] = set()
+        self.partner: dict[int, int] = {}
+        while not self._match():
+            pass
+
+    def demoted(self, a: V, b: V) -> bool:
+        """Must the objects at this slot be real?"""
+        return (isinstance(a, Ref) and a.aid in self.real_a) or (isinstance(b, Ref) and b.aid in self.real_b)
+
+    def _demote(self, a: V, b: V) -> bool:
+        grown = False
+        if isinstance(a, Ref) and a.aid not in self.real_a:
+            self.real_a |= reachable(self.a.heap, [a.aid])
+            grown = True
+        if isinstance(b, Ref) and b.aid not in self.real_b:
+            self.real_b |= reachable(self.b.heap, [b.aid])
+            grown = True
+        return grown
+
+    def _match(self) -> bool:
+        """One walk; False if more objects were found that must be real."""
+        self.partner = {}
+        back: dict[int, int] = {}
+        queue = self._roots()
+        stable = True
+        while queue:
+            _, a, b = queue.popleft()
+            if isinstance(a, Ref) and isinstance(b, Ref) and not self.demoted(a, b):
+                if a.aid in self.partner or b.aid in back:
+                    same = self.partner.get(a.aid) == b.aid and back.get(b.aid) == a.aid
+                    stable &= same or not self._demote(a, b)
+                    continue
+                one, other = self.a.heap[a.aid], self.b.heap[b.aid]
+                if (one.node is None) == (other.node is None) and one.shape() == other.shape():
+                    self.partner[a.aid] = b.aid
+                    back[b.aid] = a.aid
+                    queue.extend((0, x, y) for x, y in zip(one.cells, other.cells, strict=True))
+                    continue
+            if isinstance(a, Ref) or isinstance(b, Ref):
+                stable &= not self._demote(a, b)
+        return stable
+
+    def _roots(self) -> "deque[tuple[int, V, V]]":
+        queue: deque[tuple[int, V, V]] = deque()
+        for (name, x), (other, y) in zip(self.a.roots(), self.b.roots(), strict=True):
+            assert name == other
+            queue.append((self.paths[name], x, y))
+        return queue
+
+    def pairs(self) -> Iterator[Pair]:
+        """Every slot once, in canonical order: its path, both values, and the object of a if it is first met here."""
+        queue = self._roots()
+        seen: set[int] = set()
+        while queue:
+            path, a, b = queue.popleft()
+            if isinstance(a, Ref) and isinstance(b, Ref) and not self.demoted(a, b) and a.aid not in seen:
+                seen.add(a.aid)
+                obj = self.a.heap[a.aid]
+                yield path, a, b, obj
+                other = self.b.heap[b.aid]
+                queue.extend((self.paths[path, k], x, y) for k, (x, y) in enumerate(zip(obj.cells, other.cells, strict=True)))
+            else:
+                yield path, a, b, None
+
+
+def align(old: State, new: State) -> tuple[State, State]:
+    """Locals that only one of the states still holds are dead: drop them from both."""
+    for one, other in zip(old.frames, new.frames, strict=True):
+        for k, (x, y) in enumerate(zip(one.locals, other.locals, strict=True)):
+            if (x is None) != (y is None):
+                one.locals[k] = other.locals[k] = None
+    return old, new
+
+
+def agree(a: V, b: V) -> bool:
+    """Are both the same constant?"""
+    return isinstance(a, Known) and isinstance(b, Known) and same_constant(a.value, b.value)
+
+
+def by_path(state: State, paths: Paths, wanted: Any) -> dict[int, V]:
+    """The values of state at the wanted paths."""
+    found: dict[int, V] = {}
+    queue = deque((paths[name], value) for name, value in state.roots())
+    seen: set[int] = set()
+    while queue:
+        path, value = queue.popleft()
+        if path in wanted and path not in found:
+            found[path] = value
+        if isinstance(value, Ref):
+            obj = state.heap[value.aid]
+            if ("node", path) in wanted and obj.node is not None:
+                found.setdefault(path, value)
+            if value.aid not in seen:
+                seen.add(value.aid)
+                queue.extend((paths[path, k], cell) for k, cell in enumerate(obj.cells))
+    return found

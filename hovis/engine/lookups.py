@@ -1,0 +1,67 @@
+"""Looking at classes without running anything (CPython: _PyType_Lookup and the flags of types)."""
+
+import types
+from typing import Any, Final
+
+FUNCTION: Final = types.FunctionType
+_HEAP_TYPE: Final = 1 << 9
+_MISSING: Final = object()
+
+#: Descriptors of C code whose ``__get__`` runs nothing but itself.
+C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+C_DATA: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def lookup(cls: type, name: str) -> Any:
+    """The attribute of that name along the MRO, as it stands in the class dictionary; None if there is none."""
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, _MISSING)
+        if found is not _MISSING:
+            return found
+    return None
+
+
+def special(cls: type, name: str) -> Any:
+    """A special method that is Python code (or None: absent, builtin, or something stranger)."""
+    found = lookup(cls, name)
+    return found if isinstance(found, FUNCTION) else None
+
+
+def is_python_class(cls: type) -> bool:
+    """Is cls made by a class statement?"""
+    return bool(cls.__flags__ & _HEAP_TYPE) and cls.__module__ != "builtins" and "__dict__" in type.__dict__
+
+
+def is_plain(cls: type) -> bool:
+    """Can instances of cls be virtual: nothing but attributes, no finaliser, made by ``object.__new__``?"""
+    if type(cls) is not type and type(cls).__name__ not in ("ABCMeta", "_ProtocolMeta"):
+        return False
+    if not is_python_class(cls) or lookup(cls, "__new__") is not object.__dict__["__new__"]:
+        return False
+    if getattr(cls, "__abstractmethods__", None) or lookup(cls, "__del__") is not None:
+        return False
+    return all(base is object or (is_python_class(base) and isinstance(base, type) and _layout_is_plain(base)) for base in cls.__mro__)
+
+
+def _layout_is_plain(base: type) -> bool:
+    """A class of C code that others derive from has fields that Python does not see."""
+    slots = base.__dict__.get("__slots__")
+    return base.__itemsize__ == 0 and (slots is not None or base.__basicsize__ <= object.__basicsize__ + 16 or _slots_below(base))
+
+
+def _slots_below(base: type) -> bool:
+    return any("__slots__" in b.__dict__ for b in base.__mro__) or base.__dictoffset__ != 0
+
+
+def has_dict(cls: type) -> bool:
+    """Do instances of cls have attributes of their own?"""
+    return cls.__dictoffset__ != 0
+
+
+def is_data_descriptor(raw: Any) -> bool:
+    return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
+
+
+def own_getattribute(cls: type) -> bool:
+    """Does cls look attributes up in another way than ``object``?"""
+    return lookup(cls, "__getattribute__") is not object.__dict__["__getattribute__"]

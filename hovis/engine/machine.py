@@ -1,0 +1,372 @@
+"""The abstract machine: one chain of instructions at a time, emitting what cannot be done now.
+
+Everything that instruction handlers need: the stack, emitting calls, escapes, raising, writes to what is static.
+Where paths meet is the business of :mod:`hovis.engine.fixpoint`.
+"""
+
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any, Final
+
+from hovis.engine import escape
+from hovis.engine.heap import VObj
+from hovis.engine.state import Frame, Paths, State
+from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Invoke, Jump, Location, Op, Operand, Param, Raise
+from hovis.ir.operations import enter_handler, raised
+from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice.constants import is_immutable
+from hovis.library.core import Library
+
+#: What a handler returns when frames were pushed or popped, and when the chain has ended.
+SWITCH: Final = -1
+STOP: Final = -2
+
+#: An op with one of these in an active handler ends its block with two edges.
+MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
+MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
+
+
+class Restart(Exception):
+    """A table has grown: what was traced under its old contents has to be traced again."""
+
+
+class GiveUp(Exception):
+    """The function as a whole is left as one call of the original; the argument says why."""
+
+
+class Tables:
+    """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
+
+    def __init__(self) -> None:
+        self.used: dict[Any, dict[int, int]] = {}
+        self.forced: dict[Any, dict[int, int]] = {}
+        self.merge: dict[int, set[int]] = {}
+        self.recursive: set[CodeType] = set()
+        self.not_entered: dict[CodeType, str] = {}
+        self.not_virtual: set[Any] = set()
+        self.thawed: dict[int, object] = {}
+        self.thawed_globals: set[tuple[int, str]] = set()
+        self.paths = Paths()
+        self.contexts = Paths()
+        self.reasons: dict[Any, tuple[str, Location | None]] = {}
+        self.static_size = 0
+
+
+class Machine:
+    """State and output of the chain that is being evaluated."""
+
+    def __init__(self, library: Library, tables: Tables, package: str) -> None:
+        self.library = library
+        self.tables = tables
+        self.package = package
+        self.state: State = State([], {})
+        self.block = Block()
+        self.entry: Any = None
+        self.emitted = 0
+        self.steps = 0
+        self.total_steps = 0
+        self.next_aid = 0
+        self.locations: dict[tuple[int, int], Location | None] = {}
+        self.read_static: set[int] = set()
+        self.homes: dict[int, Any] = {}
+
+    # --------------------------------------------------------------------------------------------- the frame
+
+    @property
+    def frame(self) -> Frame:
+        return self.state.frames[-1]
+
+    def push(self, value: V) -> None:
+        self.state.frames[-1].stack.append(value)
+
+    def pop(self) -> V:
+        return self.state.frames[-1].stack.pop()
+
+    def popn(self, count: int) -> list[V]:
+        """The count top values, the deepest first."""
+        stack = self.state.frames[-1].stack
+        if not count:
+            return []
+        found = stack[-count:]
+        del stack[-count:]
+        return found
+
+    def here(self) -> tuple[int, int]:
+        """The site of the instruction that is being executed."""
+        frame = self.state.frames[-1]
+        return frame.ctx, frame.pc
+
+    def user_site(self) -> tuple[int, int]:
+        """The site in the user's own code that led here (models of builtins are none of it)."""
+        for frame in reversed(self.state.frames):
+            if not frame.code.filename.startswith(self.package):
+                return frame.ctx, frame.pc
+        return self.here()
+
+    def location(self) -> Location | None:
+        """Where the current instruction stands, with the calls that inlined it."""
+        return self.location_of(len(self.state.frames) - 1)
+
+    def location_of(self, depth: int) -> Location | None:
+        frame = self.state.frames[depth]
+        key = (frame.ctx, frame.pc)
+        if key in self.locations:
+            return self.locations[key]
+        caller = self.location_of(depth - 1) if depth else None
+        code = frame.code
+        found: Location | None
+        if code.filename.startswith(self.package):
+            found = caller
+        else:
+            line, end_line, col, end_col = code.instructions[frame.pc].position
+            found = Location(code.filename, line, end_line, col, end_col, code.qualname, code.first_line, caller)
+        self.locations[key] = found
+        return found
+
+    # --------------------------------------------------------------------------------------------- the heap
+
+    def new(self, obj: VObj, labels: Labels = frozenset()) -> Ref:
+        """Put a new object into the heap."""
+        aid = self.next_aid = self.next_aid + 1
+        self.state.heap[aid] = obj
+        return Ref(aid, labels)
+
+    def obj(self, value: V, *kinds: str) -> VObj | None:
+        """The object behind value, if its contents are known (and it is of one of these kinds)."""
+        if isinstance(value, Ref):
+            found = self.state.heap[value.aid]
+            if not found.forgotten and (not kinds or found.kind in kinds):
+                return found
+        return None
+
+    def put(self, ref: Ref, obj: VObj) -> None:
+        """A strong update."""
+        self.state.heap[ref.aid] = obj
+
+    def resolve(self, value: V) -> V:
+        """value; an SSA value, if it is a real object whose contents are not to be trusted (any more)."""
+        if isinstance(value, Ref):
+            obj = self.state.heap[value.aid]
+            if obj.forgotten:
+                assert obj.node is not None
+                return Dyn(obj.node, Type(obj.cls))
+        elif isinstance(value, Known) and id(value.value) in self.tables.thawed:
+            return Dyn(Const(value.value), Type(type(value.value)))
+        return value
+
+    def static(self, value: V) -> bool:
+        """Is value a known object whose contents may be read now?  Says that they have been."""
+        if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
+            if not is_immutable(value.value):
+                self.read_static.add(id(value.value))
+            return True
+        return False
+
+    def thaw(self, value: object) -> None:
+        """A static object is written to: from now on its contents are read at run time."""
+        if id(value) not in self.tables.thawed and not is_immutable(value):
+            self.tables.thawed[id(value)] = value
+            if id(value) in self.read_static:
+                raise Restart("thaw")
+
+    def forget(self) -> None:
+        """Somebody else may have written: the contents of escaped objects are not known any more."""
+        heap = self.state.heap
+        for aid, obj in heap.items():
+            if obj.node is not None and not obj.forgotten and not obj.immutable:
+                heap[aid] = obj.replace(forgotten=True, cells=(), keys=())
+
+    def type_of(self, value: V) -> AbstractValue:
+        """What is known of value, as library rules ask it."""
+        if isinstance(value, Dyn):
+            return value.type
+        if isinstance(value, Known):
+            if id(value.value) in self.tables.thawed:
+                return Type(type(value.value))
+            return Const(value.value)
+        return Type(self.state.heap[value.aid].cls)
+
+    def class_of(self, value: V) -> type | None:
+        """The exact class of value, if it is known."""
+        if isinstance(value, Known):
+            return type(value.value)
+        if isinstance(value, Ref):
+            return self.state.heap[value.aid].cls
+        return value.type.cls if isinstance(value.type, Type) else None
+
+    # --------------------------------------------------------------------------------------------- emitting
+
+    def operand(self, value: V) -> Operand:
+        """The IR operand of value; a virtual object escapes."""
+        if isinstance(value, Ref):
+            return escape.materialize(self, value.aid)
+        return operand_of(value)
+
+    def emit(
+        self,
+        callee: object,
+        args: Sequence[V] = (),
+        kwargs: dict[str, V] | None = None,
+        type: AbstractValue = ANY,
+        effect: Effect = Effect.OPAQUE,
+        dims: tuple[V | None, ...] | None = None,
+        lost: Labels | None = None,
+    ) -> Dyn:
+        """Leave a call in the residual."""
+        operands = tuple(self.operand(a) for a in args)
+        named = tuple((name, self.operand(v)) for name, v in kwargs.items()) if kwargs else ()
+        if isinstance(callee, Known | Ref | Dyn):
+            at = self.operand(callee)
+            callee = at.value if isinstance(at, Const) else at
+        op = Op(callee, operands, named, type, None, effect, self.location())
+        if dims is not None:
+            op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
+        self.add(op)
+        return Dyn(op, type, dims, lost)
+
+    def add(self, op: Op) -> None:
+        """Append op to the block, or end the block with it if an exception out of it is caught here."""
+        self.emitted += 1
+        if op.effect & MAY_WRITE:
+            self.forget()
+        if op.effect & MAY_RAISE and self.catching():
+            self.invoke(op)
+        else:
+            self.block.ops.append(op)
+
+    def catching(self) -> bool:
+        """Is an exception handler of the traced program active?"""
+        return any(frame.code.instructions[frame.pc].handler is not None for frame in self.state.frames)
+
+    def invoke(self, op: Op) -> None:
+        """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
+        ok, landing = Block(), Block(params=(Param(ANY, None, None),))
+        self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
+        state = self.state.fork()
+        self.unwind(state, Dyn(landing.params[0], ANY))
+        self.meet(len(state.frames) - 1, self.state.frames[len(state.frames) - 1].pc + 1, state.frames[-1].pc)
+        self.leave(landing, state)
+        self.block = ok
+
+    def leave(self, block: Block, state: State) -> None:
+        """Close block with a jump to wherever state is."""
+        edge = Edge(block)
+        block.terminator = Jump(edge, self.location())
+        self.edge(edge, state)
+
+    def edge(self, edge: Edge, state: State) -> None:
+        """Arrive with state at a place where paths meet (see fixpoint)."""
+        raise NotImplementedError
+
+    def meet(self, depth: int, a: int, b: int) -> None:
+        """The paths that leave for a and b in the frame at depth will meet where both have to pass: remember it."""
+        frames = self.state.frames
+        for frame in frames:
+            frame.decided = True
+        while depth >= 0:
+            frame = frames[depth]
+            at = frame.code.meet(a, b)
+            if at is not None:
+                self.tables.merge.setdefault(frame.ctx, set()).add(at)
+                return
+            depth -= 1
+            if depth >= 0:
+                # both leave the callee: they meet behind its call
+                self.tables.merge.setdefault(frames[depth].ctx, set()).add(frames[depth].pc + 1)
+                return
+
+    def branch(self, cond: Dyn, true: State, false: State) -> int:
+        """An unknown decision: both ways are followed, the true one first."""
+        block = self.block
+        yes, no = Edge(block), Edge(block)
+        block.terminator = Branch(cond.value, yes, no, self.location())
+        self.edge(no, false)
+        self.edge(yes, true)
+        return STOP
+
+    def split(self, cond: Dyn, false: State) -> None:
+        """An unknown decision within an instruction: the chain goes on where cond is true, false is followed later."""
+        yes, no = Edge(Block()), Edge(self.block)
+        self.block.terminator = Branch(cond.value, yes, no, self.location())
+        self.block = yes.block
+        self.edge(no, false)
+
+    def header(self) -> bool:
+        """Make this instruction a place where paths meet.  False: the chain came from elsewhere, and ends here."""
+        ctx, pc = self.here()
+        self.tables.merge.setdefault(ctx, set()).add(pc)
+        if self.entry.site == (ctx, pc) and self.block is self.entry.block and not self.block.ops:
+            return True
+        self.leave(self.block, self.state)
+        return False
+
+    # --------------------------------------------------------------------------------------------- exceptions
+
+    def unwind(self, state: State, exception: V) -> Frame | None:
+        """Leave frames until one catches; the exception goes on its stack.  None: nobody does."""
+        while state.frames:
+            frame = state.frames[-1]
+            handler = frame.code.instructions[frame.pc].handler
+            if handler is not None:
+                del frame.stack[handler.depth :]
+                if handler.lasti:
+                    frame.stack.append(Known(frame.pc))
+                frame.stack.append(exception)
+                frame.pc = handler.target
+                return frame
+            state.frames.pop()
+            if frame.owner is not None:
+                state.heap[frame.owner] = state.heap[frame.owner].replace(cells=(), extra=("finished",))
+        return None
+
+    def raise_(self, exception: V, again: bool = False) -> int:
+        """A raise that is certain: a jump, if the handler is known, else the end of the residual."""
+        if not self.catching():
+            self.block.terminator = Raise(self.operand(exception), again, self.location())
+            return STOP
+        if not again:
+            exception = self.emit(raised, [exception], type=self._raised_type(exception), effect=Effect.READS)
+        self.unwind(self.state, exception)
+        return SWITCH
+
+    def _raised_type(self, exception: V) -> AbstractValue:
+        cls = self.class_of(exception)
+        if cls is not None and issubclass(cls, BaseException):
+            return Type(cls)
+        return ANY
+
+    def raise_new(self, cls: type[BaseException], *args: object, **kwargs: V) -> int:
+        """Raise a new exception of a builtin class."""
+        values = [a if isinstance(a, Known | Ref | Dyn) else Known(a) for a in args]
+        made = self.emit(cls, values, kwargs, type=Type(cls), effect=Effect.PURE)
+        return self.raise_(made)
+
+    def unreachable(self) -> int:
+        """The op emitted last always raises: nothing comes behind it."""
+        self.block.terminator = Raise(Const(None), False, self.location())
+        return STOP
+
+    def handle(self, exception: V) -> None:
+        """Begin to handle exception (PUSH_EXC_INFO)."""
+        self.emit(enter_handler, [exception], effect=Effect.IO)
+        self.state.handled = exception
+
+    # --------------------------------------------------------------------------------------------- uses
+
+    def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
+        """Constants with these labels have decided something (see fixpoint)."""
+        raise NotImplementedError
+
+    def use(self, value: V, strength: int = STRONG) -> None:
+        """value chooses: an index, a key, a name, a callee, a class, an equality."""
+        labels = value.lost if isinstance(value, Dyn) else value.labels
+        if labels:
+            self.mark(labels, strength)
+
+    def reason(self, what: str) -> None:
+        """Remember, for ``explain``, why something was left here."""
+        self.tables.reasons.setdefault((self.here(), what), (what, self.location()))
+
+
+Handler = Callable[[Machine, Any], "int | None"]

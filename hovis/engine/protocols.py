@@ -1,0 +1,120 @@
+"""Python's protocols for classes written in Python, as Python that the engine traces through.
+
+Each function is what CPython's slot function does (Objects/typeobject.c, Objects/abstract.c) once the special
+methods have been looked up; the engine does the look-up, since classes are known.  Frames of this file are hidden.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+Method = Callable[..., Any]
+
+
+def one(method: Method, a: Any, b: Any, fail: Method, x: Any, y: Any) -> Any:
+    """A binary operation with one candidate (binary_op1)."""
+    result = method(a, b)
+    if result is not NotImplemented:
+        return result
+    return fail(x, y)
+
+
+def two(first: Method, second: Method, a: Any, b: Any, c: Any, d: Any, fail: Method, x: Any, y: Any) -> Any:
+    """A binary operation with two candidates, the first on (a, b), the second on (c, d)."""
+    result = first(a, b)
+    if result is not NotImplemented:
+        return result
+    result = second(c, d)
+    if result is not NotImplemented:
+        return result
+    return fail(x, y)
+
+
+def three(zero: Method, first: Method, second: Method, a: Any, b: Any, c: Any, d: Any, fail: Method, x: Any, y: Any) -> Any:
+    """An in-place operation with its own method and two candidates of the binary one."""
+    result = zero(x, y)
+    if result is not NotImplemented:
+        return result
+    return two(first, second, a, b, c, d, fail, x, y)
+
+
+def inverted(method: Method, a: Any, b: Any, fail: Method, x: Any, y: Any) -> Any:
+    """``!=`` of a class that has only ``__eq__`` (object_richcompare)."""
+    result = method(a, b)
+    if result is not NotImplemented:
+        return not result
+    return fail(x, y)
+
+
+def truth_by_bool(method: Method, x: Any) -> bool:
+    """slot_nb_bool."""
+    result = method(x)
+    if result is True:
+        return True
+    if result is False:
+        return False
+    raise TypeError(f"__bool__ should return bool, returned {type(result).__name__}")
+
+
+def truth_by_len(method: Method, x: Any) -> bool:
+    """slot_nb_bool by ``__len__``."""
+    return length(method, x) != 0
+
+
+def length(method: Method, x: Any) -> int:
+    """slot_sq_length."""
+    result = method(x)
+    if type(result) is not int:
+        return len(x)  # an index of another kind, or a complaint: CPython knows
+    if result < 0:
+        raise ValueError("__len__() should return >= 0")
+    return result
+
+
+def text(method: Method, x: Any, name: str) -> str:
+    """PyObject_Str and PyObject_Repr."""
+    result = method(x)
+    if type(result) is str or isinstance(result, str):
+        return result
+    raise TypeError(f"{name} returned non-string (type {type(result).__name__})")
+
+
+def contained(method: Method, container: Any, item: Any) -> bool:
+    """slot_sq_contains."""
+    return bool(method(container, item))
+
+
+def contained_by_iteration(container: Any, item: Any) -> bool:
+    """_PySequence_IterSearch."""
+    for other in container:
+        if other is item or other == item:
+            return True
+    return False
+
+
+def construct(instance: Any, init: Method, *args: Any, **kwargs: Any) -> Any:
+    """type_call behind ``object.__new__``."""
+    result = init(instance, *args, **kwargs)
+    if result is not None:
+        raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+    return instance
+
+
+def construct_new(cls: type, new: Method, *args: Any, **kwargs: Any) -> Any:
+    """type_call with a ``__new__`` written in Python and no ``__init__`` of its own."""
+    return new(cls, *args, **kwargs)
+
+
+def construct_both(cls: type, new: Method, init: Method, *args: Any, **kwargs: Any) -> Any:
+    """type_call with ``__new__`` and ``__init__`` written in Python."""
+    made = new(cls, *args, **kwargs)
+    if isinstance(made, cls):
+        return construct(made, type(made).__init__, *args, **kwargs)
+    return made
+
+
+def step(method: Method, iterator: Any, end: Any) -> Any:
+    """``next(iterator, end)``."""
+    try:
+        return method(iterator)
+    except StopIteration:
+        return end

@@ -1,0 +1,135 @@
+"""Exceptions: the raise statement, except clauses, with (CPython: Python/ceval.c, Python/bytecodes.c)."""
+
+import types
+from typing import Any, Final
+
+from hovis.engine import calls
+from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
+from hovis.engine.machine import MAY_RAISE, Machine
+from hovis.engine.values import Dyn, Known, Ref, V, labels_of
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Type, Union
+
+NONE_TYPE: Final = type(None)
+
+
+def raise_statement(m: Machine, args: list[V]) -> int | None:
+    """``raise``, ``raise exc``, ``raise exc from cause`` (do_raise)."""
+    if not args:
+        return _bare(m)
+    exception = m.resolve(args[0])
+    if isinstance(exception, Known) and isinstance(exception.value, type) and issubclass(exception.value, BaseException):
+        # a class is called first; what that gives is raised by the second half
+        m.push(args[1] if len(args) > 1 else Known(_NOTHING))
+        status = calls.call(m, exception, [], {}, "raise")
+        return status
+    return _raise_instance(m, exception, args[1] if len(args) > 1 else None)
+
+
+_NOTHING: Final = object()
+
+
+def _after_class(m: Machine) -> int | None:
+    exception, cause = m.pop(), m.pop()
+    return _raise_instance(m, exception, None if isinstance(cause, Known) and cause.value is _NOTHING else cause)
+
+
+calls.AFTER["raise"] = _after_class
+
+
+def _raise_instance(m: Machine, exception: V, cause: V | None) -> int | None:
+    cls = m.class_of(exception)
+    if cause is not None:
+        if cls is None or not issubclass(cls, BaseException) or not _harmless_cause(m, cause):
+            m.emit(ops.raise_from, [exception, cause])
+            return m.unreachable()
+        exception = m.emit(ops.with_cause, [exception, cause], type=Type(cls), effect=Effect.WRITES)
+    if cls is not None and issubclass(cls, BaseException):
+        return m.raise_(exception)
+    if not m.catching():
+        return m.raise_(exception)
+    # it may be a class, or no exception at all: the real statement knows
+    m.emit(ops.raise_now, [exception])
+    return m.unreachable()
+
+
+def _harmless_cause(m: Machine, cause: V) -> bool:
+    if isinstance(cause, Known):
+        return cause.value is None or isinstance(cause.value, BaseException)
+    cls = m.class_of(cause)
+    return cls is not None and issubclass(cls, BaseException)
+
+
+def _bare(m: Machine) -> int | None:
+    handled = m.state.handled
+    if isinstance(handled, Known) and handled.value is None:
+        m.emit(ops.raise_current, [])
+        return m.unreachable()
+    return m.raise_(handled, again=True)
+
+
+# ------------------------------------------------------------------------------------------------- except
+
+
+def match(m: Machine) -> int | None:
+    """``except classes``: exc classes → exc bool."""
+    classes = m.resolve(m.pop())
+    exception = m.frame.stack[-1]
+    cls = m.class_of(exception)
+    known = _known_classes(m, classes)
+    if known is not None and cls is not None:
+        m.push(Known(issubclass(cls, known), labels_of(classes)))
+        return None
+    effect = Effect.PURE if known is not None else Effect.OPAQUE
+    m.push(m.emit(ops.exception_matches, [exception, classes], type=Type(bool), effect=effect))
+    return None
+
+
+def _known_classes(m: Machine, classes: V) -> Any:
+    """The class or the tuple of classes of an except clause, if they are known to be exception classes."""
+    if isinstance(classes, Ref):
+        obj = m.obj(classes, "tuple")
+        items = obj.cells if obj is not None and obj.cls is tuple else None
+        if items is None or not all(isinstance(c, Known) for c in items):
+            return None
+        found: Any = tuple(c.value for c in items if isinstance(c, Known))
+    elif isinstance(classes, Known):
+        found = classes.value
+    else:
+        return None
+    flat = found if isinstance(found, tuple) else (found,)
+    return found if all(isinstance(c, type) and issubclass(c, BaseException) for c in flat) else None
+
+
+# ------------------------------------------------------------------------------------------------- with
+
+
+def with_enter(m: Machine) -> int | None:
+    """BEFORE_WITH: cm → exit, result of enter."""
+    manager = m.resolve(m.pop())
+    cls = m.class_of(manager)
+    if cls is not None and is_python_class(cls):
+        enter, leave = lookup(cls, "__enter__"), lookup(cls, "__exit__")
+        if isinstance(enter, FUNCTION) and isinstance(leave, FUNCTION):
+            from hovis.engine.heap import VObj
+
+            m.push(m.new(VObj("method", types.MethodType, (Known(leave), manager))))
+            return calls.call(m, Known(enter), [manager], {})
+    enter_method = m.emit(ops.context_enter, [manager])
+    m.push(m.emit(ops.context_exit, [manager]))
+    return calls.call(m, enter_method, [], {})
+
+
+def with_exit(m: Machine) -> int | None:
+    """WITH_EXCEPT_START: exit lasti prev exc → … result."""
+    stack = m.frame.stack
+    leave, exception = stack[-4], stack[-1]
+    cls = m.class_of(exception)
+    kind: V = Known(cls) if cls is not None else m.emit(type, [exception], effect=Effect.PURE)
+    traceback: V = m.emit(ops.traceback_of, [exception], effect=Effect.READS)
+    return calls.call(m, leave, [kind, exception, traceback], {})
+
+
+__all__ = ["MAY_RAISE", "AnyType", "Dyn", "Union", "match", "raise_statement", "special", "with_enter", "with_exit"]

@@ -1,0 +1,135 @@
+"""The state of the abstract interpreter: frames and heap, cheap to fork, with a canonical order of its slots."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from hovis.bytecode.instructions import Code
+from hovis.engine.heap import VObj
+from hovis.engine.values import NONE, Dyn, Ref, V
+from hovis.ir.model import Op
+
+
+class Frame:
+    """One activation: what CPython would hold in a frame.
+
+    ctx       the call string, interned: which calls led here
+    mode      what becomes of the result: "value" is pushed, "discard" is dropped, others see calls.returned
+    owner     the number of the generator object that this frame is the body of
+    decided   has an unknown decision been made since this activation began?
+    """
+
+    __slots__ = ("code", "ctx", "decided", "extra", "fn", "locals", "mode", "namespace", "owner", "pc", "stack")
+
+    def __init__(self, code: Code, ctx: int, locals: list[V | None], namespace: dict[str, Any], mode: str = "value", fn: object = None) -> None:
+        self.code = code
+        self.ctx = ctx
+        self.pc = 0
+        self.locals = locals
+        self.stack: list[V] = []
+        self.namespace = namespace
+        self.mode = mode
+        self.owner: int | None = None
+        self.decided = False
+        self.extra: Any = None
+        self.fn = fn
+
+    def fork(self) -> "Frame":
+        copy = Frame.__new__(Frame)
+        copy.code, copy.ctx, copy.pc, copy.namespace, copy.mode = self.code, self.ctx, self.pc, self.namespace, self.mode
+        copy.owner, copy.decided, copy.extra, copy.fn = self.owner, self.decided, self.extra, self.fn
+        copy.locals = self.locals[:]
+        copy.stack = self.stack[:]
+        return copy
+
+
+class State:
+    """Frames (outermost first), heap, and the exception that is being handled."""
+
+    __slots__ = ("frames", "handled", "heap")
+
+    def __init__(self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE) -> None:
+        self.frames = frames
+        self.heap = heap
+        self.handled = handled
+
+    def fork(self) -> "State":
+        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled)
+
+    def roots(self) -> Iterator[tuple[Any, V]]:
+        """All places outside the heap that hold a value, with their names."""
+        yield "handled", self.handled
+        for depth, frame in enumerate(self.frames):
+            for k, value in enumerate(frame.locals):
+                if value is not None:
+                    yield (depth, "local", k), value
+            for k, value in enumerate(frame.stack):
+                yield (depth, "stack", k), value
+
+    def drop_dead(self) -> None:
+        """Forget locals that nobody reads any more."""
+        last = len(self.frames) - 1
+        for depth, frame in enumerate(self.frames):
+            live = frame.code.live[frame.pc] if depth == last else live_after(frame.code, frame.pc)
+            held = frame.locals
+            for k, value in enumerate(held):
+                if value is not None and not live >> k & 1:
+                    held[k] = None
+
+
+def live_after(code: Code, pc: int) -> int:
+    """The locals that are live behind the call at pc, or where an exception out of it goes."""
+    live = code.live[pc + 1] if pc + 1 < len(code.instructions) else 0
+    handler = code.instructions[pc].handler
+    return live | code.live[handler.target] if handler else live
+
+
+class Paths:
+    """Interned names of slots: a path is a number; its parts are the parent's number and a step."""
+
+    __slots__ = ("numbers", "parts")
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}
+        self.parts: list[Any] = []
+
+    def __getitem__(self, part: Any) -> int:
+        found = self.numbers.get(part)
+        if found is None:
+            found = self.numbers[part] = len(self.parts)
+            self.parts.append(part)
+        return found
+
+
+def slots(state: State, paths: Paths) -> Iterator[tuple[int, V, VObj | None]]:
+    """Every slot once, in canonical order (breadth first: the shortest name wins), with the object it leads to first."""
+    queue = deque((paths[name], value) for name, value in state.roots())
+    seen: set[int] = set()
+    while queue:
+        path, value = queue.popleft()
+        if isinstance(value, Ref) and value.aid not in seen:
+            seen.add(value.aid)
+            obj = state.heap[value.aid]
+            yield path, value, obj
+            queue.extend((paths[path, k], cell) for k, cell in enumerate(obj.cells))
+        else:
+            yield path, value, None
+
+
+def substitute(state: State, old: Op | Any, new: V) -> None:
+    """Everywhere in the state, the SSA value old is now known as new (narrowing on a branch)."""
+    from_dyn = _replacer(old, new)
+    for frame in state.frames:
+        frame.locals = [from_dyn(v) for v in frame.locals]
+        frame.stack = [from_dyn(v) for v in frame.stack]  # type: ignore[misc]
+    for aid, obj in state.heap.items():
+        cells = tuple(map(from_dyn, obj.cells))
+        if cells != obj.cells:
+            state.heap[aid] = obj.replace(cells=cells)
+
+
+def _replacer(old: object, new: V) -> Any:
+    def replace(value: V | None) -> V | None:
+        return new if isinstance(value, Dyn) and value.value is old else value
+
+    return replace

@@ -1,0 +1,175 @@
+"""From a Python function and what is known of its arguments to IR: the engine's front door."""
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from hovis.bytecode.normalize import normalize
+from hovis.engine.calls import Callee
+from hovis.engine.escape import NotMaterializable
+from hovis.engine.fixpoint import Engine, Entry
+from hovis.engine.heap import VObj
+from hovis.engine.instructions import HANDLERS
+from hovis.engine.machine import GiveUp, Restart, Tables
+from hovis.engine.state import Frame, State
+from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, V
+from hovis.ir.model import Function, Location, Param
+from hovis.lattice import Const
+from hovis.library.core import Library
+
+#: Instructions that a trace may interpret, restarts included.
+FUEL = 2_000_000
+
+
+class Leaf:
+    """An unknown part of the arguments."""
+
+    __slots__ = ("param",)
+
+    def __init__(self, param: Param) -> None:
+        self.param = param
+
+
+class Fixed:
+    """A known part of the arguments."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+class Structure:
+    """A container of the caller whose structure is known: kind, class, keys and parts; ``param`` is the container."""
+
+    __slots__ = ("cls", "keys", "kind", "param", "parts")
+
+    def __init__(self, kind: str, cls: type, keys: tuple[Any, ...], parts: "tuple[Part, ...]", param: Param) -> None:
+        self.kind = kind
+        self.cls = cls
+        self.keys = keys
+        self.parts = parts
+        self.param = param
+
+
+class Fresh:
+    """A tuple or dict that the call itself makes: ``*args`` and ``**kwargs``."""
+
+    __slots__ = ("keys", "parts")
+
+    def __init__(self, keys: tuple[str, ...] | None, parts: "tuple[Part, ...]") -> None:
+        self.keys = keys
+        self.parts = parts
+
+
+Part = Leaf | Fixed | Structure | Fresh
+
+
+class Result:
+    """What the engine found: the functions, the traced one first, and which of its params is which leaf."""
+
+    __slots__ = ("engine", "functions", "params", "reasons", "stats")
+
+    def __init__(self, functions: list[Function], params: dict[int, Param], engine: Engine) -> None:
+        self.functions = functions
+        self.params = params
+        self.engine = engine
+        self.reasons = list(engine.tables.reasons.values())
+        self.stats = {"instructions": engine.total_steps, "restarts": engine.restarts}
+
+
+class PythonEngine(Engine):
+    """The engine with CPython's instructions."""
+
+    def program(self, code: Any) -> Any:
+        found = _programs.get(id(code))
+        if found is None:
+            found = _programs[id(code)] = code, [(HANDLERS.get(i.op, _unsupported(i.op)), i.arg) for i in code.instructions]
+        return found[1]
+
+
+_programs: dict[int, tuple[Any, list[Any]]] = {}
+
+
+def _unsupported(op: str) -> Any:
+    def handler(m: Any, arg: Any) -> int:
+        frame = m.frame
+        why = f"it uses the instruction {op}, which is not traced"
+        if len(m.state.frames) == 1:
+            raise GiveUp(why)
+        m.tables.not_entered[frame.code.code] = why
+        raise Restart("not entered")
+
+    return handler
+
+
+def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package: str, fuel: int = FUEL) -> Result:
+    """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
+
+    Raises GiveUp with the reason if the call has to be left as a whole.
+    """
+    code = normalize(fn.__code__)
+    if code.is_generator or code.is_coroutine or code.is_async_generator:
+        raise GiveUp("it is a generator function or a coroutine")
+    if code.unsupported:
+        raise GiveUp(code.unsupported)
+    tables = Tables()
+    engine = PythonEngine(library, tables, package, fuel)
+    while True:
+        try:
+            engine.run(lambda: _start(engine, fn, code, parts))
+            engine.locations = dict(engine.locations)
+            functions = engine.finish()
+            break
+        except NotMaterializable as refused:
+            tables.not_virtual.add(refused.args[0][5])
+    return Result(functions, _match(engine, fn, code, parts), engine)
+
+
+def _start(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> Entry:
+    function = Function(fn.__name__, [], Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line))
+    state = _initial(engine, fn, code, parts)
+    ctx = engine.tables.contexts["start", 0]
+    state.frames[0].ctx = ctx
+    entry = Entry(("start", 0), (), function)
+    engine.homes = {ctx: entry}
+    engine.entries[entry.site] = {(): entry}
+    engine._enter(entry, state)
+    engine.push_work(entry)
+    return entry
+
+
+def _initial(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> State:
+    """The state in which the function begins."""
+    engine.state = State([], {})
+    slots: list[V | None] = [value_of(engine, part) for part in parts]
+    free = len(code.names) - code.n_free
+    slots += [UNBOUND_VALUE] * (free - len(slots))
+    slots += Callee.of(engine, Known(fn), fn).cells
+    frame = Frame(code, -1, slots, fn.__globals__, "value", fn)
+    return State([frame], engine.state.heap)
+
+
+def value_of(engine: Engine, part: Part) -> V:
+    """A part of the arguments as an engine value."""
+    if isinstance(part, Fixed):
+        return Known(part.value)
+    if isinstance(part, Leaf):
+        dims = part.param.dims
+        return Dyn(part.param, part.param.type, tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None)
+    cells = tuple(value_of(engine, p) for p in part.parts)
+    if isinstance(part, Structure):
+        return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param))
+    if part.keys is None:
+        return engine.new(VObj("tuple", tuple, cells))
+    return engine.new(VObj("dict", dict, cells, part.keys))
+
+
+def _match(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> dict[int, Param]:
+    """id of a leaf's Param → the Param of the entry block that stands for it."""
+    start = engine.start
+    assert start is not None
+    state = _initial(engine, fn, code, parts)
+    state.frames[0].ctx = start.state.frames[0].ctx
+    args = engine._arguments(start, state, None)
+    return {id(arg): param for arg, param in zip(args, start.block.params, strict=True)}

@@ -1,0 +1,117 @@
+"""What the abstract interpreter computes with: values partly known (engine.md, "Values").
+
+    Known(value, labels)    a constant; labels say which entry constants it was computed from
+    Ref(aid, labels)        an object of this trace: virtual, or known through a cache
+    Dyn(value, type, …)     an SSA value; lost = the labels of constants that were joined away, or None
+
+Labels serve quality alone (they say which constants deserve a place in a key): soundness never depends on them.
+"""
+
+from typing import Final
+
+from hovis.ir.model import Operand
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import ANY, AbstractValue, Const, Type
+
+Labels = frozenset[int]
+NO_LABELS: Final[Labels] = frozenset()
+
+#: How strongly a constant is used: it counts or sizes (weak), or it chooses (strong).
+WEAK: Final = 1
+STRONG: Final = 2
+
+
+class Known:
+    """A constant."""
+
+    __slots__ = ("labels", "value")
+
+    def __init__(self, value: object, labels: Labels = NO_LABELS) -> None:
+        self.value = value
+        self.labels = labels
+
+    def __repr__(self) -> str:
+        return f"Known({self.value!r})"
+
+
+class Ref:
+    """An object of this trace, by its number in the heap."""
+
+    __slots__ = ("aid", "labels")
+
+    def __init__(self, aid: int, labels: Labels = NO_LABELS) -> None:
+        self.aid = aid
+        self.labels = labels
+
+    def __repr__(self) -> str:
+        return f"Ref({self.aid})"
+
+
+class Dyn:
+    """An SSA value (or a constant whose contents are not to be trusted: a thawed static object)."""
+
+    __slots__ = ("dims", "lost", "maybe_unbound", "type", "value")
+
+    def __init__(
+        self,
+        value: Operand,
+        type: AbstractValue = ANY,
+        dims: "tuple[V | None, ...] | None" = None,
+        lost: Labels | None = None,
+        maybe_unbound: bool = False,
+    ) -> None:
+        self.value = value
+        self.type = type
+        self.dims = dims
+        self.lost = lost
+        self.maybe_unbound = maybe_unbound
+
+    def __repr__(self) -> str:
+        return f"Dyn({self.type!r})"
+
+
+V = Known | Ref | Dyn
+
+NONE: Final = Known(None)
+TRUE: Final = Known(True)
+FALSE: Final = Known(False)
+UNBOUND_VALUE: Final = Known(UNBOUND)
+BOOL: Final = Type(bool)
+
+
+def labels_of(*values: V) -> Labels:
+    """The labels of known values together."""
+    found = NO_LABELS
+    for value in values:
+        labels = value.lost if isinstance(value, Dyn) else value.labels
+        if labels and labels is not found:
+            found = found | labels if found else labels
+    return found
+
+
+def lost_of(*values: V) -> Labels | None:
+    """The labels that a result computed from values has lost, or None if something in it was never known."""
+    found = NO_LABELS
+    for value in values:
+        labels = value.lost if isinstance(value, Dyn) else value.labels
+        if labels is None:
+            return None
+        if labels:
+            found = found | labels if found else labels
+    return found
+
+
+def relabel(value: V, labels: Labels) -> V:
+    """The same value with these labels added (what is read through a known container gets its labels too)."""
+    if not labels or isinstance(value, Dyn):
+        return value
+    if labels <= value.labels:
+        return value
+    if isinstance(value, Known):
+        return Known(value.value, value.labels | labels)
+    return Ref(value.aid, value.labels | labels)
+
+
+def operand_of(value: Known | Dyn) -> Operand:
+    """The IR operand of a value that is no virtual object."""
+    return Const(value.value) if isinstance(value, Known) else value.value

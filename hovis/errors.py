@@ -1,0 +1,21 @@
+"""The exceptions that hovis raises itself.  Anything else out of it is the traced program's own, or a bug."""
+
+
+class HovisError(Exception):
+    """The base of them all."""
+
+
+class TraceError(HovisError):
+    """A function cannot be traced, and ``strict=True`` asked for an error instead of the fallback."""
+
+
+class SpecError(HovisError, TypeError):
+    """The specs do not fit the function's parameters, or an argument does not fit its spec."""
+
+
+class VerifierError(HovisError):
+    """A Function is broken; the message is its text with the complaint under the offending line."""
+
+
+class ParseError(HovisError, ValueError):
+    """A text is not that of a Function; the message quotes the line."""

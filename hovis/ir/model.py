@@ -1,0 +1,211 @@
+"""The IR: SSA with block arguments.  The only operation is a call of a Python callable.
+
+Identity is the name: an :class:`Op` *is* its result, a :class:`Param` is the value that a block was entered with;
+numbers exist only in print.  Objects are made by the engine's ``Builder`` or by a pass and treated as immutable.
+"""
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hovis.lattice import ANY, AbstractValue, Const
+
+
+class Effect(enum.IntFlag):
+    """What a call may do beyond giving its result; 0 is a pure call.
+
+    READS: its result depends on mutable memory.  WRITES: it changes memory that somebody else can see.
+    RAISES: it may raise.  OPAQUE: it may do anything; never removed, never moved.
+    """
+
+    PURE = 0
+    READS = 1
+    WRITES = 2
+    RAISES = 4
+    IO = 8
+    RANDOM = 16
+    CLOCK = 32
+    OPAQUE = 64
+
+
+#: What makes a call stay even if its result is not used.
+LASTING = Effect.WRITES | Effect.RAISES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
+
+#: What prints as ``!`` after the callee.
+MARKED = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
+
+
+@dataclass(slots=True, frozen=True)
+class Location:
+    """Where in the user's source something stands; ``caller`` is the call that inlined it."""
+
+    file: str
+    line: int | None
+    end_line: int | None
+    col: int | None
+    end_col: int | None
+    function: str
+    first_line: int
+    caller: "Location | None" = None
+
+    def chain(self) -> Iterator["Location"]:
+        """This location, then its callers, innermost first."""
+        at: Location | None = self
+        while at is not None:
+            yield at
+            at = at.caller
+
+
+@dataclass(slots=True, eq=False)
+class Param:
+    """A parameter of a block.  ``name`` is the user's variable, if there is one."""
+
+    type: AbstractValue
+    dims: "tuple[Operand, ...] | None" = None
+    name: str | None = None
+
+
+class Caught:
+    """The exception on the error edge of an Invoke; stands first among that edge's arguments."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "%err"
+
+
+CAUGHT = Caught()
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """One call.  ``callee`` is a Python callable, a residual Function, or a Value (an unknown callee)."""
+
+    callee: object
+    args: "tuple[Operand, ...]"
+    kwargs: "tuple[tuple[str, Operand], ...]" = ()
+    type: AbstractValue = ANY
+    dims: "tuple[Operand, ...] | None" = None
+    effect: Effect = Effect.PURE
+    location: Location | None = None
+
+    def operands(self) -> "Iterator[Operand]":
+        """The unknown callee, if it is one, the arguments and the keyword arguments."""
+        if isinstance(self.callee, Param | Op):
+            yield self.callee
+        yield from self.args
+        for _, value in self.kwargs:
+            yield value
+
+
+Value = Param | Op
+Operand = Param | Op | Const | Caught
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """A jump's target and what its parameters become."""
+
+    block: "Block"
+    args: tuple[Operand, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Jump:
+    edge: Edge
+    location: Location | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """``cond`` is an exact bool."""
+
+    cond: Operand
+    true: Edge
+    false: Edge
+    location: Location | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Invoke:
+    """Do ``op``; go on at ``ok``, or, if it raised, at ``error``.  The op's result exists only under ``ok``."""
+
+    op: Op
+    ok: Edge
+    error: Edge
+
+
+@dataclass(slots=True, eq=False)
+class Return:
+    value: Operand
+    location: Location | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Raise:
+    """``raise value``; with ``again``, a re-raise that leaves context and traceback as they are."""
+
+    value: Operand
+    again: bool = False
+    location: Location | None = None
+
+
+Terminator = Jump | Branch | Invoke | Return | Raise
+
+
+def edges(terminator: Terminator) -> tuple[Edge, ...]:
+    """The edges that leave a block, the likely one first."""
+    match terminator:
+        case Jump():
+            return (terminator.edge,)
+        case Branch():
+            return terminator.true, terminator.false
+        case Invoke():
+            return terminator.ok, terminator.error
+    return ()
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    params: tuple[Param, ...] = ()
+    ops: list[Op] = field(default_factory=list)
+    terminator: Terminator = None  # type: ignore[assignment]  # set once, when the block is closed
+
+    def all_ops(self) -> Iterator[Op]:
+        """The ops, that of a closing Invoke included."""
+        yield from self.ops
+        if isinstance(self.terminator, Invoke):
+            yield self.terminator.op
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """An SSA graph.  ``blocks[0]`` is the entry; its params are the function's."""
+
+    name: str
+    blocks: list[Block]
+    location: Location | None = None
+    type: AbstractValue = ANY
+    is_generator: bool = False
+    guards: tuple[object, ...] = ()
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        return self.blocks[0].params
+
+    def ops(self) -> Iterator[Op]:
+        """All ops in block order, those of Invokes included."""
+        for block in self.blocks:
+            yield from block.all_ops()
+
+
+def callees(function: Function) -> list[Function]:
+    """The residual functions that ``function`` reaches by calls, itself first, in order of first call."""
+    found: dict[int, Function] = {}
+    todo = [function]
+    while todo:
+        at = todo.pop(0)
+        if id(at) not in found:
+            found[id(at)] = at
+            todo += [op.callee for op in at.ops() if isinstance(op.callee, Function)]
+    return list(found.values())

@@ -1,0 +1,230 @@
+"""How callables, classes and constants are called in the text of a Function, and found again by name.
+
+The printer turns objects into text here, and the parser text into objects.  Nothing is imported and nothing is
+called but the constructors of numbers, ranges and slices.
+"""
+
+import builtins
+import operator
+import struct
+import sys
+import sysconfig
+import types
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from hovis.ir import operations
+
+#: Binary operators and comparisons, which print as their symbol in parentheses.
+SYMBOLS: Final[dict[Any, str]] = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.matmul: "@",
+    operator.lshift: "<<",
+    operator.rshift: ">>",
+    operator.and_: "&",
+    operator.or_: "|",
+    operator.xor: "^",
+    operator.iadd: "+=",
+    operator.isub: "-=",
+    operator.imul: "*=",
+    operator.itruediv: "/=",
+    operator.ifloordiv: "//=",
+    operator.imod: "%=",
+    operator.ipow: "**=",
+    operator.imatmul: "@=",
+    operator.ilshift: "<<=",
+    operator.irshift: ">>=",
+    operator.iand: "&=",
+    operator.ior: "|=",
+    operator.ixor: "^=",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.eq: "==",
+    operator.ne: "!=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.is_: "is",
+    operator.is_not: "is not",
+}
+BY_SYMBOL: Final = {symbol: callee for callee, symbol in SYMBOLS.items()}
+
+_SENTINELS: Final = {repr(s): s for s in (operations.END, operations.UNBOUND)}
+_LITERALS: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
+_NUMPY_SCALARS: Final = frozenset(
+    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+_NAN: Final = struct.pack("<d", float("nan"))
+
+
+# ------------------------------------------------------------------------------------------------- constants
+
+
+def literal(value: object) -> str | None:
+    """The text of a constant that is written out: None, numbers, strings, bytes, and tuples of these."""
+    kind = type(value)
+    if kind is int:
+        return _int_text(value)  # type: ignore[arg-type]
+    if kind in _LITERALS:
+        return repr(value)
+    if kind is float or kind is complex:
+        return repr(value) if _plain_nans(value) else None
+    if kind is tuple:
+        assert isinstance(value, tuple)
+        parts = [literal(item) for item in value]
+        if None in parts:
+            return None
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(map(str, parts))})"
+    if kind is range or kind is slice:
+        inner = literal((value.start, value.stop, value.step))  # type: ignore[attr-defined]
+        return None if inner is None else kind.__name__ + inner
+    if kind.__module__ == "numpy" and kind.__name__.rstrip("_") in _NUMPY_SCALARS:
+        return repr(value) if repr(value).startswith("np.") and _plain_nans(value.item()) else None  # type: ignore[attr-defined]
+    return repr(value) if value is operations.END or value is operations.UNBOUND else None
+
+
+def _int_text(value: int) -> str:
+    limit = sys.get_int_max_str_digits()
+    return hex(value) if limit and value.bit_length() > 3 * limit else repr(value)
+
+
+def _plain_nans(value: Any) -> bool:
+    """Does repr tell the whole value?  (Nans have payloads, and complex zeros signs that repr loses.)"""
+    if type(value) is complex:
+        return complex(repr(value)) == value and _bits(complex(repr(value))) == _bits(value)
+    return value == value or _bits(float(value)) == _NAN
+
+
+def _bits(value: complex | float) -> bytes:
+    return struct.pack("<dd", value.real, value.imag) if isinstance(value, complex) else struct.pack("<d", value)
+
+
+# ------------------------------------------------------------------------------------------------- callables
+
+
+def name_of(value: object) -> str | None:
+    """The name by which a function, class or module prints; None: it has none, or is another kind of object."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    try:
+        symbol = SYMBOLS.get(value)
+    except TypeError:
+        symbol = None
+    if symbol is not None:
+        return f"({symbol})"
+    bound = getattr(value, "__self__", None)
+    if bound is not None and not isinstance(bound, types.ModuleType):
+        return _bound_name(value, bound)
+    if not is_named(value):
+        return None
+    qualname = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if not isinstance(qualname, str):
+        return None
+    if builtins.__dict__.get(qualname) is value:
+        return qualname
+    owner = getattr(value, "__objclass__", value)
+    return _public(getattr(owner, "__module__", None), qualname, value)
+
+
+def is_named(value: object) -> bool:
+    """Is value a class, or a function of any kind, so that it has a name of its own?"""
+    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
+        return True
+    return callable(value) and type(value).__module__ == "numpy" and isinstance(getattr(value, "__name__", None), str)
+
+
+def _bound_name(value: Any, bound: object) -> str | None:
+    name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        return None
+    if is_named(bound):
+        owner = name_of(bound)
+        return f"{owner}.{name}" if owner else None
+    module = type(bound).__module__
+    while module:
+        if getattr(sys.modules.get(module), name, None) == value:
+            return f"{module}.{name}"
+        module = module.rpartition(".")[0]
+    if isinstance(value, types.MethodType | types.BuiltinMethodType):
+        return str(getattr(value, "__qualname__", name))
+    return None
+
+
+def _public(module: object, qualname: str, value: object) -> str:
+    """The qualified name, with the module where it tells something."""
+    if not isinstance(module, str) or module in ("builtins", "_operator", "__main__"):
+        return qualname
+    if module.startswith("_"):
+        shown = module.lstrip("_")
+        module = shown if getattr(sys.modules.get(shown), qualname, None) is value else module
+    return f"{module}.{qualname}" if _is_library(module) else qualname
+
+
+@lru_cache(maxsize=1024)
+def _is_library(module: str) -> bool:
+    """Is this a module of the standard library or an installed one (and not user code, nor hovis itself)?"""
+    top = module.partition(".")[0]
+    if top in ("hovis", "hovis_xla"):
+        return False
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file is None:
+        return top in sys.stdlib_module_names
+    if "site-packages" in file or "dist-packages" in file:
+        return True
+    return top in sys.stdlib_module_names and file.startswith(sysconfig.get_paths()["stdlib"])
+
+
+# ------------------------------------------------------------------------------------------------- looking up
+
+MISSING: Final = object()
+
+_EMPTY: Final[dict[Any, Any]] = {}
+_ITERABLES: Final[tuple[Any, ...]] = ((), [], _EMPTY, set(), "", b"", bytearray(), range(0), _EMPTY.keys(), _EMPTY.values(), _EMPTY.items())
+#: Builtin classes that no module has under the name by which they print.
+_HIDDEN_CLASSES: Final[dict[str, type]] = {
+    cls.__qualname__: cls
+    for cls in (
+        *(found for found in vars(types).values() if isinstance(found, type)),
+        *map(type, map(iter, _ITERABLES)),
+        *map(type, _ITERABLES),
+        type(iter("\u0100")),
+        type(iter(int, 0)),
+        type(reversed(())),
+        type(reversed([])),
+    )
+}
+
+
+def lookup(name: str, names: Mapping[str, object]) -> object:
+    """The object behind a printed name: from names, then builtins, operator, hovis, numpy and what is imported."""
+    if name in names:
+        return names[name]
+    if name.startswith("(") and name[1:-1] in BY_SYMBOL:
+        return BY_SYMBOL[name[1:-1]]
+    for scope in (vars(builtins), vars(operator), vars(operations)):
+        if name in scope and not name.startswith("_"):
+            return scope[name]
+    first, *rest = name.split(".")
+    if first in vars(builtins):
+        return _attributes(vars(builtins)[first], rest)
+    for cut in range(len(rest) + 1, 0, -1):
+        module = sys.modules.get(".".join([first, *rest][:cut]))
+        if module is not None:
+            return _attributes(module, [first, *rest][cut:])
+    if not rest:
+        if name in _HIDDEN_CLASSES:
+            return _HIDDEN_CLASSES[name]
+        return getattr(sys.modules.get("numpy"), name, MISSING)
+    return MISSING
+
+
+def _attributes(value: object, path: list[str]) -> object:
+    for name in path:
+        value = getattr(value, name, MISSING)
+    return value

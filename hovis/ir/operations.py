@@ -1,0 +1,429 @@
+"""The callables of the IR that Python itself has no name for.
+
+Each is an ordinary function whose body *is* its meaning: ``evaluate`` calls it, the assembler may know a shorter
+instruction sequence.  They print by their bare name.
+"""
+
+import builtins
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+
+class _Sentinel:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+#: What ``next(iterator, END)`` gives when the iterator is exhausted.
+END: Final = _Sentinel("END")
+
+#: The contents of a local or a cell that is not bound.
+UNBOUND: Final = _Sentinel("UNBOUND")
+
+
+# ------------------------------------------------------------------------------------------------- building
+
+
+def make_tuple(*items: object) -> tuple[object, ...]:
+    """A tuple of the items."""
+    return items
+
+
+def make_list(*items: object) -> list[object]:
+    """A new list of the items."""
+    return list(items)
+
+
+def make_set(*items: object) -> set[object]:
+    """A new set of the items."""
+    return set(items)
+
+
+def make_dict(*keys_and_values: object) -> dict[object, object]:
+    """A new dict of key, value, key, value, …"""
+    return dict(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+def make_object(cls: type, names: tuple[str, ...], *values: object) -> object:
+    """An instance of cls with these attributes, made without running any code of the class."""
+    instance = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(instance, name, value)
+    return instance
+
+
+def make_cell(contents: object) -> types.CellType:
+    """A closure cell; empty if contents is UNBOUND."""
+    return types.CellType() if contents is UNBOUND else types.CellType(contents)
+
+
+def make_function(
+    code: types.CodeType,
+    namespace: dict[str, Any],
+    name: str,
+    qualname: str,
+    defaults: tuple[object, ...] | None,
+    kwdefaults: dict[str, object] | None,
+    annotations: object,
+    *cells: types.CellType,
+) -> types.FunctionType:
+    """What MAKE_FUNCTION makes (CPython: Python/bytecodes.c)."""
+    made = types.FunctionType(code, namespace, name, defaults, cells or None)
+    made.__qualname__ = qualname
+    if kwdefaults:
+        made.__kwdefaults__ = kwdefaults
+    if isinstance(annotations, tuple):
+        annotations = dict(zip(annotations[::2], annotations[1::2], strict=True))
+    if annotations:
+        made.__annotations__ = annotations  # type: ignore[assignment]
+    return made
+
+
+def bind(function: Callable[..., object], instance: object) -> types.MethodType:
+    """A bound method."""
+    return types.MethodType(function, instance)
+
+
+# ------------------------------------------------------------------------------------------------- variables
+
+
+def load_global(namespace: dict[str, Any], name: str) -> object:
+    """A global, else a builtin, else NameError (LOAD_GLOBAL)."""
+    try:
+        return namespace[name]
+    except KeyError:
+        pass
+    scope = namespace.get("__builtins__", builtins)
+    scope = scope if isinstance(scope, dict) else vars(scope)
+    try:
+        return scope[name]
+    except KeyError:
+        raise NameError(f"name {name!r} is not defined", name=name) from None
+
+
+def store_global(namespace: dict[str, Any], name: str, value: object) -> None:
+    """STORE_GLOBAL."""
+    namespace[name] = value
+
+
+def delete_global(namespace: dict[str, Any], name: str) -> None:
+    """DELETE_GLOBAL."""
+    try:
+        del namespace[name]
+    except KeyError:
+        raise NameError(f"name {name!r} is not defined", name=name) from None
+
+
+def cell_get(cell: types.CellType, name: str, free: bool) -> object:
+    """The contents of a cell, NameError if it is empty (LOAD_DEREF)."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        raise unbound(name, free) from None
+
+
+def cell_set(cell: types.CellType, value: object) -> None:
+    """STORE_DEREF; with UNBOUND, DELETE_DEREF of a bound cell."""
+    if value is UNBOUND:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = value
+
+
+def unbound(name: str, free: bool) -> NameError:
+    """The exception of reading a local (or, if free, a variable of an enclosing function) that has no value."""
+    if free:
+        return NameError(f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope", name=name)
+    return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value", name=name)
+
+
+def check_bound(value: object, name: str, free: bool = False) -> object:
+    """value, or the NameError of a variable that is UNBOUND."""
+    if value is UNBOUND:
+        raise unbound(name, free)
+    return value
+
+
+def drop(value: object) -> None:
+    """The end of the life of value here: the residual holds it no longer."""
+
+
+# ------------------------------------------------------------------------------------------------- calls
+
+
+def apply(function: Callable[..., object], args: Iterable[object], kwargs: Mapping[str, object]) -> object:
+    """``function(*args, **kwargs)``."""
+    return function(*args, **kwargs)
+
+
+def apply_positional(function: Callable[..., object], args: Iterable[object]) -> object:
+    """``function(*args)``."""
+    return function(*args)
+
+
+def method_of(special: str, instance: object, message: str) -> object:
+    """The special method of the type of instance, bound (``_PyObject_LookupSpecial``); TypeError if there is none."""
+    for cls in type(instance).__mro__:
+        if special in cls.__dict__:
+            found = cls.__dict__[special]
+            get = getattr(type(found), "__get__", None)
+            return found if get is None else get(found, instance, type(instance))
+    raise TypeError(message.format(type(instance).__name__))
+
+
+_ENTER = "'{}' object does not support the context manager protocol"
+
+
+def context_enter(manager: object) -> object:
+    """The bound ``__enter__`` of a context manager (BEFORE_WITH)."""
+    return method_of("__enter__", manager, _ENTER)
+
+
+def context_exit(manager: object) -> object:
+    """The bound ``__exit__`` of a context manager (BEFORE_WITH)."""
+    return method_of("__exit__", manager, _ENTER + " (missed __exit__ method)")
+
+
+# ------------------------------------------------------------------------------------------------- iteration
+
+
+def unpack(iterable: Iterable[object], count: int) -> tuple[object, ...]:
+    """Exactly count items, with CPython's own complaint otherwise (UNPACK_SEQUENCE)."""
+    return _unpacker(count, -1)(iterable)
+
+
+def unpack_star(iterable: Iterable[object], before: int, after: int) -> tuple[object, ...]:
+    """before items, a list of the middle ones, after items (UNPACK_EX)."""
+    return _unpacker(before, after)(iterable)
+
+
+_unpackers: dict[tuple[int, int], Callable[[Iterable[object]], tuple[object, ...]]] = {}
+
+
+def _unpacker(before: int, after: int) -> Callable[[Iterable[object]], tuple[object, ...]]:
+    """A function that does the real unpacking assignment, so that errors are CPython's, word by word."""
+    found = _unpackers.get((before, after))
+    if found is None:
+        names = [f"a{k}" for k in range(before)]
+        if after >= 0:
+            names += ["*rest", *(f"b{k}" for k in range(after))]
+        target = ", ".join(names) + ("," if len(names) == 1 else "") if names else "()"
+        result = f"({', '.join(n.lstrip('*') for n in names)}{',' if names else ''})"
+        scope: dict[str, Any] = {}
+        exec(f"def unpacking(iterable):\n    {target if names else '[]'} = iterable\n    return {result}", scope)
+        found = _unpackers[before, after] = scope["unpacking"]
+    return found
+
+
+def make_iterator(source: Any, position: int) -> object:
+    """``iter(source)`` of a list, tuple, str or bytes that has been stepped to position (-1: exhausted)."""
+    iterator = iter(source)
+    if position < 0:
+        iterator.__setstate__(len(source))  # type: ignore[attr-defined]
+        for _ in iterator:
+            pass
+    elif position:
+        iterator.__setstate__(position)  # type: ignore[attr-defined]
+    return iterator
+
+
+def make_range_iterator(current: int, stop: int, step: int) -> object:
+    """The iterator of a range whose next item is current."""
+    return iter(range(current, stop, step))
+
+
+def make_dict_iterator(source: dict[Any, Any], position: int, view: str) -> object:
+    """``iter(source.keys())``, ``.values()`` or ``.items()``, stepped to position (-1: exhausted)."""
+    iterator = iter(getattr(source, view)())
+    for _ in range(len(source) if position < 0 else position):
+        next(iterator)
+    if position < 0:
+        next(iterator, None)
+    return iterator
+
+
+# ------------------------------------------------------------------------------------------------- exceptions
+
+
+def raised(exception: object) -> BaseException:
+    """The exception that ``raise exception`` raises here, with its context set."""
+    try:
+        raise exception  # type: ignore[misc]
+    except BaseException as caught:
+        return caught
+
+
+def with_cause(exception: BaseException, cause: BaseException | None) -> BaseException:
+    """exception with its ``__cause__`` set, as ``raise exception from cause`` does first."""
+    exception.__cause__ = cause
+    return exception
+
+
+def raise_current() -> None:
+    """A bare ``raise``."""
+    raise
+
+
+def raise_now(exception: object) -> None:
+    """``raise exception``."""
+    raise exception  # type: ignore[misc]
+
+
+def raise_from(exception: object, cause: object) -> None:
+    """``raise exception from cause``."""
+    raise exception from cause  # type: ignore[misc]
+
+
+def exception_matches(exception: object, classes: Any) -> bool:
+    """``except classes:`` (CHECK_EXC_MATCH)."""
+    try:
+        raise exception  # type: ignore[misc]
+    except classes:
+        return True
+    except BaseException as other:
+        if other is not exception:
+            raise
+        return False
+
+
+def enter_handler(exception: BaseException) -> None:
+    """From here on exception is being handled (PUSH_EXC_INFO).  Meaning: the interpreter's and the assembler's."""
+    raise TypeError("enter_handler has no meaning outside a Function")
+
+
+def leave_handler() -> None:
+    """The end of the handling that the last ``enter_handler`` began (POP_EXCEPT)."""
+    raise TypeError("leave_handler has no meaning outside a Function")
+
+
+def current_exception() -> BaseException | None:
+    """The exception that is being handled, as a bare ``raise`` sees it."""
+    raise TypeError("current_exception has no meaning outside a Function")
+
+
+def traceback_of(exception: BaseException) -> types.TracebackType | None:
+    """``exception.__traceback__`` as ``__exit__`` is given it."""
+    return exception.__traceback__
+
+
+# ------------------------------------------------------------------------------------------------- text and imports
+
+
+def format_value(value: object, spec: str = "") -> str:
+    """FORMAT_VALUE: ``format(value, spec)``, but nothing is called for an exact str without spec."""
+    return value if type(value) is str and not spec else format(value, spec)
+
+
+def join_strings(*parts: str) -> str:
+    """BUILD_STRING."""
+    return "".join(parts)
+
+
+def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] | None, level: int) -> object:
+    """IMPORT_NAME."""
+    scope = namespace.get("__builtins__", builtins)
+    importer = scope["__import__"] if isinstance(scope, dict) else scope.__import__
+    return importer(name, namespace, None, fromlist, level)
+
+
+def import_from(module: Any, name: str) -> object:
+    """IMPORT_FROM (``import_from`` of CPython's Python/ceval.c)."""
+    scope: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
+    exec(f"from _ import {name} as found", scope)
+    return scope["found"]
+
+
+# ------------------------------------------------------------------------------------------------- containers
+
+
+def list_extend(items: list[object], iterable: Iterable[object]) -> None:
+    """LIST_EXTEND: ``[*iterable]``, whose complaint differs from that of ``list.extend``."""
+    if not hasattr(type(iterable), "__iter__") and not hasattr(type(iterable), "__getitem__"):
+        raise TypeError(f"Value after * must be an iterable, not {type(iterable).__name__}")
+    items.extend(iterable)
+
+
+def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> None:
+    """DICT_MERGE: ``f(**mapping)``, which refuses a key twice."""
+    for key in mapping.keys() if hasattr(mapping, "keys") else _not_a_mapping(function, mapping):
+        if key in target:
+            raise TypeError(f"{_called(function)} got multiple values for keyword argument {key!r}")
+        target[key] = mapping[key]
+
+
+def _not_a_mapping(function: Any, mapping: Any) -> Any:
+    raise TypeError(f"{_called(function)} argument after ** must be a mapping, not {type(mapping).__name__}")
+
+
+def _called(function: Any) -> str:
+    name = getattr(function, "__qualname__", None)
+    module = getattr(function, "__module__", None)
+    if name is None:
+        return str(function)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
+def dict_update(target: dict[object, object], mapping: Any) -> None:
+    """DICT_UPDATE: ``{**mapping}``."""
+    if not hasattr(mapping, "keys"):
+        raise TypeError(f"{type(mapping).__name__!r} object is not a mapping")
+    target.update(mapping)
+
+
+# ------------------------------------------------------------------------------------------------- match
+
+
+def match_sequence(subject: object) -> bool:
+    """MATCH_SEQUENCE: the flag of the type."""
+    return bool(type(subject).__flags__ & (1 << 5))
+
+
+def match_mapping(subject: object) -> bool:
+    """MATCH_MAPPING: the flag of the type."""
+    return bool(type(subject).__flags__ & (1 << 6))
+
+
+def match_class(subject: object, cls: Any, count: int, names: tuple[str, ...]) -> tuple[object, ...] | None:
+    """MATCH_CLASS: the attributes that a class pattern asks for, None if it does not match."""
+    scope: dict[str, Any] = {"cls": cls}
+    patterns = [f"a{k}" for k in range(count)] + [f"{name}=b{k}" for k, name in enumerate(names)]
+    found = [f"a{k}" for k in range(count)] + [f"b{k}" for k in range(len(names))]
+    key = (count, names)
+    code = _class_patterns.get(key)
+    if code is None:
+        text = f"def matching(subject):\n match subject:\n  case cls({', '.join(patterns)}):\n   return ({', '.join(found)}{',' if found else ''})\n return None"
+        code = _class_patterns[key] = compile(text, "<match>", "exec")
+    exec(code, scope)
+    result: tuple[object, ...] | None = scope["matching"](subject)
+    return result
+
+
+_class_patterns: dict[Any, types.CodeType] = {}
+
+
+def match_keys(subject: Any, keys: tuple[object, ...]) -> tuple[object, ...] | None:
+    """MATCH_KEYS: the values of these keys, None if one is missing."""
+    seen: set[object] = set()
+    found = []
+    for key in keys:
+        if key in seen:
+            raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
+        seen.add(key)
+        value = subject.get(key, END)
+        if value is END:
+            return None
+        found.append(value)
+    return tuple(found)
+
+
+def apply_all(function: Any, star: Iterable[object], double: Mapping[str, object] | None, names: tuple[str, ...], *values: object) -> object:
+    """``function(*values, *star, **named, **double)``, the last of the values being named."""
+    count = len(values) - len(names)
+    named = dict(zip(names, values[count:], strict=True))
+    return function(*values[:count], *star, **named, **(double or {}))

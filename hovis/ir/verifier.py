@@ -1,0 +1,256 @@
+"""Is a Function well formed?  The complaint is printed under the offending line.
+
+What holds of every Function: each value is defined once, and on every way to each of its uses; an edge carries what
+the target's parameters expect; the result of an Invoke exists only behind its ok edge, the exception only as the
+first argument of its error edge; handlers are entered and left in balance.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from hovis.errors import VerifierError
+from hovis.ir.analysis import Dominators, predecessors
+from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
+from hovis.ir.operations import enter_handler, leave_handler
+from hovis.ir.printer import Printer
+from hovis.lattice import ANY, AbstractValue, Array, Const, Type, contains, leq
+
+
+class Effects(Protocol):
+    """A Library, as far as the verifier asks it."""
+
+    primitives: dict[Any, Any]
+
+
+def verify(function: Function, library: Effects | None = None) -> None:
+    """Raise VerifierError if function, or a residual function that it reaches, is broken.
+
+    With a library, each op has at least the effects that the library knows its callee to have.
+    """
+    for one in callees(function):
+        check = _Check(one, library)
+        check.run()
+        if check.complaints:
+            raise VerifierError(_message(one, check.complaints))
+
+
+def _message(function: Function, complaints: list[tuple[object, str]]) -> str:
+    lines: list[str] = []
+    shown: set[int] = set()
+    printed = list(Printer([function]).lines())
+    last = {id(anchor): k for k, (anchor, _) in enumerate(printed)}
+    for k, (anchor, text) in enumerate(printed):
+        lines.append(text)
+        for n, (about, complaint) in enumerate(complaints):
+            if about is anchor and last[id(anchor)] == k:
+                shown.add(n)
+                lines.append(f"{' ' * (len(text) - len(text.lstrip()))}^ {complaint}")
+    rest = [complaint for n, (_, complaint) in enumerate(complaints) if n not in shown]
+    return "\n".join([f"{function.name} is broken:", *lines, *rest])
+
+
+class _Check:
+    def __init__(self, function: Function, library: Effects | None) -> None:
+        self.function = function
+        self.library = library
+        self.complaints: list[tuple[object, str]] = []
+        self.home: dict[Value, tuple[Block, int]] = {}
+        self.invoked: dict[Value, Invoke] = {}
+
+    def complain(self, about: object, text: str) -> None:
+        self.complaints.append((about, text))
+
+    def run(self) -> None:
+        """All checks; the later ones need what the earlier ones found right."""
+        self._structure()
+        if self.complaints:
+            return
+        self.dom = Dominators(self.function)
+        self.incoming = predecessors(self.function)
+        self._reachable()
+        self._definitions()
+        if self.complaints:
+            return
+        for block in self.function.blocks:
+            self._block(block)
+        self._handlers()
+
+    # --------------------------------------------------------------------------------------------- the graph
+
+    def _structure(self) -> None:
+        if not self.function.blocks:
+            self.complain(None, "it has no blocks")
+        known = set(self.function.blocks)
+        if len(known) < len(self.function.blocks):
+            self.complain(None, "a block is listed twice")
+        for block in self.function.blocks:
+            closed: object = block.terminator
+            if not isinstance(closed, Jump | Branch | Invoke | Return | Raise):
+                self.complain(closed, "a block has to end with a terminator")
+                continue
+            for edge in edges(block.terminator):
+                if edge.block not in known:
+                    self.complain(block.terminator, "an edge leads to a block that is not in the list")
+                elif edge.block is self.function.blocks[0]:
+                    self.complain(block.terminator, "an edge leads to the entry")
+
+    def _reachable(self) -> None:
+        for block in self.function.blocks:
+            if block not in self.dom:
+                self.complain(block, "the block cannot be reached")
+
+    def _definitions(self) -> None:
+        for block in self.function.blocks:
+            for param in block.params:
+                self._define(param, block, -1, block)
+            for k, op in enumerate(block.ops):
+                self._define(op, block, k, op)
+            if isinstance(block.terminator, Invoke):
+                op = block.terminator.op
+                self._define(op, block, len(block.ops), block.terminator)
+                self.invoked[op] = block.terminator
+
+    def _define(self, value: Value, block: Block, at: int, about: object) -> None:
+        if value in self.home:
+            self.complain(about, "the value is defined twice")
+        self.home[value] = block, at
+        known: object = value.type
+        if not isinstance(known, AbstractValue):
+            self.complain(about, f"its type is {known!r}, which is no element of the lattice")
+
+    # --------------------------------------------------------------------------------------------- blocks
+
+    def _block(self, block: Block) -> None:
+        for param in block.params:
+            self._dims(param, block, 0, block)
+        for k, op in enumerate(block.ops):
+            self._op(op, block, k, op)
+        end = len(block.ops)
+        terminator = block.terminator
+        match terminator:
+            case Branch():
+                self._use(terminator.cond, block, end, terminator)
+                self._condition(terminator)
+            case Return() | Raise():
+                self._use(terminator.value, block, end, terminator)
+            case Invoke():
+                self._op(terminator.op, block, end, terminator)
+        for edge in edges(terminator):
+            self._edge(edge, block, end)
+
+    def _op(self, op: Op, block: Block, at: int, about: object) -> None:
+        for operand in op.operands():
+            self._use(operand, block, at, about)
+        names = [name for name, _ in op.kwargs]
+        if len(set(names)) < len(names):
+            self.complain(about, "a keyword is given twice")
+        if isinstance(op.callee, Const | Caught):
+            self.complain(about, "a known callee stands as itself, not as a Const")
+        elif not isinstance(op.callee, Param | Op | Function) and not callable(op.callee):
+            self.complain(about, "the callee is not callable")
+        self._dims(op, block, at, about)
+        if self.library is not None and not isinstance(op.callee, Param | Op | Function):
+            self._effect(op, about)
+
+    def _effect(self, op: Op, about: object) -> None:
+        try:
+            row = self.library.primitives.get(op.callee)  # type: ignore[union-attr]
+        except TypeError:
+            return
+        effect = getattr(row, "effect", None)
+        if isinstance(effect, Effect) and effect & ~op.effect and not op.effect & Effect.OPAQUE:
+            self.complain(about, f"the library says that it may also: {effect & ~op.effect!r}")
+
+    def _dims(self, value: Value, block: Block, at: int, about: object) -> None:
+        if value.dims is None:
+            return
+        if isinstance(value.type, Array) and len(value.dims) != value.type.rank:
+            self.complain(about, f"it has {len(value.dims)} dimensions, its type has {value.type.rank}")
+        for dim in value.dims:
+            self._use(dim, block, at, about)
+
+    def _condition(self, branch: Branch) -> None:
+        found = self._type(branch.cond)
+        if not leq(found, Type(bool)):
+            self.complain(branch, f"the condition is a {found!r}; it has to be a Bool")
+
+    def _edge(self, edge: Edge, block: Block, at: int) -> None:
+        terminator = block.terminator
+        catching = isinstance(terminator, Invoke) and edge is terminator.error
+        params = edge.block.params
+        number = self.function.blocks.index(edge.block) + 1 if len(edge.args) != len(params) else 0
+        if number:
+            self.complain(terminator, f"block {number} takes {len(params)} arguments, not {len(edge.args)}")
+        for k, arg in enumerate(edge.args):
+            if isinstance(arg, Caught):
+                if not catching or k:
+                    self.complain(terminator, "%err stands first on an error edge, and nowhere else")
+                continue
+            own = isinstance(terminator, Invoke) and edge is terminator.ok and arg is terminator.op
+            if not own:
+                self._use(arg, block, at, terminator)
+            if not number and not _fits(found := self._type(arg), params[k].type):
+                self.complain(terminator, f"argument {k + 1} is {found!r}; the parameter is {params[k].type!r}")
+
+    # --------------------------------------------------------------------------------------------- values
+
+    def _type(self, operand: Operand) -> AbstractValue:
+        if isinstance(operand, Const):
+            return operand
+        return operand.type if isinstance(operand, Param | Op) else ANY
+
+    def _use(self, operand: object, block: Block, at: int, about: object) -> None:
+        """Is operand defined on every way to here?"""
+        if isinstance(operand, Const):
+            return
+        if isinstance(operand, Caught):
+            self.complain(about, "%err stands first on an error edge, and nowhere else")
+            return
+        if not isinstance(operand, Param | Op):
+            self.complain(about, f"{operand!r} is no operand")
+            return
+        found = self.home.get(operand)
+        if found is None:
+            self.complain(about, "it uses a value of no block")
+            return
+        home, position = found
+        if operand in self.invoked:
+            ok = self.invoked[operand].ok
+            others = [source for source, edge in self.incoming[ok.block] if edge is not ok]
+            if not all(self.dom.dominates(ok.block, at) for at in (block, *others)):
+                self.complain(about, "the result of an invoke is used where the call may have raised")
+        elif home is block:
+            if position >= at and not isinstance(operand, Param):
+                self.complain(about, "it uses a value before its definition")
+        elif not self.dom.dominates(home, block):
+            self.complain(about, "it uses a value that is not defined on every way to it")
+
+    # --------------------------------------------------------------------------------------------- handlers
+
+    def _handlers(self) -> None:
+        """The number of open handlers is the same on every way to a block, and never negative."""
+        open_at = {self.function.blocks[0]: 0}
+        for block in self.dom.order:
+            depth = open_at[block]
+            for op, change in _changes(block):
+                depth += change
+                if depth < 0:
+                    self.complain(op, "no handler is open")
+                    return
+            if isinstance(block.terminator, Return) and depth:
+                self.complain(block.terminator, "a handler is still open")
+            for edge in edges(block.terminator):
+                if open_at.setdefault(edge.block, depth) != depth:
+                    self.complain(block.terminator, f"{depth} handlers are open here, {open_at[edge.block]} on another way to the target")
+
+
+def _changes(block: Block) -> Iterator[tuple[Op, int]]:
+    for op in block.ops:
+        if op.callee is enter_handler:
+            yield op, 1
+        elif op.callee is leave_handler:
+            yield op, -1
+
+
+def _fits(found: AbstractValue, expected: AbstractValue) -> bool:
+    return leq(found, expected) or (isinstance(found, Const) and contains(expected, found.value))

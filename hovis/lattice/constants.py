@@ -1,0 +1,59 @@
+"""When are two known values the same constant?
+
+Constants are compared by type and bits: ``1``, ``True`` and ``1.0`` differ, ``0.0`` and ``-0.0`` differ, a nan
+equals itself, tuples are compared element by element, everything else by identity.
+"""
+
+import struct
+from collections.abc import Hashable
+
+#: Types whose values are told apart by type and ``==`` alone.
+PLAIN = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
+
+#: Types whose instances can never change, nor hold anything that can.
+ATOMS = PLAIN | {float, complex, range}
+
+
+def constant_key(value: object) -> Hashable:
+    """A hashable that is equal for two values exactly when they are the same constant.
+
+    The key of an object that is compared by identity holds its ``id``: whoever keeps the key keeps the object.
+
+    >>> constant_key(1) == constant_key(True), constant_key(0.0) == constant_key(-0.0)
+    (False, False)
+    >>> nan = float("nan"); constant_key((nan, 1)) == constant_key((float("nan"), 1))
+    True
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return kind, value
+    if kind is float:
+        return kind, struct.pack("<d", value)
+    if kind is complex:
+        assert isinstance(value, complex)
+        return kind, struct.pack("<dd", value.real, value.imag)
+    if kind is tuple:
+        assert isinstance(value, tuple)
+        return kind, tuple(map(constant_key, value))
+    if kind is range:
+        assert isinstance(value, range)
+        return kind, value.start, value.stop, value.step
+    return "id", id(value)
+
+
+def same_constant(a: object, b: object) -> bool:
+    """Are a and b the same constant?"""
+    return a is b or (type(a) is type(b) and constant_key(a) == constant_key(b))
+
+
+def is_immutable(value: object) -> bool:
+    """Is value of a builtin type that cannot change, all the way down?"""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if kind is tuple or kind is frozenset:
+        return all(map(is_immutable, value))  # type: ignore[call-overload]
+    if kind is slice:
+        assert isinstance(value, slice)
+        return is_immutable((value.start, value.stop, value.step))
+    return False

@@ -1,0 +1,263 @@
+"""The lattice of what may be known of a value.
+
+    Bottom  ⊑  Const  ⊑  Partial  ⊑  Type (and its refinement Array)  ⊑  Union  ⊑  Any
+
+A ``Type`` means *exactly* this class, never a subclass of it.  The join is the least upper bound, so that
+everything which holds of the join holds of both sides.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from hovis.lattice.constants import constant_key, same_constant
+
+#: A Union of more members than this is Any: the lattice stays finite.
+UNION_CAP: Final = 8
+
+PUBLIC_NAMES: Final = {
+    int: "Int",
+    float: "Float",
+    bool: "Bool",
+    complex: "Complex",
+    str: "Str",
+    bytes: "Bytes",
+    type(None): "None",
+}
+
+
+class AbstractValue:
+    """What is known of a value: a set of Python values, and how it prints."""
+
+    __slots__ = ()
+
+    def __or__(self, other: "AbstractValue") -> "AbstractValue":
+        """The join: ``Int | Float``."""
+        return join(self, other)
+
+
+class Bottom(AbstractValue):
+    """No value at all: the type of what never returns."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Bottom"
+
+
+class Any(AbstractValue):
+    """Nothing is known."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Any"
+
+
+class Const(AbstractValue):
+    """A known value.  Two Consts are equal if they are the same constant (type and bits, else identity)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and same_constant(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(constant_key(self.value))
+
+    def __repr__(self) -> str:
+        return f"const({getattr(self.value, '__qualname__', None) or repr(self.value)})"
+
+
+class Type(AbstractValue):
+    """An unknown value whose exact class is ``cls``."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.cls is other.cls  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.cls)
+
+    def __repr__(self) -> str:
+        return PUBLIC_NAMES.get(self.cls) or self.cls.__qualname__
+
+
+class Array(Type):
+    """An unknown ``numpy.ndarray`` of known dtype and rank; ``cls`` is the exact class.
+
+    The dimensions are no part of the type: they are values like any other and live beside it.
+    ``layout`` is "C", "F" or "" (unknown); ``place`` is open for devices.
+    """
+
+    __slots__ = ("dtype", "layout", "place", "rank")
+
+    def __init__(self, cls: type, dtype: object, rank: int, layout: str = "", place: object = None) -> None:
+        super().__init__(cls)
+        self.dtype = dtype
+        self.rank = rank
+        self.layout = layout
+        self.place = place
+
+    def _facets(self) -> tuple[object, ...]:
+        return self.cls, self.dtype, self.rank, self.layout, self.place
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Array) and self._facets() == other._facets()
+
+    def __hash__(self) -> int:
+        return hash(self._facets())
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join([':'] * self.rank)}]"
+
+
+class Partial(AbstractValue):
+    """A container whose structure is known and whose parts are abstract values.
+
+    ``cls`` is tuple, list, dict or the class of an instance; ``keys`` are the positions, keys or attribute names.
+    """
+
+    __slots__ = ("cls", "keys", "parts")
+
+    def __init__(self, cls: type, keys: Iterable[object], parts: Iterable[AbstractValue]) -> None:
+        self.cls = cls
+        self.keys = tuple(keys)
+        self.parts = tuple(parts)
+
+    def _same_frame(self, other: object) -> bool:
+        return isinstance(other, Partial) and self.cls is other.cls and same_constant(self.keys, other.keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Partial) and self._same_frame(other) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.parts))
+
+    def __repr__(self) -> str:
+        if self.cls is tuple:
+            inner = ", ".join(map(repr, self.parts))
+            return f"({inner},)" if len(self.parts) == 1 else f"({inner})"
+        if self.cls is list:
+            return f"[{', '.join(map(repr, self.parts))}]"
+        if self.cls is dict:
+            return "{" + ", ".join(f"{k!r}: {v!r}" for k, v in zip(self.keys, self.parts, strict=True)) + "}"
+        return f"{self.cls.__qualname__}({', '.join(f'{k}={v!r}' for k, v in zip(self.keys, self.parts, strict=True))})"
+
+
+class Union(AbstractValue):
+    """One of a few types, never a constant.  Made only by :func:`join`."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, members: frozenset[AbstractValue]) -> None:
+        self.members = members
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Union) and self.members == other.members
+
+    def __hash__(self) -> int:
+        return hash(self.members)
+
+    def __repr__(self) -> str:
+        return " | ".join(sorted(map(repr, self.members), key=_member_order))
+
+
+_ORDER = {name: k for k, name in enumerate(["Bool", "Int", "Float", "Complex", "Str", "Bytes"])}
+
+
+def _member_order(name: str) -> tuple[int, str]:
+    """Numbers first and None last, whatever order they were joined in."""
+    return (99 if name == "None" else _ORDER.get(name, 50)), name
+
+
+BOTTOM: Final = Bottom()
+ANY: Final = Any()
+
+
+def of_value(value: object) -> AbstractValue:
+    """The type of a known value (arrays: see the NumPy library, which knows of dtypes)."""
+    return Type(type(value))
+
+
+def forget(a: AbstractValue) -> AbstractValue:
+    """Const and Partial to the Type of what they are; everything else stays."""
+    if isinstance(a, Const):
+        return of_value(a.value)
+    if isinstance(a, Partial):
+        return Type(a.cls)
+    return a
+
+
+def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    """The least upper bound of a and b.
+
+    >>> join(Type(int), Type(float))
+    Int | Float
+    >>> join(Const(1), Const(1)), join(Const(1), Const(2)), join(Const(1), Const(True))
+    (const(1), Int, Bool | Int)
+    """
+    if a is b or a == b:
+        return a
+    if isinstance(a, Bottom):
+        return b
+    if isinstance(b, Bottom):
+        return a
+    if isinstance(a, Any) or isinstance(b, Any):
+        return ANY
+    if isinstance(a, Partial) and isinstance(b, Partial) and a._same_frame(b):
+        return Partial(a.cls, a.keys, map(join, a.parts, b.parts))
+    return _union({*_members(forget(a)), *_members(forget(b))})
+
+
+def _members(a: AbstractValue) -> Iterable[AbstractValue]:
+    return a.members if isinstance(a, Union) else (a,)
+
+
+def _union(members: set[AbstractValue]) -> AbstractValue:
+    arrays = [m for m in members if isinstance(m, Array)]
+    for k, one in enumerate(arrays):
+        for other in arrays[:k]:
+            if (one.cls, one.dtype, one.rank, one.place) == (other.cls, other.dtype, other.rank, other.place):
+                return _union(members - {one, other} | {Array(one.cls, one.dtype, one.rank, "", one.place)})
+    # the bare class stands above all arrays of it
+    members = {m for m in members if not (isinstance(m, Array) and Type(m.cls) in members)}
+    if len(members) == 1:
+        return members.pop()
+    return Union(frozenset(members)) if len(members) <= UNION_CAP else ANY
+
+
+def leq(a: AbstractValue, b: AbstractValue) -> bool:
+    """Does everything that fits a fit b as well?"""
+    return join(a, b) == b
+
+
+def contains(a: AbstractValue, value: object) -> bool:
+    """Does value fit a?"""
+    if isinstance(a, Any):
+        return True
+    if isinstance(a, Const):
+        return same_constant(a.value, value)
+    if isinstance(a, Array):
+        return type(value) is a.cls and value.dtype == a.dtype and value.ndim == a.rank  # type: ignore[attr-defined]
+    if isinstance(a, Type):
+        return type(value) is a.cls
+    if isinstance(a, Union):
+        return any(contains(m, value) for m in a.members)
+    if isinstance(a, Partial):
+        return type(value) is a.cls and _parts_fit(a, value)
+    return False
+
+
+def _parts_fit(a: Partial, value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return len(value) == len(a.parts) and all(map(contains, a.parts, value))
+    if isinstance(value, Mapping):
+        return same_constant(tuple(value), a.keys) and all(map(contains, a.parts, value.values()))
+    return all(hasattr(value, str(k)) and contains(p, getattr(value, str(k))) for k, p in zip(a.keys, a.parts, strict=True))

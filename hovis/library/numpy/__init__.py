@@ -1,0 +1,134 @@
+"""NumPy, as a Library: what its functions, methods and operators mean to the engine.
+
+    NUMPY                 the rows
+    numpy_over(python)    NUMPY in front of another library: where both know a callable (``operator.add``), NumPy's
+                          rule is asked first and answers only if an array or a NumPy scalar is involved
+    ATTRIBUTES            (class, name) → rule: the type of ``x.shape``, ``x.T`` …
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from hovis.ir.model import Effect
+from hovis.lattice import AbstractValue, Const, Partial, Type
+from hovis.library.core import Library, Primitive
+from hovis.library.numpy import creation, indexing, linalg, reductions, shaping, ufuncs
+from hovis.library.numpy.array import array_of, concerns, dtype_of, is_array, of_dtype, rank_of
+from hovis.library.numpy.shapes import Facts, Shape
+
+__all__ = ["ATTRIBUTES", "ATTRIBUTE_DIMS", "NUMPY", "Facts", "concerns", "numpy_over"]
+
+NUMPY: Final = Library(
+    "numpy",
+    {r.fn: r for module in (ufuncs, reductions, shaping, indexing, linalg, creation) for r in module.ROWS},
+)
+
+
+# ------------------------------------------------------------------------------------------------- composition
+
+
+def _is_numpy(value: object) -> bool:
+    return isinstance(value, np.ndarray | np.generic) or (isinstance(value, tuple | list) and any(map(_is_numpy, value)))
+
+
+def _effect(row: Primitive, types: tuple[AbstractValue, ...], named: dict[str, AbstractValue]) -> Effect:
+    return row.effect if isinstance(row.effect, Effect) else row.effect(*types, **named)
+
+
+def _answer(row: Primitive, types: tuple[AbstractValue, ...], named: dict[str, AbstractValue]) -> AbstractValue | None:
+    """The rule's answer; a call that does not even bind is not its own."""
+    try:
+        return row.result(*types, **named)
+    except TypeError:
+        return None
+
+
+def _first_of(mine: Primitive, other: Primitive) -> Primitive:
+    """One row for a callable that two libraries know: mine answers first."""
+
+    def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        found = _answer(mine, types, named)
+        return found if found is not None else other.result(*types, **named)
+
+    def effect(*types: AbstractValue, **named: AbstractValue) -> Effect:
+        return _effect(mine if _answer(mine, types, named) is not None else other, types, named)
+
+    def fold(*values: object, **named: object) -> bool:
+        chosen = mine if any(map(_is_numpy, (*values, *named.values()))) else other
+        return chosen.fold if isinstance(chosen.fold, bool) else chosen.fold(*values, **named)
+
+    def dims(machine: Any, args: Any, kwargs: Any) -> Any:
+        chosen = mine if mine.dims is not None and any(concerns(machine.type_of(a)) for a in args) else other
+        return None if chosen.dims is None else chosen.dims(machine, args, kwargs)
+
+    return Primitive(mine.fn, result, effect, fold, dims if mine.dims or other.dims else None)
+
+
+def numpy_over(python: Library) -> Library:
+    """NUMPY in front of python: rows that both have ask NumPy's rule first and Python's where it says "not mine"."""
+    both = NUMPY.primitives.keys() & python.primitives.keys()
+    composed = NUMPY | python
+    for fn in both:
+        composed.primitives[fn] = _first_of(NUMPY.primitives[fn], python.primitives[fn])
+    return composed
+
+
+# ------------------------------------------------------------------------------------------------- attributes
+
+#: From the type of the object to that of its attribute; None: not mine.
+AttributeRule = Callable[[AbstractValue], "tuple[AbstractValue, Effect] | None"]
+
+
+def _shape(t: AbstractValue) -> tuple[AbstractValue, Effect]:
+    return Partial(tuple, range(rank_of(t)), [Type(int)] * rank_of(t)), Effect.PURE
+
+
+def _ndim(t: AbstractValue) -> tuple[AbstractValue, Effect]:
+    return Const(rank_of(t)), Effect.PURE
+
+
+def _integer(t: AbstractValue) -> tuple[AbstractValue, Effect]:
+    return Type(int), Effect.PURE
+
+
+def _dtype(t: AbstractValue) -> tuple[AbstractValue, Effect]:
+    return Const(dtype_of(t)), Effect.PURE
+
+
+def _transposed(t: AbstractValue) -> tuple[AbstractValue, Effect]:
+    dtype = dtype_of(t)
+    assert dtype is not None
+    return (array_of(dtype, rank_of(t)) if is_array(t) else Type(dtype.type)), Effect.PURE
+
+
+def _part(t: AbstractValue) -> tuple[AbstractValue, Effect]:
+    """``real`` and ``imag``: views of an array, scalars of a scalar."""
+    dtype = dtype_of(t)
+    assert dtype is not None
+    found = np.zeros((), dtype).real.dtype
+    return (array_of(found, rank_of(t)) if is_array(t) else of_dtype(found, 0)), Effect.READS if is_array(t) else Effect.PURE
+
+
+def _own(rule: Callable[[AbstractValue], tuple[AbstractValue, Effect]]) -> AttributeRule:
+    return lambda t: rule(t) if dtype_of(t) is not None else None
+
+
+_NAMES: Final = {
+    "shape": _shape, "ndim": _ndim, "size": _integer, "itemsize": _integer, "nbytes": _integer, "dtype": _dtype, "T": _transposed,
+    "real": _part, "imag": _part,
+}  # fmt: skip
+
+ATTRIBUTES: Final[dict[tuple[type, str], AttributeRule]] = {(cls, name): _own(rule) for cls in (np.ndarray, np.generic) for name, rule in _NAMES.items()}
+
+
+def _keep(dims: Shape) -> Shape:
+    return dims
+
+
+#: From the dimensions of an array to those of an attribute that is an array.
+ATTRIBUTE_DIMS: Final[dict[tuple[type, str], Callable[[Shape], Shape]]] = {
+    (np.ndarray, "T"): lambda dims: dims[::-1],
+    (np.ndarray, "real"): _keep,
+    (np.ndarray, "imag"): _keep,
+}

@@ -1,0 +1,235 @@
+"""Dimensions of results, as pure functions on tuples.
+
+A dimension is an ``int``, or an opaque object that stands for a number that is not known yet: it is passed through,
+compared by identity, never computed with.  ``None`` for a dimension, or for a whole shape, says that nothing is known.
+A rule gets one :class:`Facts` per argument.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hovis.engine.values import Dyn, Known, V
+from hovis.lattice import AbstractValue, Const
+
+#: int, an opaque object, or None.
+Dim = Any
+Shape = tuple[Dim, ...]
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+#: The value of an argument that is no constant.
+UNKNOWN: Final = _Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a dims rule may know of an argument.  ``parts`` are the facts of the items of a tuple or list."""
+
+    type: AbstractValue
+    dims: Shape | None = None
+    value: Any = UNKNOWN
+    parts: "tuple[Facts, ...] | None" = None
+
+    @property
+    def known(self) -> bool:
+        return self.value is not UNKNOWN
+
+
+DimsRule = Callable[..., "Shape | None"]
+
+
+def same(a: Dim, b: Dim) -> bool:
+    """Are two dimensions certainly equal?"""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return a is not None and a is b
+
+
+def broadcast_dim(a: Dim, b: Dim) -> Dim:
+    """One dimension of a broadcast: equal ones, or whichever is not 1.
+
+    >>> broadcast_dim(1, 4), broadcast_dim("n", 1), broadcast_dim("n", "m")
+    (4, 'n', None)
+    """
+    if same(a, b) or (isinstance(b, int) and b == 1):
+        return a
+    if isinstance(a, int) and a == 1:
+        return b
+    # a known dimension other than 1 wins over an unknown one, which can only be 1 or equal to it
+    if isinstance(a, int) and not isinstance(b, int):
+        return a
+    if isinstance(b, int) and not isinstance(a, int):
+        return b
+    return None
+
+
+def broadcast(*shapes: Shape | None) -> Shape | None:
+    """The shape of an elementwise result.
+
+    >>> broadcast((3, 1), (4,)), broadcast((), ("n",))
+    ((3, 4), ('n',))
+    """
+    if any(s is None for s in shapes):
+        return None
+    known = [s for s in shapes if s is not None]
+    rank = max((len(s) for s in known), default=0)
+    result: Shape = (1,) * rank
+    for s in known:
+        padded = (1,) * (rank - len(s)) + s
+        result = tuple(map(broadcast_dim, result, padded))
+    return result
+
+
+def normalize_axes(axis: Any, rank: int) -> tuple[int, ...] | None:
+    """axis as a tuple of positions; None stands for all; nothing if it is out of range."""
+    if axis is None:
+        return tuple(range(rank))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if not all(isinstance(a, int) and -rank <= a < rank for a in axes):
+        return None
+    return tuple(a % rank for a in axes)
+
+
+def reduced(shape: Shape, axis: Any, keepdims: bool) -> Shape | None:
+    """The shape after a reduction.
+
+    >>> reduced((3, "n"), 0, False), reduced((3, "n"), None, True)
+    (('n',), (1, 1))
+    """
+    axes = normalize_axes(axis, len(shape))
+    if axes is None:
+        return None
+    if keepdims:
+        return tuple(1 if k in axes else d for k, d in enumerate(shape))
+    return tuple(d for k, d in enumerate(shape) if k not in axes)
+
+
+def matmul(a: Shape, b: Shape) -> Shape | None:
+    """The shape of ``a @ b``.
+
+    >>> matmul((2, 3), (3,)), matmul(("n", 2, 3), (3, 4))
+    ((2,), ('n', 2, 4))
+    """
+    if not a or not b:
+        return None
+    if len(a) == 1 and len(b) == 1:
+        return ()
+    batch = broadcast(a[:-2], b[:-2])
+    if batch is None:
+        return None
+    return batch + (a[-2:-1] if len(a) > 1 else ()) + (b[-1:] if len(b) > 1 else ())
+
+
+def dot(a: Shape, b: Shape) -> Shape | None:
+    """The shape of ``np.dot(a, b)``, which for more than two dimensions is not ``a @ b``."""
+    if not a or not b:
+        return a or b
+    return a[:-1] + b[:-2] + (b[-1:] if len(b) > 1 else ())
+
+
+def product(shape: Shape) -> int | None:
+    """The number of elements, if all dimensions are known."""
+    total = 1
+    for d in shape:
+        if not isinstance(d, int):
+            return None
+        total *= d
+    return total
+
+
+def reshaped(shape: Shape | None, new: Sequence[Dim]) -> Shape | None:
+    """The shape after ``reshape(new)``; a -1 is computed if all else is known."""
+    if -1 not in [d for d in new if isinstance(d, int)]:
+        return tuple(new)
+    if shape is None:
+        return tuple(None if isinstance(d, int) and d == -1 else d for d in new)
+    others = product(tuple(d for d in new if not (isinstance(d, int) and d == -1)))
+    total = product(shape)
+    missing = total // others if total is not None and others else None
+    return tuple(missing if isinstance(d, int) and d == -1 else d for d in new)
+
+
+def indexed(shape: Shape, index: tuple[Any, ...]) -> Shape | None:
+    """The shape of ``a[index]`` for basic indexes; an unknown integer is any object that is no slice, None or ….
+
+    >>> indexed((3, 4, "n"), (0, slice(1, None))), indexed((3,), (None, Ellipsis))
+    ((3, 'n'), (1, 3))
+    """
+    spent = sum(1 for i in index if i is not None and i is not Ellipsis)
+    if spent > len(shape):
+        return None
+    result: list[Dim] = []
+    at = 0
+    for i in index:
+        if i is None:
+            result.append(1)
+        elif i is Ellipsis:
+            skip = len(shape) - spent
+            result += shape[at : at + skip]
+            at += skip
+        else:
+            if isinstance(i, slice):
+                result.append(_sliced(shape[at], i))
+            at += 1
+    return tuple(result) + shape[at:]
+
+
+def _sliced(dim: Dim, s: slice) -> Dim:
+    if s == slice(None):
+        return dim
+    if isinstance(dim, int) and all(v is None or isinstance(v, int) for v in (s.start, s.stop, s.step)) and s.step != 0:
+        return len(range(*s.indices(dim)))
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- to the engine
+
+
+def facts(m: Any, value: V) -> Facts:
+    """An engine value as a rule sees it."""
+    type_ = m.type_of(value)
+    if isinstance(value, Known):
+        found = value.value
+        shape = getattr(found, "shape", None)
+        return Facts(type_, tuple(shape) if isinstance(shape, tuple) else (), found)
+    if isinstance(value, Dyn):
+        dims = value.dims
+        if dims is None:
+            return Facts(type_, None if getattr(type_, "rank", 0) else ())
+        return Facts(type_, tuple(d.value if isinstance(d, Known) else d for d in dims))
+    made = m.obj(value, "tuple", "list")
+    if made is None:
+        return Facts(type_)
+    parts = tuple(facts(m, cell) for cell in made.cells)
+    return Facts(type_, None, tuple(p.value for p in parts) if made.kind == "tuple" and all(p.known for p in parts) else UNKNOWN, parts)
+
+
+def for_engine(rule: DimsRule) -> Callable[[Any, Sequence[V], dict[str, V]], "tuple[V | None, ...] | None"]:
+    """The rule as a ``Primitive.dims``: (machine, arguments, keyword arguments) → dimensions, each an engine value."""
+
+    def dims(m: Any, args: Sequence[V], kwargs: dict[str, V]) -> tuple[V | None, ...] | None:
+        try:
+            shape = rule(*[facts(m, a) for a in args], **{name: facts(m, v) for name, v in kwargs.items()})
+        except TypeError:
+            return None
+        if not shape:
+            return None
+        return tuple(Known(int(d)) if isinstance(d, int) else d if isinstance(d, Known | Dyn) else None for d in shape)
+
+    dims.rule = rule  # type: ignore[attr-defined]
+    return dims
+
+
+def constant(facts: Facts | None, default: Any = None) -> Any:
+    """The known value of an optional argument; UNKNOWN if it is there and not known."""
+    return default if facts is None else facts.value
+
+
+def of_type(t: AbstractValue, dims: Shape | None = None) -> Facts:
+    """Facts of a bare type, for tests and for rules that call rules."""
+    return Facts(t, dims, t.value) if isinstance(t, Const) else Facts(t, dims)

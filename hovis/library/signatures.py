@@ -1,0 +1,439 @@
+"""Rules for calls of builtins, most of them written as text: ``"str int -> str !"``.
+
+A *rule* maps the abstract arguments of a call to an :class:`Answer`, the type of the result and the effect, or to
+None: nothing is known, the call is opaque.  A row of a table is a name and a signature:
+
+    signature = parameter … "->" result ["!"] ["r"] ["w"]        ! may raise, r reads, w writes mutable memory
+    parameter = [[":"] name "="] kind {"|" kind} ["?" | "*"]     : keyword only, ? optional, * any number
+    result    = class {"|" class} | "(" class "," … ")" | "any"
+
+Several rows of the same name are tried in order.  Kinds stand for *exact* classes, never subclasses; a kind may add
+an effect: ``index`` and ``real`` raise OverflowError for an int that is too large, unless it is known to be small.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any as Anything
+from typing import Final, NamedTuple
+
+from hovis.ir.model import Effect
+from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, Union, forget, join
+from hovis.lattice.constants import ATOMS
+from hovis.library.core import Library, Primitive
+
+PURE: Final = Effect.PURE
+READS: Final = Effect.READS
+WRITES: Final = Effect.WRITES
+RAISES: Final = Effect.RAISES
+
+INT: Final = Type(int)
+FLOAT: Final = Type(float)
+BOOL: Final = Type(bool)
+COMPLEX: Final = Type(complex)
+STR: Final = Type(str)
+BYTES: Final = Type(bytes)
+NONE: Final = Type(type(None))
+TUPLE: Final = Type(tuple)
+LIST: Final = Type(list)
+
+
+class Answer(NamedTuple):
+    """What a rule says of a call."""
+
+    type: AbstractValue
+    effect: Effect = PURE
+
+
+Rule = Callable[..., Answer | None]
+
+
+# ------------------------------------------------------------------------------------------------- asking types
+
+
+def class_of(a: AbstractValue) -> type | None:
+    """The exact class of all values that fit a, if it is one."""
+    if isinstance(a, Const):
+        return type(a.value)
+    return a.cls if isinstance(a, Type | Partial) else None
+
+
+def is_atomic(value: object, budget: int = 1000) -> bool:
+    """Is value of exact builtin types without user code, all the way down: atoms, and tuples and frozensets of them?
+
+    What is larger than the budget counts as unknown.
+    """
+    todo: list[Anything] = [value]
+    while todo and (budget := budget - 1) > 0:
+        item = todo.pop()
+        kind = type(item)
+        if kind in ATOMS:
+            continue
+        if kind is tuple or kind is frozenset:
+            todo.extend(item)
+        else:
+            return False
+    return not todo
+
+
+def atomic(a: AbstractValue) -> bool:
+    """Does no operation on a run user code or read mutable memory?"""
+    if isinstance(a, Const):
+        return is_atomic(a.value)
+    if isinstance(a, Partial):
+        return a.cls is tuple and all(map(atomic, a.parts))
+    if isinstance(a, Union):
+        return all(map(atomic, a.members))
+    return isinstance(a, Type) and a.cls in ATOMS
+
+
+def moderate(a: AbstractValue) -> bool:
+    """Is a an int that converts to float and to an index without overflow?"""
+    if class_of(a) is bool:
+        return True
+    return isinstance(a, Const) and type(a.value) is int and -sys.maxsize <= a.value <= sys.maxsize
+
+
+def printable(a: AbstractValue) -> bool:
+    """Does conversion of a to text never raise?  An int may have more digits than ``sys.get_int_max_str_digits()``."""
+    if isinstance(a, Const):
+        return is_atomic(a.value) and _few_digits(a.value)
+    if isinstance(a, Partial):
+        return all(map(printable, a.parts))
+    if isinstance(a, Union):
+        return all(map(printable, a.members))
+    return isinstance(a, Type) and a.cls in ATOMS - {int, range}
+
+
+#: An int of so many bits has fewer digits than the least limit that can be set (640).
+FEW_BITS: Final = 2100
+
+
+def _few_digits(value: object) -> bool:
+    if isinstance(value, tuple | frozenset):
+        return all(map(_few_digits, value))
+    if isinstance(value, range):
+        return _few_digits((value.start, value.stop, value.step))
+    return not isinstance(value, int) or value.bit_length() <= FEW_BITS
+
+
+def part(a: AbstractValue) -> AbstractValue:
+    """What is known of a as a part of something: no constants."""
+    return forget(a) if isinstance(a, Const) else a
+
+
+def tuple_of(*parts: AbstractValue) -> Partial:
+    """The type of a tuple with these parts."""
+    return Partial(tuple, range(len(parts)), map(part, parts))
+
+
+def items_of(a: AbstractValue) -> tuple[AbstractValue, ...] | None:
+    """What is known of the items of a tuple, if their number is known."""
+    if isinstance(a, Partial) and a.cls is tuple:
+        return a.parts
+    if isinstance(a, Const) and type(a.value) is tuple:
+        return tuple(map(Const, a.value))
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- kinds
+
+Kind = Callable[[AbstractValue], Effect | None]
+
+
+def _exactly(*classes: type) -> Kind:
+    accepted = frozenset(classes)
+    return lambda a: PURE if class_of(a) in accepted else None
+
+
+def _number(*classes: type) -> Kind:
+    """A number that C code converts to double or to Py_ssize_t."""
+    accepted = frozenset(classes)
+
+    def fits(a: AbstractValue) -> Effect | None:
+        cls = class_of(a)
+        if cls not in accepted:
+            return None
+        return RAISES if cls is int and not moderate(a) else PURE
+
+    return fits
+
+
+def _when(test: Callable[[AbstractValue], bool]) -> Kind:
+    return lambda a: PURE if test(a) else None
+
+
+def _slice(a: AbstractValue) -> Effect | None:
+    """A slice with int or None bounds; a step of 0 raises."""
+    if isinstance(a, Const) and type(a.value) is slice:
+        parts: tuple[AbstractValue, ...] = (Const(a.value.start), Const(a.value.stop), Const(a.value.step))
+    elif isinstance(a, Partial) and a.cls is slice:
+        parts = a.parts
+    else:
+        return None
+    if not all(_members_in(p, (int, bool, type(None))) for p in parts):
+        return None
+    step = parts[2]
+    return PURE if class_of(step) is type(None) or (isinstance(step, Const) and step.value) else RAISES
+
+
+def _members_in(a: AbstractValue, classes: tuple[type, ...]) -> bool:
+    return all(class_of(m) in classes for m in (a.members if isinstance(a, Union) else (a,)))
+
+
+def _constant(*values: object) -> Kind:
+    return lambda a: PURE if isinstance(a, Const) and type(a.value) is str and a.value in values else None
+
+
+VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+STR_ITERATORS: Final[tuple[type, ...]] = (type(iter("a")), type(iter("é")))
+RANGE_ITERATORS: Final[tuple[type, ...]] = (type(iter(range(1))), type(iter(range(2**200))))
+
+_NAMED: Final[tuple[type, ...]] = (
+    *(int, float, bool, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, object),
+    *(map, filter, zip, enumerate, *VIEWS),
+)
+CLASSES: Final[dict[str, type]] = {cls.__name__: cls for cls in _NAMED} | {"none": type(None)}
+
+KINDS: Final[dict[str, Kind]] = {name: _exactly(cls) for name, cls in CLASSES.items()} | {
+    "any": lambda a: PURE,
+    "int": _exactly(int, bool),
+    "index": _number(int, bool),
+    "real": _number(int, bool, float),
+    "number": _number(int, bool, float, complex),
+    "atom": _when(atomic),
+    "tuple_of_atoms": _when(lambda a: class_of(a) is tuple and atomic(a)),
+    "set_of_atoms": _when(lambda a: class_of(a) is frozenset and atomic(a)),
+    "atoms": _when(lambda a: class_of(a) in (tuple, frozenset) and atomic(a)),
+    "text": lambda a: None if not atomic(a) else PURE if printable(a) else RAISES,
+    "key": _when(atomic),
+    "slice": _slice,
+    "container": _exactly(list, tuple, str, bytes, range, dict, set, frozenset, *VIEWS),
+    "frozen": _exactly(tuple, str, bytes, range, frozenset),
+    "mutable": _exactly(list, dict, set, *VIEWS),
+    "codec": _constant("utf-8", "utf8", "ascii", "latin-1", "latin1"),
+    "onerror": _constant("strict", "ignore", "replace"),
+}
+
+
+# ------------------------------------------------------------------------------------------------- signatures
+
+
+class Parameter(NamedTuple):
+    """One parameter of a signature."""
+
+    name: str
+    kinds: tuple[Kind, ...]
+    optional: bool
+    many: bool
+    keyword_only: bool
+
+    def fits(self, a: AbstractValue) -> Effect | None:
+        """The effect of taking a, None if it is not of this kind."""
+        for kind in self.kinds:
+            effect = kind(a)
+            if effect is not None:
+                return effect
+        return None
+
+
+def _parameter(text: str) -> Parameter:
+    name, _, kinds = text.rpartition("=")
+    optional, many = kinds.endswith("?"), kinds.endswith("*")
+    kinds = kinds.rstrip("?*")
+    return Parameter(name.lstrip(":"), tuple(KINDS[k] for k in kinds.split("|")), optional, many, name.startswith(":"))
+
+
+def _result(text: str) -> AbstractValue:
+    if text == "any":
+        return ANY
+    if text.startswith("("):
+        return tuple_of(*map(_result, text.strip("()").split(",")))
+    first, *others = (Type(CLASSES[name]) for name in text.split("|"))
+    found: AbstractValue = first
+    for other in others:
+        found = join(found, other)
+    return found
+
+
+_FLAGS: Final = {"!": RAISES, "r": READS, "w": WRITES}
+
+
+class Signature:
+    """A rule written as text."""
+
+    __slots__ = ("effect", "parameters", "result", "text")
+
+    def __init__(self, text: str) -> None:
+        left, right = text.split("->")
+        result, *flags = right.split()
+        self.text = text
+        self.parameters = tuple(map(_parameter, left.split()))
+        self.result = _result(result)
+        self.effect = PURE
+        for flag in "".join(flags):
+            self.effect |= _FLAGS[flag]
+
+    def __call__(self, *args: AbstractValue, **named: AbstractValue) -> Answer | None:
+        effect = self.effect
+        for taken in self._bind(args, named):
+            if taken is None:
+                return None
+            effect |= taken
+        return Answer(self.result, effect)
+
+    def _bind(self, args: tuple[AbstractValue, ...], named: dict[str, AbstractValue]) -> Iterator[Effect | None]:
+        """The effect of each argument; None ends it: the arguments do not fit."""
+        position = 0
+        for parameter in self.parameters:
+            if parameter.many:
+                yield from map(parameter.fits, args[position:])
+                position = len(args)
+            elif position < len(args) and not parameter.keyword_only:
+                yield parameter.fits(args[position])
+                position += 1
+            elif parameter.name in named:
+                yield parameter.fits(named.pop(parameter.name))
+            elif not parameter.optional:
+                yield None
+        if named or position < len(args):
+            yield None
+
+
+def first_of(*rules: Rule) -> Rule:
+    """The answer of the first rule that has one."""
+    if len(rules) == 1:
+        return rules[0]
+
+    def rule(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
+        for one in rules:
+            answer = one(*args, **named)
+            if answer is not None:
+                return answer
+        return None
+
+    return rule
+
+
+def signatures(*texts: str) -> Rule:
+    """The rule of some signatures, tried in order."""
+    return first_of(*map(Signature, texts))
+
+
+#: A call with more combinations of union members than this is opaque.
+MAX_COMBINATIONS: Final = 64
+
+
+def memberwise(rule: Rule) -> Rule:
+    """The rule for unions too: it has to answer for all combinations of their members, and the answers are joined."""
+
+    def over_members(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
+        found: Answer | None = None
+        for count, values in enumerate(product(*map(_members, (*args, *named.values())))):
+            answer = rule(*values[: len(args)], **dict(zip(named, values[len(args) :], strict=True)))
+            if answer is None or count >= MAX_COMBINATIONS:
+                return None
+            found = answer if found is None else Answer(join(found.type, answer.type), found.effect | answer.effect)
+        return found
+
+    def one(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
+        if any(isinstance(a, Union) for a in args) or any(isinstance(a, Union) for a in named.values()):
+            return over_members(*args, **named)
+        return rule(*args, **named)
+
+    return one
+
+
+def _members(a: AbstractValue) -> Iterable[AbstractValue]:
+    return a.members if isinstance(a, Union) else (a,)
+
+
+# ------------------------------------------------------------------------------------------------- what may be folded
+
+#: Units of work that are done at trace time: about a millisecond.
+LIMIT: Final = 50_000
+#: Characters or items of a result that is computed at trace time.
+MAX_SIZE: Final = 500_000
+#: Bits of an int that takes part in arithmetic at trace time.
+MAX_BITS: Final = 32_768
+
+
+def weight(*values: object) -> int:
+    """How much work it is to walk through values; more than LIMIT is given as such."""
+    total = 0
+    todo: list[Anything] = list(values)
+    while todo and total <= LIMIT:
+        item = todo.pop()
+        kind = type(item)
+        if kind is int:
+            total += 1 if item.bit_length() <= MAX_BITS else LIMIT
+        elif kind is str or kind is bytes or kind is range:
+            total += 1 + size_of(item)
+        elif kind in (tuple, list, set, frozenset):
+            total += 1 + len(item)
+            todo.extend(item if len(item) <= LIMIT else ())
+        elif kind is dict:
+            todo += [list(item), list(item.values())]
+        total += 1
+    return total
+
+
+def size_of(value: Anything) -> int:
+    """The length of a sequence, at most LIMIT + 1."""
+    if type(value) is range:
+        return min(LIMIT + 1, max(0, (value.stop - value.start) // value.step + 1))
+    return min(LIMIT + 1, len(value))
+
+
+def small(*values: object, **named: object) -> bool:
+    """Is an operation whose work grows with the size of these values quickly done?"""
+    return weight(*values, *named.values()) <= LIMIT
+
+
+def short(*values: object, **named: object) -> bool:
+    """The same where ints are turned to text or back: quadratic, and limited by a setting that may change."""
+    return small(*values, **named) and _all_short((values, tuple(named.values())))
+
+
+def _all_short(value: Anything) -> bool:
+    if type(value) is int:
+        return bool(value.bit_length() <= FEW_BITS)
+    if type(value) is range:
+        return _all_short((value.start, value.stop, value.step))
+    if type(value) in (tuple, list, set, frozenset):
+        return all(map(_all_short, value))
+    return type(value) is not dict
+
+
+# ------------------------------------------------------------------------------------------------- rows
+
+Fold = bool | Callable[..., bool]
+
+
+def row(library: Library, fn: Callable[..., Anything], rule: Rule, fold: Fold = small, name: object = None) -> None:
+    """Add a primitive with this rule to library (under another key than fn, if name says so)."""
+    answer = memberwise(rule)
+
+    def result(*args: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        found = answer(*args, **named)
+        return None if found is None else found.type
+
+    def effect(*args: AbstractValue, **named: AbstractValue) -> Effect:
+        found = answer(*args, **named)
+        return Effect.OPAQUE if found is None else found.effect
+
+    library.primitives[fn if name is None else name] = Primitive(fn, result, effect=effect, fold=fold)
+
+
+def rows(library: Library, owner: Anything, table: str, folds: Mapping[str, Fold] | None = None, receiver: str = "") -> None:
+    """Add the rows of a table: names of attributes of owner, each with a signature after it.
+
+    ``receiver`` is the kind of a first parameter that all of them have.  Names that this Python does not have are left out.
+    """
+    found: dict[str, list[str]] = {}
+    for line in table.strip().splitlines():
+        name, _, signature = line.strip().partition(" ")
+        found.setdefault(name, []).append(f"{receiver} {signature}")
+    for name, texts in found.items():
+        if hasattr(owner, name):
+            row(library, getattr(owner, name), signatures(*texts), (folds or {}).get(name, small))

@@ -1,0 +1,6 @@
+"""F3: passes over the IR, each ``Function -> Function``."""
+
+from hovis.passes.pipeline import PASSES, clean, default, run
+from hovis.passes.rewriting import Pass
+
+__all__ = ["PASSES", "Pass", "clean", "default", "run"]

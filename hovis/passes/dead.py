@@ -1,0 +1,131 @@
+"""Removing what nobody needs: ops without lasting effect, parameters, the ends of lives that were never lived.
+
+What is needed is found from the ends: lasting effects and terminators first, then whatever these use.  A parameter
+that only feeds itself is never reached.  Some callees follow their operand: ``drop`` of an
+object, and ``raised`` of a new exception, are needed if the object is.
+"""
+
+from collections.abc import Iterator
+
+from hovis.ir import operations
+from hovis.ir.analysis import terminator_operands
+from hovis.ir.model import LASTING, Block, Branch, Function, Invoke, Op, Operand, Param, Raise, Return, Value
+from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
+from hovis.passes.rewriting import CHANGES_EXCEPTION, Pass, effect_of, incoming_args, is_exception_made_here, is_one_of, keep_params
+
+#: Exact types whose instances hold nothing that could notice its end.
+_PLAIN = frozenset({int, bool, float, complex, str, bytes, range, type(None)})
+
+
+def _dead(function: Function) -> bool:
+    """Ops without lasting effect whose results are not used, parameters that are not used."""
+    needed = _Needed(function)
+    changed = False
+    for block in function.blocks:
+        kept = [op for op in block.ops if op in needed.found]
+        if len(kept) < len(block.ops):
+            block.ops = kept
+            changed = True
+        for op in block.all_ops():
+            if op.dims:
+                op.dims = needed.dims(op.dims)
+    drop = {param for param in needed.args if param not in needed.found}
+    if drop:
+        keep_params(function, drop.__contains__)
+    for block in function.blocks[1:]:
+        for param in block.params:
+            if param.dims:
+                param.dims = needed.dims(param.dims)
+    return changed or bool(drop)
+
+
+dead = Pass(_dead)
+
+
+class _Needed:
+    """The values that are needed (``found``), found from those that surely are."""
+
+    def __init__(self, function: Function) -> None:
+        self.args = dict(incoming_args(function))
+        self.found: set[Value] = set()
+        self.followers: dict[Operand, list[Value]] = {}
+        self._todo: list[Value] = []
+        for value in self._roots(function):
+            self._need(value)
+        while self._todo:
+            value = self._todo.pop()
+            for operand in value.operands() if isinstance(value, Op) else self.args.get(value, ()):
+                self._need(operand)
+            for follower in self.followers.get(value, ()):
+                self._need(follower)
+
+    def _need(self, operand: Operand) -> None:
+        if isinstance(operand, Param | Op) and operand not in self.found:
+            self.found.add(operand)
+            self._todo.append(operand)
+
+    def _roots(self, function: Function) -> Iterator[Operand]:
+        dropped: list[Param] = []
+        yield from function.params
+        for block in function.blocks:
+            for op in block.ops:
+                if op.callee is operations.drop:
+                    self._drop(op, dropped)
+                elif is_one_of(op.callee, CHANGES_EXCEPTION):
+                    yield from self._raise(op)
+                elif effect_of(op) & LASTING:
+                    yield op
+            yield from self._end(block)
+        self._follow_sources(dropped)
+
+    def _end(self, block: Block) -> Iterator[Operand]:
+        """What the end of a block uses, but for what its edges carry."""
+        match block.terminator:
+            case Branch():
+                yield block.terminator.cond
+            case Invoke():
+                yield block.terminator.op
+            case Return() | Raise():
+                yield from terminator_operands(block.terminator)
+
+    def _drop(self, op: Op, dropped: list[Param]) -> None:
+        (value,) = op.args
+        if isinstance(value, Param | Op) and may_end_visibly(value.type):
+            self.followers.setdefault(value, []).append(op)
+            if isinstance(value, Param):
+                dropped.append(value)
+
+    def _raise(self, op: Op) -> Iterator[Operand]:
+        """To raise an exception changes it, which shows if somebody has it."""
+        if not is_exception_made_here(op.args[0]):
+            yield op
+        elif isinstance(op.args[0], Op):
+            self.followers.setdefault(op.args[0], []).append(op)
+
+    def _follow_sources(self, dropped: list[Param]) -> None:
+        """A parameter whose life ends visibly is needed if anything is that it may be."""
+        seen = set(dropped)
+        while dropped:
+            param = dropped.pop()
+            for arg in self.args.get(param, ()):
+                self.followers.setdefault(arg, []).append(param)
+                if isinstance(arg, Param) and arg not in seen:
+                    seen.add(arg)
+                    dropped.append(arg)
+
+    def dims(self, dims: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        """Dimensions are no uses: one that nobody computes is not known any more."""
+        if all(isinstance(dim, Const) or dim in self.found for dim in dims):
+            return dims
+        return tuple(dim if isinstance(dim, Const) or dim in self.found else Const(None) for dim in dims)
+
+
+def may_end_visibly(type: AbstractValue) -> bool:
+    """May a value of this type, or something that only it holds, have a finalizer?"""
+    if isinstance(type, Union):
+        return any(map(may_end_visibly, type.members))
+    if isinstance(type, Array):
+        return bool(getattr(type.dtype, "hasobject", True))
+    if isinstance(type, Type):
+        return type.cls not in _PLAIN
+    return not isinstance(type, Bottom | Const)

@@ -1,0 +1,68 @@
+"""Which passes run, and in which order.
+
+``clean`` is what a trace has gone through before anybody sees it: nothing is computed differently, there is only less
+of it.  ``default`` simplifies as well.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import Final
+
+from hovis.ir.model import Function, callees
+from hovis.ir.verifier import verify as check
+from hovis.passes.dead import dead
+from hovis.passes.handlers import unseen_handlers
+from hovis.passes.jumps import straighten
+from hovis.passes.order import order
+from hovis.passes.params import trivial_params
+from hovis.passes.rewriting import Pass, copy
+
+#: All passes by name.
+PASSES: Final[dict[str, Pass]] = {one.__name__.lstrip("_"): one for one in (straighten, trivial_params, dead, unseen_handlers, order)}
+
+_CLEAN: Final = ["straighten", "trivial_params", "dead", "unseen_handlers"]
+
+#: What runs again and again until nothing changes, and what then runs once.
+PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_CLEAN, ["order"])}
+
+#: More rounds than this are not worth their time.
+MAX_ROUNDS: Final = 20
+
+
+def run(function: Function, passes: str | Iterable[str] = "default", verify: bool | None = None) -> Function:
+    """A new Function: that of a pipeline ("clean", "default"), or of these passes, each once.
+
+    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.
+    """
+    if verify is None:
+        verify = os.environ.get("HOVIS_VERIFY", "0") not in ("", "0")
+    repeated, once = PIPELINES[passes] if isinstance(passes, str) else ([], list(passes))
+    if verify:
+        check(function)
+    made = copy(function)
+    for _ in range(MAX_ROUNDS if repeated else 0):
+        if not _each(made, repeated, verify):
+            break
+    _each(made, once, verify)
+    return made
+
+
+def _each(function: Function, names: list[str], verify: bool) -> bool:
+    """One round: every pass over every function."""
+    changed = False
+    for name in names:
+        for one in callees(function):
+            changed |= PASSES[name].rewrite(one)
+        if verify:
+            check(function)
+    return changed
+
+
+def clean(function: Function) -> Function:
+    """What tracing leaves behind is taken away; no algebra."""
+    return run(function, "clean")
+
+
+def default(function: Function) -> Function:
+    """Simplified: what is known is computed, what is computed twice is computed once, loops for nothing are gone."""
+    return run(function, "default")

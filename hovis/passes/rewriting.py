@@ -1,0 +1,249 @@
+"""What all passes share: a private copy to work on, replacing values, and what an op may really do.
+
+A pass is ``Function -> Function``.  Inside it is a *rewriting*: it changes a private copy in place and says whether it
+did.  So a pipeline copies once, and every pass stays a function that leaves its argument alone.  The entry's
+Params are the one thing that a copy shares with the original: who lists them elsewhere may go on doing so.
+"""
+
+import builtins
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
+from typing import Any, Final
+
+from hovis.ir import operations
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value, callees, edges
+from hovis.lattice import Const
+
+#: Changes a private copy in place; did it?
+Rewriting = Callable[[Function], bool]
+
+#: Exception classes whose call makes an object and can do nothing else, whatever the (positional) arguments.
+PLAIN_EXCEPTIONS: Final = frozenset(
+    cls
+    for cls in vars(builtins).values()
+    if isinstance(cls, type)
+    and issubclass(cls, BaseException)
+    and not issubclass(cls, UnicodeError | SyntaxError | BaseExceptionGroup | OSError)
+)
+
+MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
+
+
+class Pass:
+    """A rewriting as a pass: ``dead(function)`` is a new Function, ``dead.rewrite(copy)`` changes copy in place."""
+
+    def __init__(self, rewrite: Rewriting) -> None:
+        self.rewrite = rewrite
+        self.__name__ = rewrite.__name__
+        self.__doc__ = rewrite.__doc__
+
+    def __call__(self, function: Function) -> Function:
+        made = copy(function)
+        for one in callees(made):
+            self.rewrite(one)
+        return made
+
+    def __repr__(self) -> str:
+        return f"<pass {self.__name__}>"
+
+
+# ------------------------------------------------------------------------------------------------- copying
+
+
+def copy(function: Function) -> Function:
+    """A copy of function and of the residual functions that it reaches, calling each other."""
+    functions = callees(function)
+    made = {one: Function(one.name, [], one.location, one.type, one.is_generator, one.guards) for one in functions}
+    for one in functions:
+        made[one].blocks = _copied_blocks(one, made)
+    return made[function]
+
+
+def _copied_blocks(function: Function, functions: Mapping[Function, Function]) -> list[Block]:
+    new: dict[Value, Value] = {param: param for param in function.params}
+    blocks: dict[Block, Block] = {}
+    for block in function.blocks:
+        for param in block.params:
+            new.setdefault(param, Param(param.type, param.dims, param.name))
+        for op in block.all_ops():
+            new[op] = Op(op.callee, op.args, op.kwargs, op.type, op.dims, op.effect, op.location)
+        blocks[block] = Block(tuple(new[param] for param in block.params))  # type: ignore[misc]
+    own = set(function.params)
+    for old, block in blocks.items():
+        block.ops = [new[op] for op in old.ops]  # type: ignore[misc]
+        block.terminator = _copied_terminator(old.terminator, blocks, new)
+        for op in block.all_ops():
+            replace_operands(op, new)
+            if isinstance(op.callee, Function):
+                op.callee = functions[op.callee]
+        for param in block.params:
+            if param.dims is not None and param not in own:
+                param.dims = tuple(new.get(dim, dim) for dim in param.dims)  # type: ignore[arg-type]
+    return list(blocks.values())
+
+
+def _copied_terminator(old: Terminator, blocks: Mapping[Block, Block], new: Mapping[Value, Value]) -> Terminator:
+    def operand(found: Operand) -> Operand:
+        return new[found] if isinstance(found, Param | Op) else found
+
+    def edge(found: Edge) -> Edge:
+        return Edge(blocks[found.block], tuple(map(operand, found.args)))
+
+    match old:
+        case Jump():
+            return Jump(edge(old.edge), old.location)
+        case Branch():
+            return Branch(operand(old.cond), edge(old.true), edge(old.false), old.location)
+        case Invoke():
+            return Invoke(new[old.op], edge(old.ok), edge(old.error))  # type: ignore[arg-type]
+        case Return():
+            return Return(operand(old.value), old.location)
+        case Raise():
+            return Raise(operand(old.value), old.again, old.location)
+
+
+# ------------------------------------------------------------------------------------------------- replacing
+
+
+def replace_operands(op: Op, new: Mapping[Value, Operand]) -> None:
+    """Replace what op uses.  A callee that becomes known stands as itself."""
+    if isinstance(op.callee, Param | Op) and op.callee in new:
+        callee = new[op.callee]
+        op.callee = callee.value if isinstance(callee, Const) else callee
+    if op.args:
+        op.args = replaced(op.args, new)
+    if op.kwargs:
+        op.kwargs = tuple((name, new.get(value, value)) for name, value in op.kwargs)  # type: ignore[arg-type]
+    if op.dims:
+        op.dims = replaced(op.dims, new)
+
+
+def replaced(operands: tuple[Operand, ...], new: Mapping[Value, Operand]) -> tuple[Operand, ...]:
+    """The operands, those in new replaced."""
+    for operand in operands:
+        if not isinstance(operand, Const) and operand in new:
+            return tuple(o if isinstance(o, Const) else new.get(o, o) for o in operands)  # type: ignore[arg-type]
+    return operands
+
+
+def substitute(function: Function, new: dict[Value, Operand]) -> None:
+    """Everywhere in function, use what new gives in place of its keys (which may give each other)."""
+    if not new:
+        return
+    for value in new:
+        resolve(value, new)
+    for block in function.blocks:
+        for op in block.all_ops():
+            replace_operands(op, new)
+        terminator = block.terminator
+        if isinstance(terminator, Branch):
+            terminator.cond = replaced((terminator.cond,), new)[0]
+        elif isinstance(terminator, Return | Raise):
+            terminator.value = replaced((terminator.value,), new)[0]
+        for edge in edges(terminator):
+            edge.args = replaced(edge.args, new)
+        for param in block.params:
+            if param.dims and block is not function.blocks[0]:
+                param.dims = replaced(param.dims, new)
+
+
+def resolve(operand: Operand, new: dict[Value, Operand]) -> Operand:
+    """What operand finally becomes; the chain to it is shortened on the way."""
+    chain: list[Value] = []
+    while isinstance(operand, Param | Op) and operand in new:
+        chain.append(operand)
+        operand = new[operand]
+    for value in chain:
+        new[value] = operand
+    return operand
+
+
+def keep_params(function: Function, drop: Callable[[Param], bool]) -> None:
+    """Remove the parameters for which drop says so, with what the edges carry for them."""
+    kept: dict[Block, list[int]] = {}
+    for block in function.blocks[1:]:
+        which = [k for k, param in enumerate(block.params) if not drop(param)]
+        if len(which) < len(block.params):
+            kept[block] = which
+    if not kept:
+        return
+    for block in function.blocks:
+        for edge in edges(block.terminator):
+            if edge.block in kept:
+                edge.args = pick(edge.args, kept[edge.block])
+    for block, which in kept.items():
+        block.params = tuple(block.params[k] for k in which)
+
+
+def pick(operands: tuple[Operand, ...], which: Sequence[int]) -> tuple[Operand, ...]:
+    """Those at these positions."""
+    return tuple(operands[k] for k in which)
+
+
+# ------------------------------------------------------------------------------------------------- asking
+
+
+def same(a: Operand, b: Operand) -> bool:
+    """Are both the same value, or the same constant?"""
+    return a is b or (isinstance(a, Const) and a == b)
+
+
+def is_one_of(callee: object, functions: frozenset[Any]) -> bool:
+    """Is callee one of these functions?  (Not every callable has a hash.)"""
+    return isinstance(callee, FunctionType) and callee in functions
+
+
+def effect_of(op: Op) -> Effect:
+    """What op may do; calls of plain exception classes are allocations, whoever emitted them."""
+    if op.effect and not op.kwargs and is_plain_exception(op.callee):
+        return Effect.PURE
+    return op.effect
+
+
+#: They give back the exception that they are given, changed: its context, its cause.
+CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause})
+
+
+def is_exception_made_here(operand: Operand) -> bool:
+    """Is operand an exception that nobody outside can hold: a builtin class, or a new instance of one?"""
+    while isinstance(operand, Op) and is_one_of(operand.callee, CHANGES_EXCEPTION):
+        operand = operand.args[0]
+    if isinstance(operand, Const):
+        return is_plain_exception(operand.value)
+    return isinstance(operand, Op) and is_plain_exception(operand.callee)
+
+
+def is_plain_exception(value: object) -> bool:
+    """Is value an exception class that is nothing but an allocation when called?"""
+    return isinstance(value, type) and value in PLAIN_EXCEPTIONS
+
+
+#: Callees that look at, or change, what is being handled, whatever their effect says.
+SEES_HANDLED: Final = frozenset(
+    {
+        operations.enter_handler,
+        operations.leave_handler,
+        operations.current_exception,
+        operations.raise_current,
+        operations.raised,
+        operations.raise_now,
+        operations.raise_from,
+        operations.exception_matches,
+    }
+)
+
+
+def sees_handled(op: Op) -> bool:
+    """May op observe, or change, the exception that is being handled?"""
+    return bool(effect_of(op) & (MAY_RAISE | Effect.IO)) or is_one_of(op.callee, SEES_HANDLED)
+
+
+def incoming_args(function: Function) -> Iterator[tuple[Param, list[Operand]]]:
+    """Each parameter but the entry's, with what the edges carry for it."""
+    found: dict[Block, list[Edge]] = {block: [] for block in function.blocks}
+    for block in function.blocks:
+        for edge in edges(block.terminator):
+            found[edge.block].append(edge)
+    for block in function.blocks[1:]:
+        for k, param in enumerate(block.params):
+            yield param, [edge.args[k] for edge in found[block]]

@@ -1,0 +1,153 @@
+"""What a user says of an argument: specs (docs/semantics.md).
+
+    Int Float Bool Complex Str Bytes NoneType, or a class     an unknown value of exactly this class
+    Array(dtype, shape), float64[3, :]                        an unknown ndarray
+    const(v), or any bare value                               a known value
+    [Int, 3], {"w": Float, "act": "relu"}, Instance(C, …)     a container whose structure is known
+    OneOf(1, 2, 4)                                            one of a few values
+    Any                                                       nothing is known
+"""
+
+from collections.abc import Callable
+from typing import Any as Anything
+from typing import Final
+
+from hovis.engine.trace import Fixed, Leaf, Part, Structure
+from hovis.ir.model import Operand, Param
+from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice import Array as ArrayType
+from hovis.library.core import Library
+
+Int: Final = Type(int)
+Float: Final = Type(float)
+Bool: Final = Type(bool)
+Complex: Final = Type(complex)
+Str: Final = Type(str)
+Bytes: Final = Type(bytes)
+NoneType: Final = Type(type(None))
+Any: Final = ANY
+
+
+def const(value: object) -> Const:
+    """The spec of a known value: ``const(int)`` is the class itself, not an unknown int.
+
+    >>> const(3)
+    const(3)
+    """
+    return Const(value)
+
+
+class Array:
+    """The spec of an unknown ``numpy.ndarray``: a dtype and a shape, in which None (or ``:``) is an unknown dimension.
+
+    ``layout`` is "C", "F" or "" (unknown).
+
+    >>> Array("float64", (3, None))
+    float64[3, :]
+    """
+
+    __slots__ = ("dtype", "layout", "shape")
+
+    def __init__(self, dtype: Anything, shape: tuple[Anything, ...] = (), layout: str = "") -> None:
+        self.dtype = dtype
+        self.shape = tuple(None if isinstance(d, slice) else d for d in (shape if isinstance(shape, tuple) else (shape,)))
+        self.layout = layout
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join(':' if d is None else str(d) for d in self.shape)}]"
+
+
+class DType:
+    """A NumPy dtype by name, to be indexed with a shape: ``float64[3, :]``."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getitem__(self, shape: Anything) -> Array:
+        return Array(self.name, shape if isinstance(shape, tuple) else (shape,))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+float16, float32, float64 = DType("float16"), DType("float32"), DType("float64")
+int8, int16, int32, int64 = DType("int8"), DType("int16"), DType("int32"), DType("int64")
+uint8, uint16, uint32, uint64 = DType("uint8"), DType("uint16"), DType("uint32"), DType("uint64")
+complex64, complex128, bool_ = DType("complex64"), DType("complex128"), DType("bool")
+
+
+class OneOf:
+    """The spec of a value that is one of a few known ones."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, *values: object) -> None:
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"OneOf({', '.join(map(repr, self.values))})"
+
+
+class Instance:
+    """The spec of an instance of ``cls`` whose attributes are known by these specs."""
+
+    __slots__ = ("cls", "fields")
+
+    def __init__(self, cls: type, /, **fields: object) -> None:
+        self.cls = cls
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Instance({self.cls.__qualname__}, {', '.join(f'{k}={v!r}' for k, v in self.fields.items())})"
+
+
+#: What turns a dtype into the lattice type of an array: the NumPy library's part.
+ArrayMaker = Callable[[Anything, int, str], ArrayType]
+
+
+def is_spec(value: object) -> bool:
+    """Is value a spec, or a container that holds one?"""
+    if isinstance(value, AbstractValue | Array | OneOf | Instance | DType | type):
+        return True
+    if type(value) in (list, tuple):
+        return any(map(is_spec, value))  # type: ignore[call-overload]
+    return type(value) is dict and any(map(is_spec, value.values()))
+
+
+def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
+    """A spec as the engine takes it."""
+    if isinstance(spec, Const):
+        return Fixed(spec.value)
+    if isinstance(spec, AbstractValue):
+        return Leaf(Param(spec, None, name))
+    if isinstance(spec, Array):
+        dims: tuple[Operand, ...] = tuple(Const(d if isinstance(d, int) else None) for d in spec.shape)
+        return Leaf(Param(make_array(spec.dtype, len(spec.shape), spec.layout), dims, name))
+    if isinstance(spec, OneOf):
+        kind: AbstractValue = Type(type(spec.values[0]))
+        for value in spec.values[1:]:
+            kind = join(kind, Type(type(value)))
+        return Leaf(Param(kind, None, name))
+    if isinstance(spec, type):
+        return Leaf(Param(Type(spec), None, name))
+    if isinstance(spec, Instance):
+        parts = tuple(part_of(s, f"{name}_{k}", make_array) for k, s in spec.fields.items())
+        return Structure("instance", spec.cls, tuple(spec.fields), parts, Param(Type(spec.cls), None, name))
+    if is_spec(spec):
+        return _structure(spec, name, make_array)
+    return Fixed(spec)
+
+
+def _structure(spec: Anything, name: str, make_array: ArrayMaker) -> Part:
+    kind = type(spec)
+    whole = Param(Type(kind), None, name)
+    if kind is dict:
+        parts = tuple(part_of(s, f"{name}_{k}", make_array) for k, s in spec.items())
+        return Structure("dict", dict, tuple(spec), parts, whole)
+    parts = tuple(part_of(s, f"{name}_{k}", make_array) for k, s in enumerate(spec))
+    return Structure(kind.__name__, kind, (), parts, whole)
+
+
+__all__ = ["Any", "Array", "Bool", "Bytes", "Complex", "DType", "Float", "Instance", "Int", "Library", "NoneType", "OneOf", "Str", "const", "is_spec", "part_of"]

@@ -1,0 +1,254 @@
+"""The reference semantics: what a Function means, op by op.
+
+``evaluate(function, *args)`` runs it.  An :class:`Interpreter` has one method for each kind of thing in a Function;
+whoever overrides some of them has an interpreter of his own.
+
+Two things are the machine's own.  Residual functions run on a stack of :class:`Activation`, so that the depth of
+recursion is the program's and not this interpreter's.  And while a handler is open the run goes on inside a real
+``except`` block, so that a bare ``raise``, ``sys.exc_info()`` and ``__context__`` are what they are in Python.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NoReturn
+
+from hovis.ir.analysis import liveness
+from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.operations import current_exception, drop, enter_handler, leave_handler
+from hovis.lattice import Const
+
+
+def evaluate(function: Function, *args: object) -> Any:
+    """What function gives for these arguments."""
+    return Interpreter().evaluate(function, *args)
+
+
+class Interpreter:
+    """Runs Functions.  Override what shall mean something else."""
+
+    def __init__(self) -> None:
+        self._needs: dict[Function, dict[Block, set[Value]]] = {}
+
+    # --------------------------------------------------------------------------------------------- to override
+
+    def constant(self, value: Any) -> Any:
+        """A known value among the operands."""
+        return value
+
+    def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Any op but the call of a residual function."""
+        if callee is current_exception:
+            return sys.exception()
+        return callee(*args, **kwargs)
+
+    def enter(self, op: Op, function: Function, args: list[Any]) -> "Activation":
+        """A residual function begins."""
+        return Activation(function, args, self._liveness(function))
+
+    def branch(self, branch: Branch, condition: Any) -> bool:
+        """Which way?  True: the true edge."""
+        return bool(condition)
+
+    def caught(self, invoke: Invoke, error: BaseException) -> bool:
+        """Does the error edge of an Invoke take this exception?"""
+        return True
+
+    def returned(self, terminator: Return, value: Any) -> Any:
+        """What a Function gives back."""
+        return value
+
+    def raised(self, terminator: Raise, value: Any) -> NoReturn:
+        """The end of a Function by an exception."""
+        if terminator.again:
+            reraise(value)
+        raise value
+
+    # --------------------------------------------------------------------------------------------- the machine
+
+    def evaluate(self, function: Function, *args: Any) -> Any:
+        """Run function from its entry to its end."""
+        if len(args) != len(function.params):
+            raise TypeError(f"{function.name} takes {len(function.params)} arguments, not {len(args)}")
+        return self._run([Activation(function, args, self._liveness(function))])
+
+    def _liveness(self, function: Function) -> dict[Block, set[Value]]:
+        if function not in self._needs:
+            self._needs[function] = liveness(function)
+        return self._needs[function]
+
+    def _run(self, stack: "list[Activation]") -> Any:
+        """Run until the topmost activation has ended, or has left the handler in which it is now."""
+        base = len(stack)
+        while len(stack) >= base:
+            try:
+                result = self._advance(stack)
+            except BaseException as error:
+                if not self._catch(stack, base, error):
+                    raise
+                continue
+            if result is _LEFT:
+                return _LEFT
+            if len(stack) < base:
+                return result
+            if stack and result is not _GO_ON:
+                self._receive(stack[-1], result)
+        return result
+
+    def _advance(self, stack: "list[Activation]") -> Any:
+        """Run the topmost activation to its next event; its result, if it has ended."""
+        at = stack[-1]
+        event, value = self._ops(at)
+        if event is enter_handler:
+            after = within(value, lambda: self._run(stack))
+            return _GO_ON if after is _LEFT else after
+        if event is leave_handler:
+            return _LEFT
+        if event is None:
+            stack.pop()
+            return value
+        if len(stack) >= sys.getrecursionlimit():
+            raise RecursionError("maximum recursion depth exceeded")
+        assert at.pending is not None
+        stack.append(self.enter(at.pending, event, value))
+        return _GO_ON
+
+    def _ops(self, at: "Activation") -> tuple[Any, Any]:
+        """Run at until there is something to do for the machine: (None, result), (handler op, exception), (Function, args)."""
+        while True:
+            block = at.block
+            while at.index < len(block.ops):
+                op = block.ops[at.index]
+                at.index += 1
+                event = self._op(at, op)
+                if event is not None:
+                    return event
+            terminator = block.terminator
+            match terminator:
+                case Jump():
+                    at.go(self, terminator.edge)
+                case Branch():
+                    chosen = self.branch(terminator, at.value(self, terminator.cond))
+                    at.go(self, terminator.true if chosen else terminator.false)
+                case Invoke():
+                    at.invoke = terminator
+                    event = self._op(at, terminator.op)
+                    if event is not None:
+                        return event
+                    at.invoke = None
+                    at.go(self, terminator.ok)
+                case Return():
+                    return None, self.returned(terminator, at.value(self, terminator.value))
+                case Raise():
+                    self.raised(terminator, at.value(self, terminator.value))
+
+    def _op(self, at: "Activation", op: Op) -> tuple[Any, Any] | None:
+        """Do one op; a pair if it is the machine's to do."""
+        callee = op.callee
+        if callee is enter_handler:
+            return enter_handler, at.value(self, op.args[0])
+        if callee is leave_handler:
+            return leave_handler, None
+        if callee is drop:
+            at.values.pop(op.args[0], None)
+            return None
+        args = [at.value(self, arg) for arg in op.args]
+        if isinstance(callee, Function):
+            at.pending = op
+            return callee, args
+        if isinstance(callee, Param | Op):
+            callee = at.value(self, callee)
+        at.values[op] = self.call(op, callee, args, {name: at.value(self, value) for name, value in op.kwargs})
+        return None
+
+    def _receive(self, at: "Activation", result: Any) -> None:
+        """A residual function has given its result to its caller."""
+        assert at.pending is not None
+        at.values[at.pending] = result
+        at.pending = None
+        if at.invoke is not None:
+            edge, at.invoke = at.invoke.ok, None
+            at.go(self, edge)
+
+    def _catch(self, stack: "list[Activation]", base: int, error: BaseException) -> bool:
+        """Find who catches error among the activations from base on, and go on there."""
+        while len(stack) >= base:
+            at = stack[-1]
+            if at.invoke is not None and self.caught(at.invoke, error):
+                edge, at.invoke, at.pending = at.invoke.error, None, None
+                at.go(self, edge, error)
+                return True
+            stack.pop()
+        return False
+
+
+class Activation:
+    """One run of a Function: where it is, and the values that are still needed."""
+
+    __slots__ = ("block", "function", "index", "invoke", "needs", "pending", "values")
+
+    def __init__(self, function: Function, args: Iterable[Any], needs: Mapping[Block, set[Value]]) -> None:
+        self.function = function
+        self.block = function.blocks[0]
+        self.index = 0
+        self.values: dict[Any, Any] = dict(zip(function.params, args, strict=True))
+        self.needs = needs
+        self.pending: Op | None = None
+        self.invoke: Invoke | None = None
+
+    def value(self, interpreter: Interpreter, operand: Operand) -> Any:
+        """What an operand is now."""
+        return interpreter.constant(operand.value) if isinstance(operand, Const) else self.values[operand]
+
+    def go(self, interpreter: Interpreter, edge: Edge, error: BaseException | None = None) -> None:
+        """Take an edge: what is not needed any more is not held any more."""
+        args = [error if isinstance(arg, Caught) else self.value(interpreter, arg) for arg in edge.args]
+        needs = self.needs[edge.block]
+        self.values = {value: held for value, held in self.values.items() if value in needs}
+        self.values.update(zip(edge.block.params, args, strict=True))
+        self.block, self.index = edge.block, 0
+
+
+_LEFT: Final = object()
+_GO_ON: Final = object()
+
+
+# ------------------------------------------------------------------------------------------------- exceptions
+
+
+def within(exception: BaseException, go_on: Callable[[], Any]) -> Any:
+    """go_on(), while exception is being handled; it is not changed by that, nor is what was handled before."""
+    before = _contexts(exception)
+    traceback = exception.__traceback__
+    try:
+        raise exception
+    except BaseException as caught:
+        caught.__traceback__ = traceback
+        _restore(before)
+        return go_on()
+
+
+def reraise(exception: BaseException) -> NoReturn:
+    """Raise exception again, with the context that it has."""
+    before = _contexts(exception)
+    try:
+        raise exception
+    except BaseException:
+        _restore(before)
+        raise
+
+
+def _contexts(exception: BaseException) -> list[tuple[BaseException, BaseException | None]]:
+    """What a raise of exception may change: its context, and the chain of what is being handled, where it occurs in it."""
+    found = [(exception, exception.__context__)] if isinstance(exception, BaseException) else []
+    at, seen = sys.exception(), set()
+    while at is not None and id(at) not in seen:
+        seen.add(id(at))
+        found.append((at, at.__context__))
+        at = at.__context__
+    return found
+
+
+def _restore(contexts: list[tuple[BaseException, BaseException | None]]) -> None:
+    for exception, context in contexts:
+        if exception.__context__ is not context:
+            exception.__context__ = context

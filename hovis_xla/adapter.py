@@ -1,0 +1,284 @@
+"""The only module that touches jaxlib: its interfaces are private and change between versions.
+
+Written for jaxlib 0.10.2 (Python 3.11) and 0.12 (Python 3.12 and later).  :func:`self_test` compiles and runs one small
+program of each kind that the rest of the package relies on; the tests call it, and so may you on a new jaxlib.
+
+jax itself is never imported.  jaxlib would import it in some calls if it were installed; those calls are avoided here:
+arrays go in by ``batched_device_put`` and come out by ``memoryview``.
+"""
+
+import ctypes
+import functools
+import importlib.metadata
+import io
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+# before jaxlib is imported: else it writes its greetings to stderr
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+import numpy as np
+from jaxlib import _jax, xla_client
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, func, mhlo, sdy, stablehlo
+
+__all__ = ["Program", "XlaError", "chlo", "compile_module", "context", "func", "ir", "self_test", "stablehlo", "use_lapack", "version"]
+
+XlaError: Final = _jax.JaxRuntimeError
+
+#: Loops that touch fewer bytes an iteration become one native function; see docs: the default of 0.10 is a cliff.
+NATIVE_LOOP_BYTES: Final = 1 << 20
+
+#: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
+COPY_BELOW: Final = 1 << 16
+
+Array = np.ndarray[Any, Any]
+
+
+def version() -> str:
+    """The version of jaxlib."""
+    return importlib.metadata.version("jaxlib")
+
+
+# ------------------------------------------------------------------------------------------------- MLIR
+
+
+class _Context(ir.Context):  # type: ignore[misc, name-defined]
+    """jaxlib's own subclass loads every dialect there is; this one does not."""
+
+    def __init__(self) -> None:
+        super(ir.Context, self).__init__()
+
+
+@functools.cache
+def _thread_pool() -> Any:
+    """One for all contexts.  A context does not keep it alive."""
+    return ir.ThreadPool()
+
+
+@functools.cache
+def context() -> Any:
+    """The MLIR context of this process."""
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    made = _Context()
+    made.append_dialect_registry(registry)
+    made.load_all_available_dialects()
+    made.set_thread_pool(_thread_pool())
+    sdy.register_dialect(made)
+    mhlo.register_mhlo_dialect(made)
+    chlo.register_dialect(made)
+    stablehlo.register_dialect(made)
+    return made
+
+
+def text_of(module: Any, locations: bool = False) -> str:
+    """StableHLO as text."""
+    out = io.StringIO()
+    module.operation.print(file=out, enable_debug_info=locations)
+    return out.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------- client
+
+
+@functools.cache
+def client() -> Any:
+    """The CPU client.  A synchronous one: small calls are four times faster."""
+    return xla_client.make_cpu_client(asynchronous=False)
+
+
+@functools.cache
+def _device() -> Any:
+    return client().devices()[0]
+
+
+class _Sharding(xla_client.SingleDeviceSharding):  # type: ignore[misc, name-defined]
+    """jaxlib 0.10 asks a sharding for these two attributes."""
+
+    memory_kind = None
+
+    def _to_xla_hlo_sharding(self, rank: int) -> Any:
+        return xla_client.HloSharding.replicate()
+
+
+@functools.cache
+def _sharding() -> Any:
+    return _Sharding(_device())
+
+
+class _Aval:
+    """What jaxlib reads of an abstract value: shape and dtype."""
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.weak_type = False
+
+
+def _handler(aval: _Aval) -> Any:
+    try:
+        return xla_client.array_result_handler(aval, _sharding(), True, True)
+    except TypeError:  # 0.12 has no _skip_checks
+        return xla_client.array_result_handler(aval, _sharding(), True)
+
+
+def _varint(n: int) -> bytes:
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+
+
+def _options(exact: bool) -> Any:
+    """Compile options.  The loop threshold can be set only by appending it to the serialized form."""
+    options = xla_client.CompileOptions()
+    options.num_replicas = 1
+    options.num_partitions = 1
+    debug = options.executable_build_options.debug_options  # also writes the defaults into the form
+    if exact:
+        debug.xla_backend_optimization_level = 0
+    key, value = b"xla_cpu_small_while_loop_byte_threshold", str(NATIVE_LOOP_BYTES).encode()
+    # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
+    form = options.SerializeAsString() + _field(3, _field(3, _field(500, _field(1, key) + _field(2, value))))
+    parsed = options.ParseFromString(form)
+    return parsed if parsed is not None else options
+
+
+def _as_numpy(buffer: Any, aval: _Aval) -> Array:
+    """A buffer as an array of the caller's own: writable, sharing no memory with anything else."""
+    view = np.asarray(memoryview(buffer))
+    if view.nbytes < COPY_BELOW:
+        return view.copy()
+    raw = (ctypes.c_char * view.nbytes).from_address(view.ctypes.data)
+    raw._owner = buffer  # the memory lives as long as the array that stands on it
+    return np.frombuffer(raw, dtype=aval.dtype).reshape(aval.shape)
+
+
+class Program:
+    """A compiled module.  Called with one array or Python number for each input, it returns one array for each output.
+
+    The caller has to see to dtypes and shapes: XLA itself looks at the number of bytes only.
+    """
+
+    def __init__(self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]]) -> None:
+        self._loaded = loaded
+        self._inputs = [_Aval(*i) for i in inputs]
+        self._outputs = [_Aval(*o) for o in outputs]
+        self._handlers = [_handler(o) for o in self._outputs]
+        self._devices = [_device()]
+
+    def __call__(self, args: Sequence[object]) -> list[Array]:
+        sharding = _sharding()
+        buffers = [
+            xla_client.batched_device_put(aval, sharding, [arg], self._devices, True, enable_x64=True) for aval, arg in zip(self._inputs, args, strict=True)
+        ]
+        results = self._loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
+        return [_as_numpy(r, aval) for r, aval in zip(results, self._outputs, strict=True)]
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        text: str = self._loaded.get_hlo_text()
+        return text
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed …"""
+        return dict(self._loaded.cost_analysis())
+
+    def memory_analysis(self) -> Any:
+        """Sizes of code, arguments, results and temporaries."""
+        return self._loaded.get_compiled_memory_stats()
+
+    def serialize(self) -> bytes:
+        """The machine code; good for this jaxlib on this kind of CPU only."""
+        blob: bytes = self._loaded.serialize()
+        return blob
+
+
+def compile_module(
+    module: Any,
+    inputs: Sequence[tuple[tuple[int, ...], Any]],
+    outputs: Sequence[tuple[tuple[int, ...], Any]],
+    callbacks: Sequence[Callable[..., Any]] = (),
+    exact: bool = False,
+) -> Program:
+    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
+    devices = _jax.DeviceList((_device(),))
+    more = {"host_callbacks": list(callbacks)} if callbacks else {}
+    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=_options(exact), **more)
+    return Program(loaded, inputs, outputs)
+
+
+def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]] = (), exact: bool = False) -> Program:
+    """The Program of :meth:`Program.serialize`."""
+    devices = _jax.DeviceList((_device(),))
+    loaded = client().deserialize_executable(blob, devices, _options(exact), list(callbacks))
+    return Program(loaded, inputs, outputs)
+
+
+#: The custom call that runs a Python callable; its attribute ``index`` picks one of ``callbacks``.
+CALLBACK_TARGET: Final = "xla_ffi_python_cpu_callback"
+
+
+@functools.cache
+def use_lapack() -> None:
+    """Make the LAPACK routines known to XLA (this imports scipy)."""
+    from jaxlib import lapack  # noqa: PLC0415  # scipy is imported only where linear algebra is used
+
+    lapack._lapack.initialize()
+    for name, capsule, api in lapack.registrations()["cpu"]:
+        xla_client.register_custom_call_target(name, capsule, platform="cpu", api_version=api)
+
+
+# ------------------------------------------------------------------------------------------------- self-test
+
+_LOOP = """
+func.func @main(%a: tensor<100000xi64>, %n: tensor<i64>) -> tensor<100000xi64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %r:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i64>, tensor<100000xi64>
+  cond {
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i64>
+    %u = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<100000xi64>, tensor<i64>) -> tensor<1xi64>
+    %v = stablehlo.dynamic_slice %x, %j, sizes = [1] : (tensor<100000xi64>, tensor<i64>) -> tensor<1xi64>
+    %b:2 = func.call @bar(%u, %v) {mhlo.frontend_attributes = {inlineable = "false"}} : (tensor<1xi64>, tensor<1xi64>) -> (tensor<1xi64>, tensor<1xi64>)
+    %y = stablehlo.dynamic_update_slice %x, %b#1, %i : (tensor<100000xi64>, tensor<1xi64>, tensor<i64>) -> tensor<100000xi64>
+    %z = stablehlo.dynamic_update_slice %y, %b#0, %j : (tensor<100000xi64>, tensor<1xi64>, tensor<i64>) -> tensor<100000xi64>
+    stablehlo.return %j, %z : tensor<i64>, tensor<100000xi64>
+  }
+  return %r#1 : tensor<100000xi64>
+}
+func.func private @bar(%a: tensor<1xi64>, %b: tensor<1xi64>) -> (tensor<1xi64>, tensor<1xi64>) { return %a, %b : tensor<1xi64>, tensor<1xi64> }
+"""
+
+
+def self_test() -> dict[str, bool]:
+    """What this jaxlib does as the package expects: each entry has to be True."""
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.parse(_LOOP)
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("self_test")
+    shape = ((100000,), np.int64)
+    program = compile_module(module, [shape, ((), np.int64)], [shape])
+    source = np.arange(100000)
+    (result,) = program([source, 99999])
+    copies = re.findall(r"= s64\[100000\]\S* copy\(", program.as_text())
+    return {
+        "runs": bool((result == np.roll(source, -1)).all()),
+        "results are writable": bool(result.flags.writeable),
+        "inputs are left alone": bool((source == np.arange(100000)).all()),
+        "a loop becomes one native function": "xla_cpu_small_call" in program.as_text(),
+        "a barrier keeps stores in place": len(copies) <= 1,
+    }

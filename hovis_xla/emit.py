@@ -1,0 +1,379 @@
+"""StableHLO by the operation: a thin layer that knows dtypes and shapes, and nothing of Python's or NumPy's meaning.
+
+Every function emits at the current insertion point.  A :class:`T` is an MLIR value with its dtype and shape.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hovis.ir.model import Location
+from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, ir
+from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.types import BOOL, INT32, INT64
+
+Dtype = np.dtype[Any]
+
+
+class T(NamedTuple):
+    """A tensor: the MLIR value, its dtype, its shape."""
+
+    ir: Any
+    dtype: Dtype
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+# ------------------------------------------------------------------------------------------------- types, constants
+
+
+@functools.cache
+def element_type(dtype: Dtype) -> Any:
+    """The MLIR type of one element."""
+    with context():
+        if dtype == BOOL:
+            return ir.IntegerType.get_signless(1)
+        if dtype.kind == "i":
+            return ir.IntegerType.get_signless(8 * dtype.itemsize)
+        if dtype.kind == "u":
+            return ir.IntegerType.get_unsigned(8 * dtype.itemsize)
+        floats = {2: ir.F16Type, 4: ir.F32Type, 8: ir.F64Type}
+        if dtype.kind == "f":
+            return floats[dtype.itemsize].get()
+        return ir.ComplexType.get(floats[dtype.itemsize // 2].get())
+
+
+def tensor_type(dtype: Dtype, shape: Sequence[int] = ()) -> Any:
+    """The MLIR type of a tensor."""
+    return ir.RankedTensorType.get(tuple(shape), element_type(dtype))
+
+
+def constant(value: Any, dtype: Any = None) -> T:
+    """An array or number as a constant."""
+    array = np.ascontiguousarray(np.asarray(value, dtype)).reshape(np.shape(value))
+    attribute = ir.DenseElementsAttr.get(array, type=element_type(array.dtype), shape=array.shape)
+    return T(hlo.constant(attribute), array.dtype, array.shape)
+
+
+def full(value: Any, dtype: Dtype, shape: Sequence[int]) -> T:
+    """A tensor of equal elements."""
+    return broadcast(constant(value, dtype), tuple(shape))
+
+
+def zeros(dtype: Dtype, shape: Sequence[int]) -> T:
+    return full(0, dtype, shape)
+
+
+def like(value: Any, x: T) -> T:
+    """value with the dtype and shape of x."""
+    return full(value, x.dtype, x.shape)
+
+
+def iota(dtype: Dtype, shape: Sequence[int], axis: int) -> T:
+    return T(hlo.iota(tensor_type(dtype, shape), axis), dtype, tuple(shape))
+
+
+# ------------------------------------------------------------------------------------------------- elementwise
+
+
+def op(name: str, *operands: T) -> T:
+    """An operation whose result is like its operands."""
+    return T(getattr(hlo, name)(*(x.ir for x in operands)), operands[0].dtype, operands[0].shape)
+
+
+def chlo_op(name: str, *operands: T) -> T:
+    """The same, of the CHLO dialect (``erf``, ``sinh`` …), which XLA takes as well."""
+    return T(getattr(chlo, name)(*(x.ir for x in operands)), operands[0].dtype, operands[0].shape)
+
+
+def add(a: T, b: T) -> T:
+    return op("add", a, b)
+
+
+def sub(a: T, b: T) -> T:
+    return op("subtract", a, b)
+
+
+def mul(a: T, b: T) -> T:
+    return op("multiply", a, b)
+
+
+def div(a: T, b: T) -> T:
+    """Integers are truncated towards zero."""
+    return op("divide", a, b)
+
+
+def rem(a: T, b: T) -> T:
+    """The remainder of :func:`div`: it has the sign of a."""
+    return op("remainder", a, b)
+
+
+def neg(a: T) -> T:
+    return op("negate", a)
+
+
+def and_(a: T, b: T) -> T:
+    return op("and", a, b) if hasattr(hlo, "and") else op("and_", a, b)
+
+
+def or_(a: T, b: T) -> T:
+    return op("or", a, b) if hasattr(hlo, "or") else op("or_", a, b)
+
+
+def xor(a: T, b: T) -> T:
+    return op("xor", a, b)
+
+
+def not_(a: T) -> T:
+    return op("not", a) if hasattr(hlo, "not") else op("not_", a)
+
+
+_COMPARE_TYPES: Final = {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED", "f": "FLOAT", "c": "FLOAT"}
+
+
+def compare(direction: str, a: T, b: T) -> T:
+    """direction: EQ NE LT LE GT GE."""
+    how = hlo.ComparisonTypeAttr.get(_COMPARE_TYPES[a.dtype.kind])
+    return T(hlo.compare(a.ir, b.ir, hlo.ComparisonDirectionAttr.get(direction), compare_type=how), BOOL, a.shape)
+
+
+def select(p: T, a: T, b: T) -> T:
+    """a where p, else b; p may be a single truth for whole arrays."""
+    return T(hlo.select(p.ir, a.ir, b.ir), a.dtype, a.shape)
+
+
+def is_nan(a: T) -> T:
+    if a.dtype.kind == "c":
+        return or_(is_nan(real(a)), is_nan(imag(a)))
+    return compare("NE", a, a) if a.dtype.kind == "f" else zeros(BOOL, a.shape)
+
+
+def is_finite(a: T) -> T:
+    if a.dtype.kind == "c":
+        return and_(is_finite(real(a)), is_finite(imag(a)))
+    return T(hlo.is_finite(a.ir), BOOL, a.shape) if a.dtype.kind == "f" else full(True, BOOL, a.shape)
+
+
+def real(a: T) -> T:
+    return T(hlo.real(a.ir), np.empty(0, a.dtype).real.dtype, a.shape) if a.dtype.kind == "c" else a
+
+
+def imag(a: T) -> T:
+    return T(hlo.imag(a.ir), np.empty(0, a.dtype).real.dtype, a.shape) if a.dtype.kind == "c" else like(0, a)
+
+
+def make_complex(re: T, im: T) -> T:
+    dtype = np.result_type(re.dtype, np.complex64)
+    return T(hlo.complex(re.ir, im.ir), dtype, re.shape)
+
+
+def absolute(a: T) -> T:
+    if a.dtype.kind in "bu":
+        return a
+    if a.dtype.kind == "c":
+        return T(hlo.abs(a.ir), real(a).dtype, a.shape)
+    return op("abs", a)
+
+
+def convert(a: T, dtype: Dtype) -> T:
+    """A cast as C (and so NumPy) does it."""
+    if a.dtype == dtype:
+        return a
+    if dtype == BOOL:
+        return compare("NE", a, like(0, a))
+    if a.dtype.kind == "c" and dtype.kind != "c":
+        return convert(real(a), dtype)
+    if dtype.kind == "c":
+        return make_complex(part := convert(real(a), _part(dtype)), convert(imag(a), _part(dtype)) if a.dtype.kind == "c" else like(0, part))
+    if a.dtype.kind == "f" and dtype.kind in "iu":
+        return _float_to_int(a, dtype)
+    return _raw_convert(a, dtype)
+
+
+def _part(dtype: Dtype) -> Dtype:
+    return np.empty(0, dtype).real.dtype
+
+
+def _raw_convert(a: T, dtype: Dtype) -> T:
+    return T(hlo.convert(tensor_type(dtype, a.shape), a.ir), dtype, a.shape)
+
+
+def _float_to_int(a: T, dtype: Dtype) -> T:
+    """XLA saturates; the x86 instruction, and so NumPy, gives the least integer for what does not fit."""
+    if dtype == np.dtype(np.uint64):
+        top = like(2.0**63, a)
+        high = xor(_raw_convert(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
+        return _raw_convert(select(compare("GE", a, top), high, _float_to_int(a, INT64)), dtype)
+    if dtype != INT64:
+        wide = INT64 if dtype.itemsize == 4 and dtype.kind == "u" else INT32 if dtype.itemsize <= 4 else INT64
+        if wide != dtype:
+            return _raw_convert(_float_to_int(a, wide), dtype)
+    bits = 8 * dtype.itemsize
+    limit = like(float(2.0 ** (bits - 1)) if a.dtype.itemsize > 2 else np.inf, a)
+    fits = and_(compare("LT", a, limit), compare("GE", a, neg(limit)))
+    return select(fits, _raw_convert(a, dtype), full(-(2 ** (bits - 1)), dtype, a.shape))
+
+
+# ------------------------------------------------------------------------------------------------- structure
+
+
+def broadcast(a: T, shape: tuple[int, ...]) -> T:
+    """NumPy's broadcasting of one operand to shape."""
+    if a.shape == shape:
+        return a
+    offset = len(shape) - len(a.shape)
+    kept = [k for k, d in enumerate(a.shape) if d == shape[k + offset]]
+    squeezed = reshape(a, tuple(a.shape[k] for k in kept))
+    return T(hlo.broadcast_in_dim(tensor_type(a.dtype, shape), squeezed.ir, [k + offset for k in kept]), a.dtype, shape)
+
+
+def reshape(a: T, shape: tuple[int, ...]) -> T:
+    return a if a.shape == shape else T(hlo.reshape(tensor_type(a.dtype, shape), a.ir), a.dtype, shape)
+
+
+def transpose(a: T, order: Sequence[int]) -> T:
+    if tuple(order) == tuple(range(len(a.shape))):
+        return a
+    return T(hlo.transpose(a.ir, list(order)), a.dtype, tuple(a.shape[k] for k in order))
+
+
+def static_slice(a: T, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> T:
+    shape = tuple(max(0, -(-(p - b) // s)) for b, p, s in zip(starts, stops, steps, strict=True))
+    return a if shape == a.shape else T(hlo.slice(a.ir, list(starts), list(stops), list(steps)), a.dtype, shape)
+
+
+def reverse(a: T, axes: Sequence[int]) -> T:
+    return T(hlo.reverse(a.ir, list(axes)), a.dtype, a.shape) if axes else a
+
+
+def concatenate(parts: Sequence[T], axis: int) -> T:
+    shape = list(parts[0].shape)
+    shape[axis] = sum(p.shape[axis] for p in parts)
+    return T(hlo.concatenate([p.ir for p in parts], axis), parts[0].dtype, tuple(shape))
+
+
+def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
+    shape = tuple(d + x + y for d, x, y in zip(a.shape, low, high, strict=True))
+    return T(hlo.pad(a.ir, constant(value, a.dtype).ir, list(low), list(high), [0] * len(low)), a.dtype, shape)
+
+
+def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
+    """XLA clamps the starts: what is out of range has to be seen to before."""
+    return T(hlo.dynamic_slice(a.ir, [s.ir for s in starts], list(sizes)), a.dtype, tuple(sizes))
+
+
+def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
+    return T(hlo.dynamic_update_slice(a.ir, update.ir, [s.ir for s in starts]), a.dtype, a.shape)
+
+
+def take(a: T, indices: T, axis: int) -> T:
+    """``np.take`` along one axis with indices in range."""
+    rank, batch = len(a.shape), len(indices.shape)
+    offset = [k for k in range(axis)] + [k + batch for k in range(axis, rank - 1)]
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[], start_index_map=[axis], index_vector_dim=batch
+    )
+    sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
+    shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
+    return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
+
+
+def gather_points(a: T, indices: Sequence[T]) -> T:
+    """``a[i, j, …]`` with one index array a dimension, all of one shape and in range."""
+    shape = indices[0].shape
+    stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
+    rank = len(a.shape)
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=[], collapsed_slice_dims=list(range(rank)), operand_batching_dims=[], start_indices_batching_dims=[],
+        start_index_map=list(range(rank)), index_vector_dim=len(shape),
+    )  # fmt: skip
+    return T(hlo.gather(a.ir, stacked.ir, numbers, [1] * rank), a.dtype, shape)
+
+
+def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
+    """The general contraction; the result has the batch dimensions, then a's, then b's."""
+    numbers = hlo.DotDimensionNumbers.get(
+        lhs_batching_dimensions=list(batch[0]), rhs_batching_dimensions=list(batch[1]), lhs_contracting_dimensions=list(contract[0]), rhs_contracting_dimensions=list(contract[1])
+    )
+    rest_a = [d for k, d in enumerate(a.shape) if k not in (*contract[0], *batch[0])]
+    rest_b = [d for k, d in enumerate(b.shape) if k not in (*contract[1], *batch[1])]
+    shape = tuple([a.shape[k] for k in batch[0]] + rest_a + rest_b)
+    return T(hlo.dot_general(tensor_type(a.dtype, shape), a.ir, b.ir, numbers), a.dtype, shape)
+
+
+# ------------------------------------------------------------------------------------------------- with regions
+
+
+def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: Callable[..., Sequence[T]]) -> list[T]:
+    """Reduce several tensors together; body gets the accumulators, then the elements."""
+    shape = tuple(d for k, d in enumerate(inputs[0].shape) if k not in axes)
+    types = [tensor_type(x.dtype, shape) for x in inputs]
+    made = hlo.ReduceOp(types, [x.ir for x in inputs], [i.ir for i in inits], sorted(axes))
+    scalars = [tensor_type(x.dtype) for x in inputs]
+    block = made.regions[0].blocks.append(*scalars, *scalars)
+    with ir.InsertionPoint(block):
+        operands = [T(v, x.dtype, ()) for v, x in zip(block.arguments, [*inputs, *inputs], strict=True)]
+        hlo.return_([r.ir for r in body(*operands)])
+    return [T(r, x.dtype, shape) for r, x in zip(made.results, inputs, strict=True)]
+
+
+def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
+    """Sort several tensors together, stably; ``less(a0, b0, a1, b1, …)``."""
+    made = hlo.SortOp([x.ir.type for x in operands], [x.ir for x in operands], dimension=axis, is_stable=True)
+    block = made.regions[0].blocks.append(*[t for x in operands for t in [tensor_type(x.dtype)] * 2])
+    with ir.InsertionPoint(block):
+        elements = [T(v, operands[k // 2].dtype, ()) for k, v in enumerate(block.arguments)]
+        hlo.return_([less(*elements).ir])
+    return [T(r, x.dtype, x.shape) for r, x in zip(made.results, operands, strict=True)]
+
+
+def cumulative(a: T, axis: int, init: T, body: Callable[[T, T], T]) -> T:
+    """A running reduction along an axis."""
+    size, rank = a.shape[axis], len(a.shape)
+    window = [size if k == axis else 1 for k in range(rank)]
+    padding = np.zeros((rank, 2), np.int64)
+    padding[axis, 0] = size - 1
+    made = hlo.ReduceWindowOp([a.ir.type], [a.ir], [init.ir], window, padding=ir.DenseIntElementsAttr.get(padding))
+    block = made.regions[0].blocks.append(tensor_type(a.dtype), tensor_type(a.dtype))
+    with ir.InsertionPoint(block):
+        x, y = (T(v, a.dtype, ()) for v in block.arguments)
+        hlo.return_([body(x, y).ir])
+    return T(made.results[0], a.dtype, a.shape)
+
+
+# ------------------------------------------------------------------------------------------------- effects, places
+
+
+def create_token() -> Any:
+    return hlo.create_token()
+
+
+def callback(token: Any, operands: Sequence[T], index: int) -> Any:
+    """Call the host; gives the token that orders what comes after."""
+    config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
+    api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
+    made = hlo.CustomCallOp(
+        [hlo.TokenType.get()], [token, *(x.ir for x in operands)], CALLBACK_TARGET, has_side_effect=True, backend_config=config, api_version=api
+    )
+    return made.results[0]
+
+
+def mlir_location(location: Location | None) -> Any:
+    """The user's file and line for an operation: XLA keeps it to the end."""
+    if location is None:
+        return ir.Location.unknown(context())
+    place = ir.Location.file(location.file, location.line or 0, location.col or 0, context())
+    return ir.Location.name("/".join(reversed([at.function for at in location.chain()])), place, context())
+
+
+@contextmanager
+def at(location: Location | None) -> Iterator[None]:
+    """Emit what comes with this location."""
+    with mlir_location(location):
+        yield

@@ -1,0 +1,178 @@
+"""What flows through the lowering: numbers and arrays in XLA, and everything that is known before it runs.
+
+    Val       an XLA value, with what it is to Python: a Python number, a NumPy scalar or an array
+    Known     any Python object; no XLA value stands for it until one is needed
+    Struct    a tuple, list, dict or object of the result, with its parts: it is built by the host, after the call
+    UNDEF     the content of a slot on a path that does not define it
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir.model import Location, Op
+from hovis.lattice import AbstractValue, Array, Const, Type
+
+PYTHON: Final = "python"
+SCALAR: Final = "scalar"
+ARRAY: Final = "array"
+
+#: Python's numbers and what carries them.
+CARRIERS: Final[dict[type, np.dtype[Any]]] = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+PYTHON_OF: Final = {dtype: cls for cls, dtype in CARRIERS.items()}
+
+INT64: Final = np.dtype(np.int64)
+INT32: Final = np.dtype(np.int32)
+FLOAT64: Final = np.dtype(np.float64)
+COMPLEX128: Final = np.dtype(np.complex128)
+BOOL: Final = np.dtype(bool)
+
+
+class NotLowerable(Exception):
+    """Something has no place in compiled code; the function runs as residual Python.  Says what, and where."""
+
+    def __init__(self, what: str, location: Location | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.location = location
+
+    def __str__(self) -> str:
+        if self.location is None:
+            return self.what
+        return f"{self.what} ({self.location.file}:{self.location.line}, in {self.location.function})"
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """What a number or an array is: ``kind`` PYTHON, SCALAR or ARRAY; its dtype; its shape."""
+
+    kind: str
+    dtype: "np.dtype[Any]"
+    shape: tuple[int, ...] = ()
+
+    @property
+    def python(self) -> type | None:
+        """bool, int, float or complex, if it is a Python number."""
+        return PYTHON_OF[self.dtype] if self.kind == PYTHON else None
+
+    def __str__(self) -> str:
+        if self.kind == PYTHON:
+            return {bool: "Bool", int: "Int", float: "Float", complex: "Complex"}[PYTHON_OF[self.dtype]]
+        return str(self.dtype) if self.kind == SCALAR else f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+def python_num(cls: type) -> Num:
+    """The Num of a Python number."""
+    return Num(PYTHON, CARRIERS[cls])
+
+
+INT: Final = python_num(int)
+FLOAT: Final = python_num(float)
+TRUTH: Final = python_num(bool)
+COMPLEX: Final = python_num(complex)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Val:
+    """An XLA value (``ir``: an MLIR value of the same dtype and shape)."""
+
+    num: Num
+    ir: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A Python object, known before the program runs."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Struct:
+    """The result of a constructor call (``make_tuple``, ``make_dict`` …) that the host does again after the run.
+
+    ``op`` is its identity: the same op is the same object wherever it stands in the result.
+    """
+
+    callee: Callable[..., object]
+    parts: "tuple[Operand, ...]"
+    op: Op | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A method of an array that has been looked up and not yet called."""
+
+    method: Callable[..., object]
+    instance: Val
+
+
+class _Undefined:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNDEF"
+
+
+UNDEF: Final = _Undefined()
+
+Operand = Val | Known | Struct | Bound
+Slot = Val | Known | Struct | Bound | _Undefined
+
+
+def num_of_dtype(dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Num:
+    """What a computation of NumPy gives: an array, or a scalar if there is nothing left of its shape."""
+    return Num(ARRAY if shape else SCALAR, dtype, shape)
+
+
+def num_of_value(value: object) -> Num | None:
+    """What a known value is, if it is a number or an array of numbers."""
+    if type(value) in CARRIERS:
+        return python_num(type(value))
+    if isinstance(value, np.generic) and _supported(value.dtype):
+        return Num(SCALAR, value.dtype)
+    if type(value) is np.ndarray and _supported(value.dtype):
+        return Num(ARRAY, value.dtype, value.shape)
+    return None
+
+
+def _supported(dtype: "np.dtype[Any]") -> bool:
+    return dtype.kind in "biufc" and dtype.isnative and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
+
+
+def num_of_type(t: AbstractValue, dims: Any = None) -> Num | None:
+    """What a value of this type is; None if it is no number, or if a dimension of it is not known."""
+    if isinstance(t, Array):
+        shape = tuple(d.value if isinstance(d, Const) else d for d in dims) if dims is not None else (() if t.rank == 0 else None)
+        if t.cls is not np.ndarray or shape is None or not all(isinstance(d, int) for d in shape):
+            return None
+        return Num(ARRAY, np.dtype(t.dtype), shape) if _supported(np.dtype(t.dtype)) else None  # type: ignore[call-overload]
+    if isinstance(t, Const):
+        return num_of_value(t.value)
+    if isinstance(t, Type):
+        if t.cls in CARRIERS:
+            return python_num(t.cls)
+        if issubclass(t.cls, np.generic) and t.cls in np.sctypeDict.values() and _supported(np.dtype(t.cls)):
+            return Num(SCALAR, np.dtype(t.cls))
+    return None
+
+
+def abstract(operand: Operand) -> AbstractValue | None:
+    """The lattice type of an operand, as the rules of the NumPy library want it."""
+    if isinstance(operand, Known):
+        return Const(operand.value)
+    if not isinstance(operand, Val):
+        return None
+    num = operand.num
+    if num.kind == ARRAY:
+        return Array(np.ndarray, num.dtype, len(num.shape))
+    return Type(PYTHON_OF[num.dtype] if num.kind == PYTHON else num.dtype.type)
+
+
+def is_numpy(operand: Operand) -> bool:
+    """An array or a NumPy scalar?"""
+    if isinstance(operand, Val):
+        return operand.num.kind != PYTHON
+    return isinstance(operand, Known) and isinstance(operand.value, np.ndarray | np.generic)

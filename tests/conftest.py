@@ -1,0 +1,31 @@
+"""What all tests share: `--bless` for the golden texts, and how long hypothesis searches."""
+import os
+
+import hypothesis
+import pytest
+
+os.environ.setdefault("HOVIS_VERIFY", "1")      # the verifier runs after every pass
+
+hypothesis.settings.register_profile(
+    "ci", derandomize=True, database=None, deadline=None, max_examples=60, print_blob=False,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+hypothesis.settings.register_profile(
+    "fuzz", deadline=None, max_examples=int(os.environ.get("FUZZ_EXAMPLES", "2000")), print_blob=True,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", help="rewrite the golden texts and the notebooks' outputs with what hovis says now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--bless") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--bless rewrites files: run it without -n")
+
+
+@pytest.fixture
+def bless(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--bless"))

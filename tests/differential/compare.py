@@ -1,0 +1,168 @@
+"""What a caller can see of a call, and whether two calls look the same.
+
+`observe` calls a function and records its outcome: the result, the exception, the state of everything reachable
+from the arguments, the printed text, the warnings. Outcomes are plain nested tuples, so comparing is `==`:
+types exactly, floats by their bits, and mutable objects by the order in which they are first met, which is
+the aliasing pattern. What semantics calls unobservable (identity of numbers, strings and tuples) leaves no trace in it.
+"""
+from __future__ import annotations
+
+import contextlib
+import copy
+import difflib
+import io
+import pprint
+import signal
+import struct
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+DRAINED = 200      # elements taken of an iterator that is returned
+
+
+class TookTooLong(BaseException):
+    """Not an Exception: no program under test may catch it."""
+
+
+@contextlib.contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Stop what runs longer; nothing where there are no alarms (Windows, other threads)."""
+    def ring(*_: object) -> None:
+        raise TookTooLong(f"more than {seconds} s")
+    try:
+        before = signal.signal(signal.SIGALRM, ring)
+    except (AttributeError, ValueError):
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    value: Any          # ("returned", picture) or ("raised", picture)
+    arguments: Any
+    stdout: str
+    warnings: tuple[str, ...]
+    frames: tuple[tuple[str, str, int | None], ...] = field(default=(), compare=False)      # of the traceback: file, function, line
+
+    def lines(self) -> list[str]:
+        return [f"{field}: {line}" for field in ("value", "arguments", "stdout", "warnings")
+                for line in pprint.pformat(getattr(self, field), width=120).splitlines()]
+
+
+class _Picture:
+    """Turns objects into nested tuples; one instance a call, since numbering is shared by the result and the arguments."""
+
+    def __init__(self) -> None:
+        self.met: dict[int, int] = {}
+        self.kept: list[object] = []       # ids stay valid while the objects live
+
+    def __call__(self, x: Any) -> Any:
+        kind = type(x)
+        name = kind.__qualname__
+        if x is None or kind in (bool, int, str, bytes):
+            return (name, x)
+        if kind is float:
+            return (name, repr(x), struct.pack(">d", x).hex())
+        if kind is complex:
+            return (name, self(x.real), self(x.imag))
+        if kind is tuple:
+            return (name, *map(self, x))
+        if isinstance(x, np.generic):
+            return ("numpy." + name, str(x.dtype), x.tobytes(), repr(x))
+        if isinstance(x, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, np.dtype)):
+            return ("named", getattr(x, "__qualname__", None) or getattr(x, "__name__", None) or repr(x))
+        if kind in (slice, range):
+            return (name, self(x.start), self(x.stop), self(x.step))
+        if id(x) in self.met:
+            return ("again", self.met[id(x)])
+        number = self.met[id(x)] = len(self.met)
+        self.kept.append(x)
+        return (name, f"#{number}", *self.contents(x))
+
+    def contents(self, x: Any) -> list[Any]:
+        parts: list[Any] = []
+        if isinstance(x, BaseException):
+            parts += [self(x.args), ("cause", self(x.__cause__)), ("context", self(x.__context__)), x.__suppress_context__]
+        elif isinstance(x, np.ndarray):
+            data = [self(v) for v in x.ravel().tolist()] if x.dtype == object else x.tobytes()
+            parts += [str(x.dtype), x.shape, data, x.flags.writeable, "view" if x.base is not None else "own"]
+        elif isinstance(x, dict):
+            parts += [(self(k), self(v)) for k, v in dict.items(x)]
+        elif isinstance(x, (set, frozenset)):
+            parts += sorted((self(v) for v in x), key=repr)
+        elif isinstance(x, (list, tuple)):
+            parts += map(self, x)
+        elif isinstance(x, bytearray):
+            parts.append(bytes(x))
+        elif isinstance(x, types.MethodType):
+            parts += [x.__name__, self(x.__self__)]
+        parts += [(k, self(v)) for k, v in getattr(x, "__dict__", {}).items()]
+        for cls in type(x).__mro__:
+            slots = cls.__dict__.get("__slots__", ())
+            for slot in (slots,) if isinstance(slots, str) else slots:
+                if slot not in ("__dict__", "__weakref__") and hasattr(x, slot):
+                    parts.append((slot, self(getattr(x, slot))))
+        return parts
+
+
+def _drain(x: Any) -> Any:
+    """An iterator that is returned shows itself in what it yields."""
+    if isinstance(x, (types.GeneratorType, zip, map, filter, enumerate, reversed)):
+        got = []
+        for item in x:
+            got.append(item)
+            if len(got) == DRAINED:
+                break
+        return ("iterator", got)
+    return x
+
+
+def observe(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, watch: Any = None, seconds: float = 20) -> Outcome:
+    """Call it on these very arguments, then look at `watch` (or at the arguments): what else the caller holds."""
+    kwargs = kwargs or {}
+    out = io.StringIO()
+    frames: list[tuple[str, str, int | None]] = []
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out), limit(seconds):
+        warnings.simplefilter("always")
+        try:
+            ended, value = "returned", _drain(call(*args, **kwargs))
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] in ("hovis", "hovis_xla"):
+                raise
+            ended, value = "raised", error
+            frames = [(frame.filename, frame.name, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    picture = _Picture()
+    seen = (ended, picture(value))
+    told = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
+    return Outcome(seen, picture((args, kwargs) if watch is None else watch), out.getvalue(), told, tuple(frames))
+
+
+def fresh(arguments: Any) -> Any:
+    """A deep copy with the same aliasing; functions, classes and modules stay themselves."""
+    return copy.deepcopy(arguments)
+
+
+def difference(expected: Outcome, got: Outcome) -> str | None:
+    """None, or what a reader needs to see."""
+    if expected == got:
+        return None
+    return "\n".join(difflib.unified_diff(expected.lines(), got.lines(), "CPython", "hovis", lineterm="", n=1))
+
+
+def same(expected: Outcome, got: Outcome, told: str = "") -> None:
+    """Assert that nothing can be told apart."""
+    seen = difference(expected, got)
+    if seen:
+        raise AssertionError(f"{told}\n{seen}")

@@ -1,0 +1,43 @@
+"""The rules of the house that no linter knows."""
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(path.relative_to(ROOT) for package in ("hovis", "hovis_xla") for path in (ROOT / package).rglob("*.py"))
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for item in ast.walk(tree(path)):
+        if isinstance(item, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in item.names}
+        elif isinstance(item, ast.ImportFrom) and item.module and not item.level:
+            names.add(item.module.partition(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_numpy_is_imported_by_its_library_and_the_xla_back_end_alone(path):
+    if path.parts[:3] != ("hovis", "library", "numpy") and path.parts[0] != "hovis_xla":
+        assert "numpy" not in imported(path)
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_versions_of_python_are_told_apart_in_two_places(path):
+    if path.parts[:2] == ("hovis", "bytecode") or path == Path("hovis/backend/assemble.py"):
+        return
+    asked = [item for item in ast.walk(tree(path)) if isinstance(item, ast.Attribute) and item.attr in ("version_info", "hexversion")]
+    assert not asked, f"{path}:{asked[0].lineno}" if asked else ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_jax_is_never_imported(path):
+    assert "jax" not in imported(path)
