@@ -32,13 +32,15 @@ class Options:
     passes     the passes that ``compile`` runs ("default", "clean", or names)
     strict     raise TraceError where a function would be left as one call of the original
     fuel       instructions that one trace may interpret
+    frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
     """
 
-    def __init__(self, library: Library | None = None, passes: Any = "default", strict: bool = False, fuel: int = 400_000) -> None:
+    def __init__(self, library: Library | None = None, passes: Any = "default", strict: bool = False, fuel: int = 400_000, frozen: bool = True) -> None:
         self.library = library if library is not None else STANDARD
         self.passes = passes
         self.strict = strict
         self.fuel = fuel
+        self.frozen = frozen
 
     def __enter__(self) -> "Options":
         self._token = _current.set(self)
@@ -275,7 +277,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
     try:
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel)
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen)
     except GiveUp as reason:
         return _fallback(fn, signature, chosen, str(reason))
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
@@ -293,6 +295,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
     traced.reasons = result.reasons
+    traced.guards = tuple(result.engine.guards.values())
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(part.value for part in signature.parts if isinstance(part, Fixed) and id(part.value) in result.engine.read_static)
     return traced

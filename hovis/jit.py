@@ -1,5 +1,276 @@
 """``hovis.jit``: residuals made when they are first needed, kept by what the arguments are.
 
-A first cut of it: the key is made of the arguments' types, of the values of strings, bools, None, functions and
-classes, and of what the user names static.  Reads of the environment are guarded (see :class:`Guarded`).
+The key is made of the arguments' types, of the values of strings, bools, None, functions and classes, of the shape
+of tuples and of dicts with string keys, and of what the user names static.  Numbers, arrays and all else are unknown.
+Folded reads of the environment are guards: when one does not hold any more, the function is traced again.
 """
+
+import functools
+import inspect
+import threading
+import types
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Final
+
+from hovis import api
+from hovis.engine.calls import ENTERED_THROUGH
+from hovis.engine.lookups import lookup
+from hovis.engine.machine import Guard
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import constant_key
+from hovis.specs import Any as Unknown
+from hovis.specs import Array
+
+#: Residuals that one function keeps; the oldest go first.
+VARIANTS: Final = 64
+#: Known leaves of one place that are told apart, before the place is unknown.
+CONSTANTS: Final = 16
+
+_CONSTANT: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType)
+_TYPED: Final = (int, float, complex, list, set, bytearray)
+#: Kinds of leaves: what the key of one begins with.
+_VALUE, _TYPE, _SHAPE = "value", "type", "shape"
+
+
+def jit(fn: Callable[..., Any] | None = None, *, static: Iterable[str] | str = (), strict: bool = False, **choices: Any) -> Any:
+    """fn, specialized by itself to what it is called with; also a decorator, with or without options.
+
+    static     names of parameters whose values are part of the key
+    strict     raise TraceError instead of falling back to fn
+    Other options are those of :class:`hovis.Options`.
+
+    >>> @jit
+    ... def double(x): return x + x
+    >>> double(4), double(1.5), double("ab")
+    (8, 3.0, 'abab')
+    """
+    if fn is None:
+        return lambda wrapped: jit(wrapped, static=static, strict=strict, **choices)
+    names = (static,) if isinstance(static, str) else tuple(static)
+    return Jitted(fn, names, api.Options(strict=strict, frozen=False, **choices))
+
+
+class Jitted:
+    """A function that is compiled for what it is called with.  Use :func:`jit`."""
+
+    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], options: api.Options) -> None:
+        functools.update_wrapper(self, fn)
+        self.__wrapped__ = fn
+        self._options = options
+        self._lock = threading.RLock()
+        self._variants: dict[Hashable, Variant] = {}
+        self._seen: dict[Hashable, set[Hashable]] = {}
+        self._made = 0
+        self._signature = _signature(fn)
+        self._static = self._positions(static)
+
+    def _positions(self, static: tuple[str, ...]) -> frozenset[Any]:
+        if not static:
+            return frozenset()
+        names = list(self._signature.parameters) if self._signature else []
+        for name in static:
+            if name not in names:
+                raise api.SpecError(f"{self.__wrapped__!r} has no parameter {name!r} that could be static")
+        return frozenset(static) | {names.index(name) for name in static}
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key = self._key(args, kwargs)
+        variant = self._variants.get(key)
+        if variant is None or not variant.holds():
+            variant = self._compile(key, args, kwargs)
+        return variant.run(args, kwargs)
+
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
+        static = self._static
+        key: tuple[Hashable, ...] = tuple([_leaf_key(a, k in static) for k, a in enumerate(args)])
+        if kwargs:
+            key += tuple((name, _leaf_key(v, name in static)) for name, v in kwargs.items())
+        return key
+
+    def _compile(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+        with self._lock:
+            found = self._variants.get(key)
+            if found is not None and found.holds():
+                return found
+            traced = self.trace(*args, **kwargs)
+            made = Variant(traced, self.__wrapped__, key)
+            self._made += 1
+            table = {k: v for k, v in self._variants.items() if k != key}
+            while len(table) >= VARIANTS:
+                del table[next(iter(table))]
+            self._variants = {**table, key: made}
+            return made
+
+    def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
+        """The Trace for arguments like these."""
+        specs = [_spec(a, k in self._static) for k, a in enumerate(args)]
+        named = {name: _spec(v, name in self._static) for name, v in kwargs.items()}
+        try:
+            return self._options.trace(self.__wrapped__, *self._with_defaults(specs, named)[0], **self._with_defaults(specs, named)[1])
+        except api.SpecError:
+            return self._options.trace(_caller(self.__wrapped__), *specs)
+
+    def _with_defaults(self, specs: list[Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Parameters that are not passed are known by their defaults; ``*args`` and ``**kwargs`` that are empty, too."""
+        if self._signature is None:
+            return specs, named
+        extra = {}
+        for k, p in enumerate(self._signature.parameters.values()):
+            if p.default is not inspect.Parameter.empty and k >= len(specs) and p.name not in named and p.kind is not inspect.Parameter.POSITIONAL_ONLY:
+                extra[p.name] = Const(p.default)
+        return specs, {**extra, **named}
+
+    def cache_info(self) -> dict[str, int]:
+        """How many residuals are kept, and how many were made."""
+        return {"kept": len(self._variants), "made": self._made}
+
+    def clear_cache(self) -> None:
+        """Forget all residuals."""
+        with self._lock:
+            self._variants = {}
+
+    def __repr__(self) -> str:
+        return f"<hovis.jit of {self.__wrapped__!r}>"
+
+
+ENTERED_THROUGH.add(Jitted)
+
+
+def _signature(fn: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """fn behind a signature that takes anything: its own complaint is what a misfit call should get."""
+
+    def call(*args: Any) -> Any:
+        return fn(*args)
+
+    return call
+
+
+class Variant:
+    """One residual, what it is valid for, and how to call it."""
+
+    __slots__ = ("call", "holds", "key", "original", "positions", "trace")
+
+    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable) -> None:
+        self.trace = traced
+        self.original = original
+        self.key = key
+        self.call = traced.compile()
+        self.holds = compile_guards(traced.guards)
+        self.positions = traced.signature.names()
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the residual with the unknown ones of these arguments."""
+        if self.trace.fallback:
+            return self.original(*args, **kwargs)
+        taken = [args[k] if type(k) is int and k < len(args) else kwargs.get(name, UNBOUND) for k, name in self.positions]
+        if UNBOUND in map(_same, taken):
+            return self.original(*args, **kwargs)
+        return self.call(*taken)
+
+
+def _same(value: object) -> object:
+    return value if value is UNBOUND else None
+
+
+# ------------------------------------------------------------------------------------------------- keys and specs
+
+
+def _leaf_key(value: Any, static: bool) -> Hashable:
+    kind = type(value)
+    if kind is int or kind is float:
+        return (_VALUE, constant_key(value)) if static else kind
+    if static or kind in _CONSTANT:
+        return _VALUE, constant_key(value), _Held(value) if kind not in _CONSTANT else None
+    if kind is tuple:
+        return (tuple, *[_leaf_key(v, False) for v in value])
+    if kind is dict and len(value) <= 64 and all(type(k) is str for k in value):
+        return (dict, tuple(value), *[_leaf_key(v, False) for v in value.values()])
+    if hasattr(value, "dtype") and hasattr(value, "shape") and kind.__module__ == "numpy":
+        return kind, value.dtype.str, len(value.shape)
+    return kind
+
+
+class _Held:
+    """Keeps an object that a key names by its id."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _spec(value: Any, static: bool) -> Any:
+    """What the key says of an argument, as a spec."""
+    kind = type(value)
+    if static or kind in _CONSTANT:
+        return Const(value)
+    if kind in _TYPED:
+        return Type(kind)
+    if kind is tuple:
+        return tuple(_spec(v, False) for v in value) if value else Const(())
+    if kind is dict and value and len(value) <= 64 and all(type(k) is str for k in value):
+        return {k: _spec(v, False) for k, v in value.items()}
+    if kind is dict:
+        return Type(dict)
+    if kind.__module__ == "numpy" and kind.__name__ == "ndarray" and value.dtype.kind in "biufc" and value.dtype.isnative:
+        return Array(value.dtype, (None,) * value.ndim)
+    if kind.__module__ == "numpy" and hasattr(value, "dtype"):
+        return Type(kind)
+    return Unknown
+
+
+# ------------------------------------------------------------------------------------------------- guards
+
+
+def compile_guards(guards: tuple[Guard, ...]) -> Callable[[], bool]:
+    """A function that says whether all guards hold: one line of Python a guard, by identity."""
+    scope: dict[str, Any] = {"UNBOUND": UNBOUND, "lookup": lookup, "same": _same_items, "filled": _contents}
+    tests = []
+    for k, guard in enumerate(guards):
+        scope[f"h{k}"], scope[f"n{k}"], scope[f"v{k}"] = guard.holder, guard.name, guard.value
+        tests.append(_TESTS[guard.kind].format(k=k))
+    exec(f"def holds():\n return {' and '.join(tests) or 'True'}", scope)
+    holds: Callable[[], bool] = scope["holds"]
+    return holds
+
+
+_TESTS: Final = {
+    "item": "h{k}.get(n{k}, UNBOUND) is v{k}",
+    "class": "lookup(h{k}, n{k}) is v{k}",
+    "items": "same(h{k}, v{k})",
+    "dict": "same(h{k}.items(), v{k}, True)",
+    "cell": "filled(h{k}) is v{k}",
+    "function": "(h{k}.__code__ is v{k}[0] and h{k}.__defaults__ is v{k}[1] and h{k}.__kwdefaults__ is v{k}[2])",
+}
+
+
+def _same_items(now: Any, then: tuple[Any, ...], pairs: bool = False) -> bool:
+    if len(now) != len(then):
+        return False
+    if pairs:
+        return all(a is c and b is d for (a, b), (c, d) in zip(now, then, strict=True))
+    return all(a is b for a, b in zip(now, then, strict=True))
+
+
+def _contents(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND

@@ -45,6 +45,11 @@ class Signature:
             return _of_builtin(fn, specs, named, part_of)
         return _Binder(function, specs, dict(named), part_of).bind()
 
+    def names(self) -> list[tuple[Any, str]]:
+        """Where a call of the original passes each unknown argument: its position (None: by name only) and its name."""
+        places = {id(part): k for k, part in enumerate(self.positional)}
+        return [(places.get(id(u.part)), u.name) for u in self.unknown]
+
     def leaf_params(self) -> list[Param]:
         """All unknown parts in order: a container before what is in it."""
         return [p for part in self.parts for p in _params(part)]

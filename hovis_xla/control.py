@@ -1,241 +1,777 @@
-"""What the control flow of a Function looks like: liveness, and the forest of its loops.
+"""From jumps to ``while``, ``if`` and ``case``.
 
-XLA has no jumps.  ``lower`` walks a Function and makes ``while``, ``if`` and ``case`` of it; here is what it has to
-know for that, as plain graph theory on the IR.
+A walk follows a path through the blocks, emitting as it goes, until it comes to a place where it was told to stop.  What
+it brings there is an :class:`Arrival`: the blocks it may have come to, which of them it is (a choice, known or not until
+run time), and what the parameters of each become.
 
-A :class:`Region` is a set of blocks that is entered at its heads and left to its exits; inside it, with the edges to its
-heads taken away, the loops are the strongly connected components, each again a Region.  A loop may have several heads
-(an irreducible one): nothing special is needed for it but a number that says which head comes next.
+- A branch is walked on both sides, each up to where the sides can meet again; the two Arrivals are merged into one
+  by an ``if`` (or by ``select``, if both sides are a few scalar operations).
+- A loop is walked once from its heads to its heads and exits; the Arrival says whether it goes on.
+
+There is no other rule.  An Arrival at several blocks is a branch again, on the choice; a loop with several heads, on
+entering its body, too.  So irreducible control flow and ``break`` out of nested loops need nothing of their own.
 """
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
-from hovis.ir.model import LASTING, Block, Branch, Effect, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+import numpy as np
 
-#: Effects that somebody outside can see, whatever is done with the result.
-ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
+from hovis.ir.model import Block, Branch, Effect, Invoke, Jump, Op, Param, Raise, Return
+from hovis.ir.model import Operand as IrOperand
+from hovis.lattice.constants import same_constant
+from hovis_xla import emit
+from hovis_xla.adapter import context, ir
+from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.emit import T, tensor_type
+from hovis_xla.regions import ACTS, Region, reach
+from hovis_xla.types import ARRAY, BOOL, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val, num_of_value
 
+#: Sides of a branch with at most this many scalar operations are both done, and the results selected.
+SELECT_OPS: Final = 24
 
-def successors(block: Block) -> list[Edge]:
-    """The edges that compiled code follows: not those of exceptions, which are answered by Python."""
-    match block.terminator:
-        case Jump(edge=edge):
-            return [edge]
-        case Branch(true=true, false=false):
-            return [true, false]
-        case Invoke(ok=ok):
-            return [ok]
-    return []
-
-
-def reachable(function: Function) -> list[Block]:
-    """The blocks that compiled code can reach, in reverse postorder."""
-    order: list[Block] = []
-    seen = {function.blocks[0]}
-    stack = [(function.blocks[0], iter(successors(function.blocks[0])))]
-    while stack:
-        block, edges = stack[-1]
-        for edge in edges:
-            if edge.block not in seen:
-                seen.add(edge.block)
-                stack.append((edge.block, iter(successors(edge.block))))
-                break
-        else:
-            order.append(block)
-            stack.pop()
-    return order[::-1]
+#: A loop's test with at most this many operations is written into the condition (and once more into the body).
+TEST_OPS: Final = 8
 
 
-def terminator_operands(block: Block) -> list[Operand]:
-    """What the end of a block uses; nothing, if it raises: then the call is done again by Python."""
-    match block.terminator:
-        case Branch(cond=cond):
-            return [cond]
-        case Return(value=value):
-            return [value]
-    return []
+# ------------------------------------------------------------------------------------------------- choices
 
 
-def body_ops(block: Block) -> list[Op]:
-    """The ops of a block that compiled code has to see to."""
-    if isinstance(block.terminator, Raise):
-        return [op for op in block.all_ops() if op.effect & ACTS]
-    return list(block.all_ops())
+@dataclass(frozen=True, slots=True)
+class Two:
+    """``yes`` where pred holds, else ``no``."""
+
+    pred: T
+    yes: int
+    no: int
 
 
-def needed(blocks: Iterable[Block]) -> set[Op]:
-    """The ops whose result is used, or that do more than give one."""
-    blocks = list(blocks)
-    found: set[Op] = set()
-    todo: list[Operand] = []
-    for block in blocks:
-        todo += terminator_operands(block)
-        for edge in successors(block):
-            todo += edge.args
-        for op in body_ops(block):
-            if op.effect & LASTING:
-                found.add(op)
-                todo += op.operands()
-    while todo:
-        value = todo.pop()
-        if isinstance(value, Op) and value not in found:
-            found.add(value)
-            todo += value.operands()
+#: Which of several: a number, one of two by a truth, or an i32 at run time.
+Choice = int | Two | T
+
+
+def is_one_of(choice: Choice, wanted: Collection[int]) -> "T | bool":
+    """Is the choice among wanted?"""
+    if isinstance(choice, int):
+        return choice in wanted
+    if isinstance(choice, Two):
+        yes, no = choice.yes in wanted, choice.no in wanted
+        return yes if yes == no else choice.pred if yes else emit.not_(choice.pred)
+    found: T | None = None
+    for k in wanted:
+        one = emit.compare("EQ", choice, emit.constant(k, INT32))
+        found = one if found is None else emit.or_(found, one)
+    return False if found is None else found
+
+
+def renumber(choice: Choice, numbers: dict[int, int]) -> Choice:
+    """The choice in other numbers; those that are not in numbers can't occur."""
+    if isinstance(choice, int):
+        return numbers.get(choice, 0)
+    if len(set(numbers.values())) <= 1:
+        return next(iter(numbers.values()), 0)
+    if isinstance(choice, Two):
+        return Two(choice.pred, numbers.get(choice.yes, 0), numbers.get(choice.no, 0))
+    if all(k == v for k, v in numbers.items()):
+        return choice
+    found = emit.constant(0, INT32)
+    for k, v in numbers.items():
+        if v:
+            found = emit.select(emit.compare("EQ", choice, emit.constant(k, INT32)), emit.constant(v, INT32), found)
     return found
 
 
-@dataclass(eq=False)
-class Region:
-    """A loop, or a whole function: its blocks, where it is entered, and the loops in it by their blocks."""
-
-    blocks: set[Block]
-    heads: list[Block]
-    exits: list[Block] = field(default_factory=list)
-    loops: "dict[Block, Region]" = field(default_factory=dict)
-    acts: bool = False
-
-    def unit(self, block: Block) -> object:
-        """What is entered with block: a loop as a whole, or the block."""
-        return self.loops.get(block, block)
+def as_tensor(choice: Choice) -> T:
+    """The choice as an i32."""
+    if isinstance(choice, int):
+        return emit.constant(choice, INT32)
+    if isinstance(choice, Two):
+        return emit.select(choice.pred, emit.constant(choice.yes, INT32), emit.constant(choice.no, INT32))
+    return choice
 
 
-def regions(function: Function) -> Region:
-    """The function as a Region, with all loops in it."""
-    order = reachable(function)
-    top = Region(set(order), order[:1])
-    _find_loops(top, order, set())
-    return top
+def truth(value: "T | bool") -> T:
+    return emit.constant(value) if isinstance(value, bool) else value
 
 
-def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
-    """Fill region.loops: the cycles that are left when the edges to the blocks in cut are taken away."""
-    inside = region.blocks
+@dataclass(slots=True)
+class Arrival:
+    """Where a walk may have come to, with what, and which it is.  No entries: it never comes anywhere."""
 
-    def following(block: Block) -> list[Block]:
-        return [e.block for e in successors(block) if e.block in inside and e.block not in cut]
+    entries: list[tuple[Block, list[Slot]]]
+    choice: Choice = 0
 
-    for members in components(order, following):
-        ordered = [b for b in order if b in members]
-        if len(members) == 1 and ordered[0] not in following(ordered[0]):
+
+@dataclass(slots=True)
+class Side:
+    """One side of a branch, emitted into a block of its own."""
+
+    block: Any
+    arrival: Arrival
+    bail: T | None
+    token: Any
+    acted: bool
+
+
+# ------------------------------------------------------------------------------------------------- slots
+
+
+def tensor(value: Val) -> T:
+    return T(value.ir, value.num.dtype, value.num.shape)
+
+
+def num_of(slot: Slot) -> Num | None:
+    """What a slot is, if it can be an XLA value."""
+    if isinstance(slot, Val):
+        return slot.num
+    return num_of_value(slot.value) if isinstance(slot, Known) and not isinstance(slot.value, np.ndarray) else None
+
+
+def same_slot(a: Slot, b: Slot) -> bool:
+    """Do both stand for the same thing, without looking at run time?"""
+    if a is b:
+        return True
+    if isinstance(a, Val) and isinstance(b, Val):
+        return bool(a.ir == b.ir) and a.num == b.num
+    if isinstance(a, Known) and isinstance(b, Known):
+        return same_constant(a.value, b.value)
+    return isinstance(a, Struct) and isinstance(b, Struct) and a.op is b.op and a.op is not None
+
+
+def unify(slots: Sequence[Slot], what: str) -> Num:
+    """What a slot is that gets one of these; they have to be the same kind of number."""
+    found: Num | None = None
+    for slot in slots:
+        if slot is UNDEF:
             continue
-        entered = {e.block for b in inside - members for e in successors(b)} | set(region.heads)
-        exits = dict.fromkeys(e.block for b in ordered for e in successors(b) if e.block not in members)
-        acts = any(op.effect & ACTS for b in ordered for op in b.all_ops())
-        loop = Region(members, [b for b in ordered if b in entered], list(exits), acts=acts)
-        region.loops.update(dict.fromkeys(members, loop))
-        _find_loops(loop, ordered, set(loop.heads))
-
-
-def components(order: list[Block], following: Callable[[Block], list[Block]]) -> list[set[Block]]:
-    """The strongly connected components (Kosaraju: postorder one way, then flood the other way)."""
-    members = set(order)
-    finished: list[Block] = []
-    seen: set[Block] = set()
-    for root in order:
-        stack = [] if root in seen else [(root, iter(following(root)))]
-        seen.add(root)
-        while stack:
-            block, rest = stack[-1]
-            step = next((b for b in rest if b in members and b not in seen), None)
-            if step is None:
-                finished.append(block)
-                stack.pop()
-            else:
-                seen.add(step)
-                stack.append((step, iter(following(step))))
-    preceding: dict[Block, list[Block]] = {b: [] for b in order}
-    for block in order:
-        for target in following(block):
-            if target in members:
-                preceding[target].append(block)
-    return _flood(finished, preceding)
-
-
-def _flood(finished: list[Block], preceding: dict[Block, list[Block]]) -> list[set[Block]]:
-    found: list[set[Block]] = []
-    taken: set[Block] = set()
-    for root in reversed(finished):
-        if root in taken:
-            continue
-        component = {root}
-        todo = [root]
-        while todo:
-            for before in preceding[todo.pop()]:
-                if before not in taken and before not in component:
-                    component.add(before)
-                    todo.append(before)
-        taken |= component
-        found.append(component)
+        num = num_of(slot)
+        if num is None:
+            raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
+        if found is not None and num != found:
+            raise NotLowerable(f"{what} is {found} on one path and {num} on another")
+        found = num
+    assert found is not None
     return found
 
 
-# ------------------------------------------------------------------------------------------------- values across exits
+def describe(slot: Slot) -> str:
+    if isinstance(slot, Known):
+        return f"the constant {type(slot.value).__name__}"
+    return getattr(slot.callee, "__name__", "a container") if isinstance(slot, Struct) else "a method" if not isinstance(slot, Val) else str(slot.num)
 
 
-def live_in(order: list[Block], used: set[Op]) -> dict[Block, set[Value]]:
-    """The values that each block or a later one uses and that it does not define."""
-    generates: dict[Block, set[Value]] = {}
-    defines: dict[Block, set[Value]] = {}
-    for block in order:
-        operands = terminator_operands(block) + [a for e in successors(block) for a in e.args]
-        ops = [op for op in body_ops(block) if op in used]
-        operands += [a for op in ops for a in op.operands()]
-        defines[block] = {*block.params, *ops}
-        generates[block] = {a for a in operands if isinstance(a, Param | Op)} - defines[block]
-    live = {block: set(generates[block]) for block in order}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(order):
-            for edge in successors(block):
-                more = live[edge.block] - defines[block] - live[block]
-                if more:
-                    live[block] |= more
-                    changed = True
-    return live
+def as_val(slot: Slot, num: Num) -> Val:
+    """The XLA value of a slot; zeros where it is not defined."""
+    if isinstance(slot, Val):
+        return slot
+    return Val(num, (emit.constant(slot.value, num.dtype) if isinstance(slot, Known) else emit.zeros(num.dtype, num.shape)).ir)
 
 
-def carried_out(function: Function, top: Region, used: set[Op]) -> dict[Block, tuple[Value, ...]]:
-    """For each block that a loop is left to: the values made in the loop that are used from there on.
+def block_of(value: Any) -> Any:
+    """The MLIR block that a value is made in."""
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.block
 
-    A ``while`` gives nothing but its results, so such values leave the loop beside the arguments of the edge.
+
+@contextmanager
+def scratch() -> Iterator[Any]:
+    """A place to emit regions into before the operation that will own them can be made.
+
+    That operation needs the types of its results, and these are known only when its regions are there.
     """
-    order = [b for b in reachable(function) if b in top.blocks]
-    live = live_in(order, used)
-    place: dict[Value, int] = {}
-    made: dict[Block, list[Value]] = {}
-    for block in order:
-        made[block] = [*block.params, *(op for op in block.all_ops() if op in used)]
-        for value in made[block]:
-            place[value] = len(place)
-    found: dict[Block, set[Value]] = {}
-    todo = [top]
-    seen: set[int] = set()
-    while todo:
-        region = todo.pop()
-        for loop in region.loops.values():
-            if id(loop) in seen:
-                continue
-            seen.add(id(loop))
-            todo.append(loop)
-            inside = {v for b in loop.blocks for v in made[b]}
-            for target in loop.exits:
-                found.setdefault(target, set()).update(live[target] & inside)
-    return {block: tuple(sorted(values, key=place.__getitem__)) for block, values in found.items() if values}
+    holder = ir.Operation.create("stablehlo.case", results=[], operands=[emit.constant(0, INT32).ir], regions=1)
+    yield holder
+    selector = holder.operands[0].owner
+    holder.erase()
+    selector.erase()
 
 
-def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:
-    """The blocks that can be reached from starts without entering a block of until; a loop counts as a whole."""
-    found: set[Block] = set()
-    todo = [b for b in starts if b not in until]
-    while todo:
-        block = todo.pop()
-        if block in found or block not in region.blocks:
-            continue
-        loop = region.loops.get(block)
-        members = [block] if loop is None else list(loop.blocks)
-        found.update(members)
-        todo += [e.block for b in members for e in successors(b) if e.block not in until and e.block not in found]
-    return found
+class Walker:
+    """Emits the control flow.  What an op means and how a function is left is the business of ``lower.Lowering``."""
+
+    env: dict[object, Operand]
+    bail: T | None
+    token: Any
+    acted: bool
+    needed: set[Op]
+    carried_out: dict[Block, tuple[Param | Op, ...]]
+
+    def lower_op(self, op: Op) -> None:
+        raise NotImplementedError
+
+    def operand(self, value: IrOperand) -> Operand:
+        raise NotImplementedError
+
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
+        raise NotImplementedError
+
+    def is_exit(self, block: Block) -> bool:
+        raise NotImplementedError
+
+    def condition(self, value: Operand) -> "T | bool":
+        raise NotImplementedError
+
+    def give_up(self) -> None:
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------------- one path
+
+    def walk(self, start: Arrival, region: Region, until: Collection[Block], first: bool = False) -> Arrival:
+        """Go on from start until every path has come to a block of until (the first one excepted, if first)."""
+        while True:
+            if not start.entries:
+                return start
+            stops = [not first and (block in until or self.is_exit(block)) for block, _ in start.entries]
+            if all(stops):
+                return start
+            blocks = [block for block, _ in start.entries]
+            loops = {id(region.loops.get(b)) for b in blocks}
+            alone = len(set(blocks)) == len(blocks)
+            if blocks[0] in region.loops and len(loops) == 1 and alone and not any(stops):
+                start = self.loop(start, region.loops[blocks[0]], until)
+            elif len(blocks) == 1:
+                start = self.block(*start.entries[0])
+            else:
+                start = self.switch(start, region, until, first)
+            first = False
+
+    def bind(self, block: Block, slots: Sequence[Slot]) -> None:
+        """The parameters of a block, and what comes out of loops into it."""
+        for value, slot in zip((*block.params, *self.carried_out.get(block, ())), slots, strict=True):
+            if slot is UNDEF:
+                slot = Known(None)  # on no path that comes here
+            self.env[value] = cast(Operand, slot)
+
+    def along(self, edge: Any) -> tuple[Block, list[Slot]]:
+        """What an edge brings to its block."""
+        extra = self.carried_out.get(edge.block, ())
+        return edge.block, [*map(self.operand, edge.args), *(self.env.get(v, UNDEF) for v in extra)]
+
+    def ops(self, block: Block) -> None:
+        for op in block.ops:
+            if op in self.needed:
+                self.lower_op(op)
+
+    def block(self, block: Block, slots: list[Slot]) -> Arrival:
+        """Emit one block; the Arrival at its successors."""
+        self.bind(block, slots)
+        terminator = block.terminator
+        if isinstance(terminator, Raise):
+            self.ops(block)
+            self.give_up()
+            return Arrival([])
+        self.ops(block)
+        match terminator:
+            case Jump(edge=edge):
+                return Arrival([self.along(edge)])
+            case Invoke(op=op, ok=ok):
+                self.lower_op(op)
+                return Arrival([self.along(ok)])
+            case Return():
+                return Arrival([self.leave(terminator)])
+            case Branch(cond=cond, true=true, false=false):
+                test = self.condition(self.operand(cond))
+                if isinstance(test, bool):
+                    return Arrival([self.along(true if test else false)])
+                return Arrival([self.along(true), self.along(false)], Two(test, 0, 1))
+        raise AssertionError(terminator)
+
+    # --------------------------------------------------------------------------------------------- branches
+
+    def switch(self, start: Arrival, region: Region, until: Collection[Block], first: bool) -> Arrival:
+        """Walk from each entry as far as only it can come, then merge."""
+        groups = self._groups(start, region, first, until)
+        there = {b for b, _ in start.entries if b in until or self.is_exit(b)} if not first else set()
+        reached = [reach([b for b, _ in entries if b not in there], region, until) for entries, _ in groups]
+        counts: dict[Block, int] = {}
+        for blocks in reached:
+            for block in blocks:
+                counts[block] = counts.get(block, 0) + 1
+        shared = {block for block, count in counts.items() if count > 1}
+        choice = renumber(start.choice, {k: g for g, (_, numbers) in enumerate(groups) for k in numbers})
+        if isinstance(choice, int):
+            return self.walk(Arrival(groups[choice][0], renumber(start.choice, groups[choice][1])), region, {*until, *shared}, first)
+        starts = [Arrival(entries, renumber(start.choice, numbers)) for entries, numbers in groups]
+        stop = {*until, *shared}
+        with scratch() as holder:
+            sides = [self.side(holder, lambda s=s: self.walk(s, region, stop, first)) for s in starts]
+            return self.merge(choice, sides, holder)
+
+    def _groups(self, start: Arrival, region: Region, first: bool, until: Collection[Block]) -> list[tuple[list[tuple[Block, list[Slot]]], dict[int, int]]]:
+        """The entries, those into different heads of one loop together: (entries, old number → number within)."""
+        groups: list[tuple[list[tuple[Block, list[Slot]]], dict[int, int]]] = []
+        by_loop: dict[int, int] = {}
+        for k, (block, slots) in enumerate(start.entries):
+            loop = region.loops.get(block)
+            at = by_loop.get(id(loop)) if loop is not None and block not in until and not first else None
+            if at is not None and block not in [b for b, _ in groups[at][0]]:
+                groups[at][1][k] = len(groups[at][0])
+                groups[at][0].append((block, slots))
+            else:
+                if loop is not None:
+                    by_loop.setdefault(id(loop), len(groups))
+                groups.append(([(block, slots)], {k: 0}))
+        return groups
+
+    def side(self, holder: Any, walk: Any) -> Side:
+        """Emit a walk into a block of its own."""
+        block = holder.regions[0].blocks.append()
+        outer = self.env, self.bail, self.token, self.acted
+        self.env = dict(self.env)
+        with ir.InsertionPoint(block), ir.Location.unknown(context()):
+            arrival = walk()
+        side = Side(block, arrival, self.bail, self.token, self.acted)
+        self.env, self.bail, self.token, self.acted = outer
+        return side
+
+    def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
+        """One Arrival out of those of the sides, of which choice picks one."""
+        targets = list(dict.fromkeys(block for side in sides for block, _ in side.arrival.entries))
+        table: list[tuple[Block, int, list[Slot]]] = []
+        for target in targets:
+            rows = [next((slots for block, slots in side.arrival.entries if block is target), None) for side in sides]
+            width = next(len(r) for r in rows if r is not None)
+            table += [(target, k, [UNDEF if r is None else r[k] for r in rows]) for k in range(width)]
+        joined = Joined(self, choice, sides, holder)
+        merged: dict[Block, list[Slot]] = {target: [] for target in targets}
+        for target, k, slots in table:
+            merged[target].append(joined.slot(slots, self._name(target, k)))
+        picked = joined.choice([joined.renumbered(side, targets) for side in sides])
+        joined.finish()
+        self.acted = self.acted or any(s.acted for s in sides)
+        return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())  # type: ignore[misc]
+
+    def _name(self, block: Block, k: int) -> str:
+        names = [p.name for p in block.params]
+        return names[k] or "a value" if k < len(names) else "a value"
+
+    # --------------------------------------------------------------------------------------------- loops
+
+    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+        """Emit a ``while``; the Arrival at the loop's exits."""
+        return LoopLowering(self, start, region, until).run()
+
+
+class Pending:
+    """A slot whose value is a result of the ``if`` that is still to be made."""
+
+    __slots__ = ("value",)
+    value: Slot
+
+
+class Joined:
+    """Collects what an ``if`` has to give, then makes it."""
+
+    def __init__(self, walker: Walker, choice: Choice, sides: list[Side], holder: Any) -> None:
+        self.walker = walker
+        self.by = choice
+        self.sides = sides
+        self.holder = holder
+        self.blocks = [s.block for s in sides]
+        self.inline = self._small()
+        self.wanted: list[tuple[Any, list[Slot], Num]] = []
+
+    def _small(self) -> bool:
+        """Are the sides a few scalar operations, which are cheaper done than jumped over?"""
+        count = 0
+        for side in self.sides:
+            for made in side.block.operations:
+                count += 1
+                scalar = all(len(getattr(r.type, "shape", ())) == 0 for r in made.operation.results)
+                if len(made.operation.regions) or not scalar or made.operation.name in ("stablehlo.custom_call", "func.call"):
+                    return False
+            rows = [slot for _, slots in side.arrival.entries for slot in slots]
+            if any(isinstance(s, Val) and s.num.shape for s in rows) and not self._arrays_agree():
+                return False
+        return count <= SELECT_OPS * len(self.sides) and len(self.sides) <= 4
+
+    def _arrays_agree(self) -> bool:
+        """Does no array have to be selected?"""
+        seen: dict[tuple[Block, int], Slot] = {}
+        for side in self.sides:
+            for block, slots in side.arrival.entries:
+                for k, slot in enumerate(slots):
+                    if isinstance(slot, Val) and slot.num.shape and not same_slot(seen.setdefault((block, k), slot), slot):
+                        return False
+        return True
+
+    def slot(self, slots: list[Slot], name: str) -> "Slot | Pending":
+        """What a slot is after the branch, given what it is on each side."""
+        defined = [s for s in slots if s is not UNDEF]
+        if not defined:
+            return UNDEF
+        if all(same_slot(s, defined[0]) for s in defined[1:]) and (self.inline or not self._inside(defined[0])):
+            return defined[0]
+        pending = Pending()
+        self.wanted.append((pending, slots, unify(slots, name)))
+        return pending  # type: ignore[return-value]
+
+    def _inside(self, slot: Slot) -> bool:
+        """Is it made on one of the sides, so that it can't be seen outside?"""
+        if isinstance(slot, Struct):
+            return any(self._inside(p) for p in slot.parts)
+        return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
+
+    def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
+        """The choice of a side, by the targets of all; nothing, if it comes nowhere."""
+        if not side.arrival.entries:
+            return None
+        with self._at_end(side):
+            return renumber(side.arrival.choice, {k: targets.index(b) for k, (b, _) in enumerate(side.arrival.entries)})
+
+    def choice(self, choices: "list[Choice | None]") -> Any:
+        """The merged choice, as a function to be called after :meth:`finish`."""
+        known = {c for c in choices if isinstance(c, int)}
+        if all(c is None or isinstance(c, int) for c in choices):
+            if len(known) <= 1:
+                return lambda: next(iter(known), 0)
+            if isinstance(self.by, Two):
+                numbers = {k: c for k, c in enumerate(choices) if isinstance(c, int)}
+                found = renumber(self.by, numbers)
+                return lambda: found
+        pending = Pending()
+        slots: list[Slot] = []
+        for side, c in zip(self.sides, choices, strict=True):
+            with self._at_end(side):
+                slots.append(UNDEF if c is None else Val(Num(ARRAY, INT32), as_tensor(c).ir))
+        self.wanted.append((pending, slots, Num(ARRAY, INT32)))
+        return lambda: tensor(pending.value)  # type: ignore[arg-type]
+
+    @contextmanager
+    def _at_end(self, side: Side) -> Iterator[None]:
+        with ir.InsertionPoint(side.block), ir.Location.unknown(context()):
+            yield
+
+    def finish(self) -> None:
+        """Make the ``if``, or move both sides here and select."""
+        flags = [s.bail for s in self.sides]
+        before = self.walker.bail
+        bails = any(f is not before for f in flags)
+        if bails:
+            pending = Pending()
+            num = Num(ARRAY, BOOL)
+            self.wanted.append((pending, [UNDEF if f is None else Val(num, f.ir) for f in flags], num))
+        if self.inline:
+            self._select()
+        else:
+            self._branch()
+        if bails:
+            flag = pending.value
+            assert isinstance(flag, Val)
+            self.walker.bail = tensor(flag)
+
+    def _select(self) -> None:
+        """The sides' operations move here.  What is not defined on a side may be anything there."""
+        zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
+        for side in self.sides:
+            for made in list(side.block.operations):
+                made.operation.move_before(self.holder)
+        with ir.InsertionPoint(self.holder):
+            for k, (pending, slots, num) in enumerate(self.wanted):
+                found: Val | None = None
+                for number, slot in enumerate(slots):
+                    if slot is UNDEF and k not in zeros:
+                        continue
+                    value = as_val(slot, num)
+                    if found is None:
+                        found = value
+                    else:
+                        pick = truth(is_one_of(self.by, [number]))
+                        found = Val(num, emit.select(pick, tensor(value), tensor(found)).ir, value.roots | found.roots)
+                pending.value = found
+
+    def _branch(self) -> None:
+        token = self.walker.token
+        acts = any(s.token is not token for s in self.sides)
+        types = [tensor_type(num.dtype, num.shape) for _, _, num in self.wanted] + ([hlo.TokenType.get()] if acts else [])
+        for k, side in enumerate(self.sides):
+            with self._at_end(side):
+                values = [as_val(slots[k], num).ir for _, slots, num in self.wanted]
+                hlo.return_(values + ([side.token] if acts else []))
+        with ir.InsertionPoint(self.holder):
+            if len(self.sides) == 2:
+                made = hlo.IfOp(types, truth(is_one_of(self.by, [0])).ir)
+            else:
+                made = hlo.CaseOp(types, as_tensor(self.by).ir, len(self.sides))
+        for k, side in enumerate(self.sides):
+            side.block.append_to(made.regions[k])
+        for (pending, slots, num), result in zip(self.wanted, made.results, strict=False):
+            roots = frozenset[object]().union(*(s.roots for s in slots if isinstance(s, Val)))
+            pending.value = Val(num, result, roots) if num.kind == ARRAY and num.shape else Val(num, result)
+        if acts:
+            self.walker.token = list(made.results)[-1]
+
+
+class LoopLowering:
+    """One loop.  ``carry`` lists what goes round: (value at the start, value at the end of an iteration)."""
+
+    def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block]) -> None:
+        self.walker = walker
+        self.start = start
+        self.region = region
+        self.heads = [block for block, _ in start.entries]
+        self.until = {*self.heads, *region.exits, *until}
+        self.root = object()  # stands for the memory of all arrays that go round
+        self.inits: list[Val] = []
+        self.more: list[Any] = []
+        self.body: Any = None
+        self.ends: list[Any] = []
+        self.fixed: dict[tuple[Block, int], Slot] = {}
+        self.index: dict[tuple[Block, int], tuple[int, Num]] = {}
+
+    def run(self) -> Arrival:
+        w = self.walker
+        if set(self.heads) != set(self.region.heads):
+            raise NotLowerable("a loop with an entry that is not reached")
+        if self.region.acts:
+            w.acted = True
+        entry_bail = w.bail
+        self._carry_heads()
+        with scratch() as holder:
+            self.holder = holder
+            self.body = holder.regions[0].blocks.append()
+            outer = w.env, w.bail, w.token
+            w.env = dict(w.env)
+            arrival = self._emit_body()
+            bail, token = w.bail, w.token
+            w.env, w.bail, w.token = outer
+            return self._close(arrival, bail, token, entry_bail)
+
+    # --------------------------------------------------------------------------------------------- the body
+
+    def _carry_heads(self) -> None:
+        for block, slots in self.start.entries:
+            for k, slot in enumerate(slots):
+                num = num_of(slot)
+                if num is None:
+                    self.fixed[block, k] = slot
+                else:
+                    self.index[block, k] = len(self.inits), num
+                    self.inits.append(as_val(slot, num))
+
+    def _argument(self, num: Num) -> Any:
+        return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
+
+    def _emit_body(self) -> Arrival:
+        w = self.walker
+        values = [Val(v.num, self._argument(v.num), frozenset({self.root})) for v in self.inits]
+        entries: list[tuple[Block, list[Slot]]] = []
+        for block, slots in self.start.entries:
+            entries.append((block, [self.fixed.get((block, k)) or values[self.index[block, k][0]] for k in range(len(slots))]))
+        self.arguments = values
+        self.entries = entries
+        choice: Choice = 0
+        if len(self.heads) > 1:
+            choice = T(self._argument(Num(ARRAY, INT32)), INT32, ())
+        if self.region.acts:
+            w.token = self.body.add_argument(hlo.TokenType.get(), ir.Location.unknown(context()))
+        w.bail = None
+        self.top = self._top_test()
+        with ir.InsertionPoint(self.body), ir.Location.unknown(context()):
+            if self.top is None:
+                return w.walk(Arrival(entries, choice), self.region, self.until, first=True)
+            stay, _ = self.top
+            head = self.heads[0]
+            w.bind(head, entries[0][1])
+            w.ops(head)
+            return w.walk(Arrival([w.along(stay)]), self.region, self.until)
+
+    def _top_test(self) -> Any:
+        """(edge that stays, edge that leaves), if the loop has one head and that is nothing but a cheap test."""
+        head = self.heads[0]
+        branch = head.terminator
+        if len(self.heads) > 1 or not isinstance(branch, Branch):
+            return None
+        inside = [e.block in self.region.blocks for e in (branch.true, branch.false)]
+        if inside[0] == inside[1]:
+            return None
+        stay, go = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
+        ops = [op for op in head.ops if op in self.walker.needed]
+        scalar = all(not getattr(op.type, "rank", 0) for op in ops)
+        return (stay, go) if stay.block is not head and len(ops) <= TEST_OPS and scalar and not any(op.effect & (ACTS | Effect.OPAQUE) for op in ops) else None
+
+    # --------------------------------------------------------------------------------------------- closing
+
+    def _close(self, arrival: Arrival, bail: T | None, token: Any, entry_bail: T | None) -> Arrival:
+        """Make the ``while`` out of what the body arrived at."""
+        w = self.walker
+        with ir.InsertionPoint(self.body), ir.Location.unknown(context()):
+            self._end_heads(arrival)
+            leaving = [(k, b, slots) for k, (b, slots) in enumerate(arrival.entries) if b not in self.heads]
+            going = {k: self.heads.index(b) for k, (b, _) in enumerate(arrival.entries) if b in self.heads}
+            if len(self.heads) > 1:
+                first = self._outside(lambda: as_tensor(self.start.choice))
+                self._carry(first.ir, as_tensor(renumber(arrival.choice, going)).ir, argument=False)
+            if self.region.acts:
+                self._carry(w.token, token, argument=False)
+            go: T | bool = is_one_of(arrival.choice, going) if arrival.entries else False
+            flag = self._carry_go(go, bail, entry_bail)
+            failed = self._carry_bail(bail, entry_bail)
+            which = self._carry_choice(arrival.choice, leaving)
+            exits = [(b, [self._carry_exit(s, w._name(b, k)) for k, s in enumerate(slots)]) for _, b, slots in leaving]
+            hlo.return_(self.ends)
+        results = self._make(flag)
+        if self.region.acts:
+            w.token = results[len(self.arguments) + (len(self.heads) > 1)]
+        if failed is not None:
+            w.bail = T(results[failed], BOOL, ())
+        return self._after(results, exits, which)
+
+    def _carry(self, init: Any, end: Any, argument: bool = True) -> int:
+        """One more value that goes round; init and end are MLIR values."""
+        if argument:
+            self.body.add_argument(init.type, ir.Location.unknown(context()))
+        self.more.append(init)
+        self.ends.append(end)
+        return len(self.ends) - 1
+
+    def _outside(self, make: Any) -> Any:
+        """Emit before the loop."""
+        with ir.InsertionPoint(self.holder):
+            return make()
+
+    def _end_heads(self, arrival: Arrival) -> None:
+        """What the heads' parameters become for the next iteration."""
+        brought = dict(arrival.entries)
+        self.ends = [v.ir for v in self.arguments]
+        roots: frozenset[object] = frozenset()
+        for block in self.heads:
+            for k, slot in enumerate(brought.get(block, ())):
+                if (block, k) in self.fixed:
+                    if slot is not UNDEF and not same_slot(slot, self.fixed[block, k]):
+                        raise NotLowerable(f"{self.walker._name(block, k)} changes in a loop and is no number, but {describe(slot)}")
+                    continue
+                at, num = self.index[block, k]
+                if slot is UNDEF:
+                    continue
+                if num_of(slot) != num:
+                    raise NotLowerable(f"{self.walker._name(block, k)} is {num} at first and {num_of(slot) or describe(slot)} later in a loop")
+                value = as_val(slot, num)
+                roots |= value.roots
+                self.ends[at] = value.ir
+        self.roots = (roots - {self.root}).union(*(v.roots for v in self.inits))
+
+    def _carry_go(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> int | None:
+        """The flag that says whether to go on; nothing, where the test at the top says it all."""
+        if self.top is not None and go is True and bail is None and entry_bail is None:
+            return None
+        end = truth(go)
+        if bail is not None:
+            end = emit.and_(end, emit.not_(bail))
+        init = self._outside(lambda: emit.constant(True) if entry_bail is None else emit.not_(entry_bail))
+        return self._carry(init.ir, end.ir)
+
+    def _carry_bail(self, bail: T | None, entry_bail: T | None) -> int | None:
+        if bail is None:
+            return None
+        init = entry_bail if entry_bail is not None else self._outside(lambda: emit.constant(False))
+        return self._carry(init.ir, bail.ir)
+
+    def _carry_choice(self, choice: Choice, leaving: list[Any]) -> Any:
+        """Which exit was taken: an index, or the number of a carried value.  With a test at the top, 0 is that exit."""
+        shift = 1 if self.top is not None else 0
+        if len(leaving) + shift <= 1:
+            return None
+        numbers = {k: n + shift for n, (k, _, _) in enumerate(leaving)}
+        init = self._outside(lambda: emit.constant(0, INT32))
+        if self.top is not None:
+            heads = {k: 0 for k in range(len(numbers) + 1) if k not in numbers}
+            numbers = {**heads, **numbers}
+        return self._carry(init.ir, as_tensor(renumber(choice, numbers)).ir)
+
+    def _carry_exit(self, slot: Slot, name: str) -> Any:
+        """A slot of an exit: itself if it is visible outside, else (index of a carried value, what it is)."""
+        if slot is UNDEF or isinstance(slot, Known):
+            return slot
+        if isinstance(slot, Struct):
+            return Struct(slot.callee, tuple(self._carry_exit(p, name) for p in slot.parts), slot.op)
+        if not isinstance(slot, Val):
+            raise NotLowerable("a method of an array leaves a loop")
+        if not self._within(slot.ir):
+            return slot
+        found = next((k for k, end in enumerate(self.ends) if end == slot.ir), None)
+        if found is None:
+            num = slot.num
+            found = self._carry(self._outside(lambda: emit.zeros(num.dtype, num.shape)).ir, slot.ir)
+        return found, slot
+
+    def _within(self, value: Any) -> bool:
+        return bool(block_of(value) == self.body)
+
+    def _make(self, flag: int | None) -> Any:
+        """The condition, and the operation itself."""
+        w = self.walker
+        inits = [v.ir for v in self.inits] + self.more
+        condition = self.holder.regions[0].blocks.append(*(v.type for v in inits))
+        arguments = list(condition.arguments)
+        with ir.InsertionPoint(condition), ir.Location.unknown(context()):
+            go = None if flag is None else T(arguments[flag], BOOL, ())
+            if self.top is not None:
+                outer = w.env, w.bail, w.token, w.acted
+                w.env, w.bail, w.acted = dict(w.env), None, False
+                test = self._test(arguments)
+                go = test if go is None else emit.and_(test, go)
+                w.env, w.bail, w.token, w.acted = outer
+            assert go is not None
+            hlo.return_([go.ir])
+        with ir.InsertionPoint(self.holder):
+            made = hlo.WhileOp([v.type for v in inits], inits)
+        condition.append_to(made.regions[0])
+        self.body.append_to(made.regions[1])
+        return list(made.results)
+
+    def _head_slots(self, values: Sequence[Any]) -> list[Slot]:
+        head = self.heads[0]
+        count = len(self.start.entries[0][1])
+        slots: list[Slot] = []
+        for k in range(count):
+            if (head, k) in self.fixed:
+                slots.append(self.fixed[head, k])
+            else:
+                at, num = self.index[head, k]
+                slots.append(Val(num, values[at], self.roots))
+        return slots
+
+    def _test(self, values: Sequence[Any]) -> T:
+        """The head's ops and its test on these values: True to stay."""
+        w = self.walker
+        head = self.heads[0]
+        w.bind(head, self._head_slots(values))
+        w.ops(head)
+        branch = head.terminator
+        assert isinstance(branch, Branch)
+        test = truth(w.condition(w.operand(branch.cond)))
+        return test if self.top[0] is branch.true else emit.not_(test)
+
+    def _after(self, results: Sequence[Any], exits: list[Any], which: Any) -> Arrival:
+        w = self.walker
+
+        def resolve(found: Any) -> Slot:
+            if isinstance(found, tuple):
+                at, slot = found
+                roots = slot.roots - {self.root} | (self.roots if self.root in slot.roots else frozenset())
+                return Val(slot.num, results[at], roots)
+            if isinstance(found, Struct):
+                return Struct(found.callee, tuple(cast(Operand, resolve(p)) for p in found.parts), found.op)
+            return cast(Slot, found)
+
+        with ir.InsertionPoint(self.holder):
+            entries = [(b, [resolve(s) for s in slots]) for b, slots in exits]
+            if self.top is not None:
+                w.bind(self.heads[0], self._head_slots(results))
+                w.ops(self.heads[0])
+                entries.insert(0, w.along(self.top[1]))
+            choice: Choice = 0 if which is None else T(results[which], INT32, ())
+        blocks = [b for b, _ in entries]
+        if len(set(blocks)) < len(blocks):
+            return self._distinct(entries, choice)
+        return Arrival(entries, choice)
+
+    def _distinct(self, entries: list[tuple[Block, list[Slot]]], choice: Choice) -> Arrival:
+        """The exit of the test and a break lead to the same block: one entry, with slots selected."""
+        w = self.walker
+        with ir.InsertionPoint(self.holder), scratch() as holder:
+            sides = [w.side(holder, lambda e=e: Arrival([e])) for e in entries]
+            return w.merge(choice, sides, holder)

@@ -6,8 +6,9 @@
     UNDEF     the content of a slot on a path that does not define it
 """
 
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -74,12 +75,19 @@ TRUTH: Final = python_num(bool)
 COMPLEX: Final = python_num(complex)
 
 
+_numbers = itertools.count()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Val:
-    """An XLA value (``ir``: an MLIR value of the same dtype and shape)."""
+    """An XLA value (``ir``: an MLIR value of the same dtype and shape).
+
+    ``roots`` says which arrays its memory may be part of in the original program: those it is a view of, else itself.
+    """
 
     num: Num
     ir: Any
+    roots: frozenset[object] = field(default_factory=lambda: frozenset({next(_numbers)}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -106,6 +106,11 @@ class Assembly:
         self.places.append(self.place)
         self.regions.append(self.region)
 
+    def grow(self, count: int) -> None:
+        """So many values are on the stack that no instruction before this one put there."""
+        self.depth += count
+        self.high = max(self.high, self.depth)
+
     def deref(self, op: int, cell: int, effect: int) -> None:
         """An instruction on a closure cell; cells are numbered behind the locals, whose number is not known yet."""
         self.derefs.append(len(self.ops))

@@ -96,6 +96,9 @@ def _items_of(part: Structure) -> Callable[[Any, tuple[Any, ...], int], Any]:
 
 def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     """The unknown parts of these arguments, in the order of the Function's parameters; SpecError if they do not fit."""
+    missing = [u.default for u in signature.unknown[len(arguments) :]]
+    if not any(d is inspect.Parameter.empty for d in missing):
+        arguments += tuple(missing)
     if len(arguments) != len(signature.unknown):
         raise SpecError(f"the trace takes {len(signature.unknown)} unknown arguments ({', '.join(u.name for u in signature.unknown)}), not {len(arguments)}")
     wanted = {id(p) for p in signature.kept}

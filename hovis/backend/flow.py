@@ -1,8 +1,8 @@
-"""What the assembler has to know of a Function as a whole: order, uses, liveness, open handlers, seen exceptions."""
+"""What the assembler has to know of a Function as a whole: order, uses, liveness, open handlers, who sees exceptions."""
 
 from typing import Final
 
-from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Effect, Function, Invoke, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Op, Operand, Param, Raise, Return, Terminator, Value, edges
 from hovis.ir.operations import UNBOUND, drop, enter_handler, exception_matches, leave_handler
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 
@@ -42,7 +42,7 @@ class Flow:
         for k, block in enumerate(self.order):
             self._scan(k, block)
         self._need()
-        self.live_in: list[set[Value]] = self._liveness()
+        self.live_in = self._liveness()
 
     def _scan(self, k: int, block: Block) -> None:
         home, uses = self.home, self.uses
@@ -57,12 +57,12 @@ class Flow:
                 handlers -= 1
                 assert handlers >= 0, "leave_handler without an open handler"
             for value in op.operands():
-                uses[value] = uses.get(value, 0) + 1
+                if not isinstance(value, Const):
+                    uses[value] = uses.get(value, 0) + 1
         terminator = block.terminator
-        if isinstance(terminator, Branch):
-            uses[terminator.cond] = uses.get(terminator.cond, 0) + 1
-        elif isinstance(terminator, Return | Raise):
-            uses[terminator.value] = uses.get(terminator.value, 0) + 1
+        last = _operand(terminator)
+        if isinstance(last, Param | Op):
+            uses[last] = uses.get(last, 0) + 1
         for edge in edges(terminator):
             assert len(edge.args) == len(edge.block.params), "an edge's arguments do not fit its block"
             assert self.handlers.setdefault(edge.block, handlers) == handlers, "paths with different open handlers meet"
@@ -76,7 +76,8 @@ class Flow:
         for entering in self.incoming.values():
             for _, edge in entering:
                 for param, value in zip(edge.block.params, edge.args, strict=True):
-                    sources.setdefault(param, []).append(value)
+                    if not isinstance(value, Const):
+                        sources.setdefault(param, []).append(value)
         while todo:
             for value in sources.get(todo.pop(), ()):
                 if isinstance(value, Param) and value not in self.needed:
@@ -124,16 +125,11 @@ class Flow:
 
     def _used_in(self, block: Block) -> list[Operand]:
         found = [value for op in block.all_ops() for value in op.operands()]
-        terminator = block.terminator
-        if isinstance(terminator, Branch):
-            found.append(terminator.cond)
-        elif isinstance(terminator, Return | Raise):
-            found.append(terminator.value)
-        for edge in edges(terminator):
+        last = _operand(block.terminator)
+        if last is not None:
+            found.append(last)
+        for edge in edges(block.terminator):
             found += [value for _, value in self.moves(edge)]
-            if isinstance(terminator, Invoke) and edge is terminator.ok:
-                # the op is defined on the way to ok, not used there
-                found = [value for value in found if value is not terminator.op]
         return found
 
     def live_on(self, edge: Edge) -> set[Value]:
@@ -146,59 +142,70 @@ class Flow:
         """Does the function end in block before anything else happens?"""
         return not block.ops and isinstance(block.terminator, Return | Raise)
 
-    # --------------------------------------------------------------------------------------------- exceptions
+class Sightings:
+    """May anybody look at the traceback of an exception that was caught here, before it leaves the function again?"""
 
-    def carried(self, exception: Operand) -> set[Operand]:
-        """The values that exception may be, by way of edges."""
-        found: set[Operand] = {exception}
-        todo = [exception]
+    def __init__(self, flow: Flow) -> None:
+        self.next: dict[Operand, list[Param]] = {}
+        self.users: dict[Operand, list[tuple[Block, int, Op]]] = {}
+        self.shown: set[Operand] = set()
+        for block in flow.order:
+            for k, op in enumerate(block.all_ops()):
+                for value in op.operands():
+                    if not isinstance(value, Const):
+                        self.users.setdefault(value, []).append((block, k, op))
+            for edge in edges(block.terminator):
+                for param, value in zip(edge.block.params, edge.args, strict=True):
+                    if isinstance(value, Param | Op):
+                        self.next.setdefault(value, []).append(param)
+            if isinstance(block.terminator, Return) or (isinstance(block.terminator, Raise) and not block.terminator.again):
+                self.shown.add(block.terminator.value)
+
+    def of(self, exception: Value) -> bool:
+        """Its own uses, and, once it is being handled, opaque calls: ``traceback.print_exc`` asks for it."""
+        seen: set[Value] = {exception}
+        todo: list[Value] = [exception]
         while todo:
             value = todo.pop()
-            for entering in self.incoming.values():
-                for _, edge in entering:
-                    for param, given in zip(edge.block.params, edge.args, strict=True):
-                        if given is value and param not in found and value is not CAUGHT:
-                            found.add(param)
-                            todo.append(param)
-        return found
-
-    def is_seen(self, exception: Operand) -> bool:
-        """May anybody look at the traceback of this exception before it leaves the function again?
-
-        Its own uses, and, once it is being handled, opaque calls: ``traceback.print_exc`` asks for it.
-        """
-        values = self.carried(exception)
-        for block in self.order:
-            for k, op in enumerate(block.ops):
-                if op.callee is enter_handler and op.args[0] in values and self._looked_at(block, k + 1):
-                    return True
-                if op.callee not in _BLIND and any(value in values for value in op.operands()):
-                    return True
-            if isinstance(block.terminator, Invoke) and block.terminator.op.callee is not exception_matches:
-                if any(value in values for value in block.terminator.op.operands()):
-                    return True
-            if isinstance(block.terminator, Return) and block.terminator.value in values:
+            if value in self.shown:
                 return True
+            for block, k, op in self.users.get(value, ()):
+                if op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1)):
+                    return True
+            for param in self.next.get(value, ()):
+                if param not in seen:
+                    seen.add(param)
+                    todo.append(param)
         return False
 
-    def _looked_at(self, block: Block, start: int) -> bool:
-        """Is there an opaque call between here and the end of the handler that has just begun?"""
-        seen = {block}
-        todo = [(block, start, 1)]
-        while todo:
-            at, first, depth = todo.pop()
-            for op in list(at.all_ops())[first:]:
-                depth += (op.callee is enter_handler) - (op.callee is leave_handler)
-                if depth == 0:
-                    break
-                if op.effect & (Effect.OPAQUE | Effect.IO) and op.callee not in _BLIND:
-                    return True
-            else:
-                for edge in edges(at.terminator):
-                    if edge.block not in seen:
-                        seen.add(edge.block)
-                        todo.append((edge.block, 0, depth))
-        return False
+
+def _asked_for(block: Block, start: int) -> bool:
+    """Is there an opaque call between here and the end of the handler that has just begun?"""
+    seen = {block}
+    todo = [(block, start, 1)]
+    while todo:
+        at, first, depth = todo.pop()
+        for op in list(at.all_ops())[first:]:
+            depth += (op.callee is enter_handler) - (op.callee is leave_handler)
+            if depth == 0:
+                break
+            if op.effect & (Effect.OPAQUE | Effect.IO) and op.callee not in _BLIND:
+                return True
+        else:
+            for edge in edges(at.terminator):
+                if edge.block not in seen:
+                    seen.add(edge.block)
+                    todo.append((edge.block, 0, depth))
+    return False
+
+
+def _operand(terminator: Terminator) -> Operand | None:
+    """What the terminator itself uses, edges and an Invoke's op apart."""
+    if isinstance(terminator, Branch):
+        return terminator.cond
+    if isinstance(terminator, Return | Raise):
+        return terminator.value
+    return None
 
 
 class _ByIdentity(tuple[object, ...]):

@@ -289,8 +289,8 @@ def _get_known(m: Machine, value: Known, name: str, mode: str) -> int | None:
     if labels:
         m.mark(labels, STRONG)
     if isinstance(held, types.ModuleType):
-        if type(held) is types.ModuleType and name in held.__dict__:
-            m.static(value)
+        if type(held) is types.ModuleType and name in held.__dict__ and m.state.world < 2:
+            m.guard("item", held.__dict__, name, held.__dict__[name])
             return finish(m, Known(held.__dict__[name], labels), mode)
         return _left(m, value, name, mode)
     if isinstance(held, type):
@@ -299,6 +299,7 @@ def _get_known(m: Machine, value: Known, name: str, mode: str) -> int | None:
     if own_getattribute(cls):
         return _getattribute(m, value, cls, name, mode)
     raw = lookup(cls, name)
+    m.guard("class", cls, name, raw)
     if raw is not None and is_data_descriptor(raw):
         return _get_data(m, value, raw, name, mode)
     own = getattr(held, "__dict__", None) if has_dict(cls) else None
@@ -306,6 +307,8 @@ def _get_known(m: Machine, value: Known, name: str, mode: str) -> int | None:
         if m.static(value):
             return finish(m, Known(own[name], labels), mode)
         return _left(m, value, name, mode, Effect.READS | Effect.RAISES)
+    if own is not None:
+        m.guard("item", own, name, ops.UNBOUND)
     return _bind(m, value, cls, raw, name, mode)
 
 
@@ -381,8 +384,9 @@ def _get_of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> 
         return _left(m, value, name, mode)
     if any(name in base.__dict__ for base in cls.__mro__):
         raw = lookup(cls, name)
+        m.guard("class", cls, name, raw)
         get_ = lookup(type(raw), "__get__")
-        harmless = isinstance(raw, FUNCTION | staticmethod | property | C_METHODS | C_DATA) or get_ is None or type(raw).__module__ == "enum"
+        harmless = isinstance(raw, (FUNCTION, staticmethod, property, *C_METHODS, *C_DATA)) or get_ is None or type(raw).__module__ == "enum"
         if harmless or (isinstance(raw, classmethod) and isinstance(raw.__func__, FUNCTION)):
             if isinstance(raw, C_DATA) and is_python_class(cls) is False and name == "__doc__":
                 return _left(m, value, name, mode)
@@ -410,6 +414,7 @@ def _get_object(m: Machine, value: Ref, name: str, mode: str) -> int | None:
     if own_getattribute(cls) and is_python_class(cls):
         return _getattribute(m, value, cls, name, mode)
     raw = lookup(cls, name)
+    m.guard("class", cls, name, raw)
     if obj.kind == "instance":
         if raw is not None and is_data_descriptor(raw) and not isinstance(raw, types.MemberDescriptorType):
             return _left(m, value, name, mode) if name == "__dict__" else _get_data(m, value, raw, name, mode)

@@ -6,7 +6,7 @@
 import inspect
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
@@ -26,6 +26,9 @@ MAX_DEPTH: Final = 120
 MAX_ACTIVE: Final = 64
 
 FUNCTION: Final = types.FunctionType
+
+#: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
+ENTERED_THROUGH: set[type] = set()
 METHOD: Final = types.MethodType
 
 
@@ -58,6 +61,9 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     if isinstance(callee, Ref):
         return _call_object(m, callee, args, kwargs, mode)
     fn = callee.value
+    if type(fn) in ENTERED_THROUGH:
+        # a jitted function is entered through its original
+        callee, fn = Known(fn.__wrapped__), fn.__wrapped__  # type: ignore[attr-defined]
     if type(fn) is FUNCTION:
         return call_function(m, callee, fn, args, kwargs, mode)
     if type(fn) is METHOD:
@@ -133,7 +139,10 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
     for value in (*args, *(kwargs or {}).values()):
         if isinstance(value, Known) and may_be_written(value.value):
             m.thaw(value.value)
-    return m.emit(callee, args, kwargs)
+    kind = ANY
+    if isinstance(callee, Hashable):
+        kind = m.library.always.get(callee, ANY)
+    return m.emit(callee, args, kwargs, kind)
 
 
 def may_be_written(value: object) -> bool:
@@ -201,7 +210,7 @@ def _worth_tracing(m: Machine, value: V) -> bool:
     """Would a model of a builtin find something known in this argument?"""
     if isinstance(value, Ref):
         return True
-    return isinstance(value, Known) and type(value.value) in (list, tuple, dict, FUNCTION, METHOD)
+    return isinstance(value, Known) and type(value.value) in (list, tuple, dict, str, FUNCTION, METHOD)
 
 
 def _sees_its_own_frame(m: Machine, fn: object) -> bool:
@@ -251,6 +260,7 @@ class Callee:
         self.fn = fn
         if fn is not None:
             self.code = normalize(fn.__code__)
+            m.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
             self.namespace = fn.__globals__
             self.qualname = fn.__qualname__
             self.defaults = [Known(v) for v in fn.__defaults__ or ()]

@@ -9,6 +9,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
+from hovis.lattice.constants import is_immutable
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
@@ -59,6 +60,8 @@ def _effect(m: "Machine", callee: Any, args: list[V]) -> None:
 
 
 def _tuple(m: "Machine", obj: VObj) -> Operand:
+    if obj.cls is tuple and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
+        return Const(tuple(c.value for c in obj.cells))  # type: ignore[union-attr]
     if obj.cls is tuple:
         return build(m, ops.make_tuple, list(obj.cells), tuple)
     plain = build(m, ops.make_tuple, list(obj.cells), tuple)
@@ -120,7 +123,7 @@ def _dict_iter(m: "Machine", obj: VObj) -> Operand:
 
 
 def _generator(m: "Machine", obj: VObj) -> Operand:
-    raise NotMaterializable(obj.extra)
+    raise NotMaterializable(obj.extra[5])
 
 
 _PYTHON_FUNCTION = type(lambda: None)

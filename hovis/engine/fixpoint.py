@@ -61,8 +61,8 @@ class Entry:
 class Engine(Machine):
     """The fixpoint over entries."""
 
-    def __init__(self, library: Library, tables: Tables, package: str, fuel: int) -> None:
-        super().__init__(library, tables, package)
+    def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
+        super().__init__(library, tables, package, frozen)
         self.fuel = fuel
         self.entries: dict[Any, dict[Any, Entry]] = {}
         self.label_owner: list[tuple[Entry, int]] = []
@@ -196,8 +196,7 @@ class Engine(Machine):
 
     def edge(self, edge: Edge, state: State) -> None:
         state.drop_dead()
-        frame = state.frames[-1]
-        self.entry.exits.append((edge, self.arrive((frame.ctx, frame.pc), state), state))
+        self.entry.exits.append((edge, self.arrive(state.site(), state), state))
 
     def key_of(self, site: Any, state: State) -> Any:
         """What of state the program was seen to need at this site."""
@@ -374,7 +373,7 @@ class Engine(Machine):
             copy.locals = [None if v is None else new[paths[depth, "local", k]] for k, v in enumerate(frame.locals)]
             copy.stack = [new[paths[depth, "stack", k]] for k in range(len(frame.stack))]
             frames.append(copy)
-        return State(frames, heap, new[paths["handled"]])
+        return State(frames, heap, new[paths["handled"]], old.world)
 
     def _param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
         found = entry.params.get(path)
@@ -484,8 +483,8 @@ class Engine(Machine):
 
     def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
         """Call the residual function that begins with frame; None if it is not yet known to return."""
-        site = (self.tables.contexts["function", frame.code], -1)
-        state = State([frame], heap)
+        site = (self.tables.contexts["function", frame.code], -1, self.state.world)
+        state = State([frame], heap, world=self.state.world)
         frame.ctx = -1
         entry = self.arrive(site, state, Function(name, []))
         ctx = self.tables.contexts["body", frame.code, entry.key]

@@ -38,7 +38,7 @@ def refuse(m: Machine, obj: VObj) -> None:
 def resume(m: Machine, ref: Ref, sent: V, mode: str) -> int | None:
     """Go on in the generator; what it yields goes to the consumer as mode says."""
     obj = m.state.heap[ref.aid]
-    status, code, namespace, pc, count, site = obj.extra if len(obj.extra) == 6 else ("finished", None, None, 0, 0, None)
+    status, code, namespace, pc, count, site = obj.extra
     if status == "finished":
         return exhausted(m, NONE, mode)
     if status == "running" or (status == "new" and not (isinstance(sent, Known) and sent.value is None)):
@@ -83,11 +83,16 @@ def _is_handled(m: Machine, frame: Frame) -> bool:
     return any(v is m.state.handled for v in frame.stack) or not (isinstance(m.state.handled, Known) and m.state.handled.value is None)
 
 
+def finished_extra(obj: VObj) -> Any:
+    """What stays of a generator that has ended."""
+    return "finished", None, None, 0, 0, obj.extra[5]
+
+
 def finished(m: Machine, value: V) -> int | None:
     """The body returns: StopIteration for the consumer."""
     frame = m.frame
     assert frame.owner is not None
-    m.state.heap[frame.owner] = m.state.heap[frame.owner].replace(cells=(), extra=("finished",))
+    m.state.heap[frame.owner] = m.state.heap[frame.owner].replace(cells=(), extra=finished_extra(m.state.heap[frame.owner]))
     m.state.frames.pop()
     mode = frame.mode
     status = exhausted(m, value, mode)

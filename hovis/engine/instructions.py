@@ -17,7 +17,7 @@ from hovis.engine.machine import STOP, SWITCH, Machine, Restart
 from hovis.engine.values import FALSE, NONE, TRUE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Return
-from hovis.lattice import ANY, Type, Union, join
+from hovis.lattice import ANY, Const, Type, Union, join
 from hovis.ir.operations import UNBOUND
 
 HANDLERS: dict[str, Callable[[Machine, Any], int | None]] = {}
@@ -201,7 +201,7 @@ def get_cell(m: Machine, slot: int) -> int | None:
     value: V
     if isinstance(cell, Ref):
         value = m.state.heap[cell.aid].cells[0]
-    elif isinstance(cell, Known) and m.static(cell):
+    elif isinstance(cell, Known) and (m.static(cell)):
         try:
             value = Known(cell.value.cell_contents)  # type: ignore[attr-defined]
         except ValueError:
@@ -256,18 +256,35 @@ def del_cell(m: Machine, slot: int) -> int | None:
 @handles("GetGlobal")
 def get_global(m: Machine, name: str) -> int | None:
     namespace = m.frame.namespace
-    if (id(namespace), name) not in m.tables.thawed_globals:
-        value = namespace.get(name, UNBOUND)
+    world = m.state.world
+    if (id(namespace), name) not in m.tables.thawed_globals and world < 2:
+        value, holder = namespace.get(name, UNBOUND), namespace
         if value is UNBOUND:
             scope = namespace.get("__builtins__", __builtins__)
             scope = scope if isinstance(scope, dict) else vars(scope)
-            value = scope.get(name, UNBOUND)
+            value, holder = scope.get(name, UNBOUND), scope
+            m.guard("item", namespace, name, UNBOUND)
         if value is not UNBOUND:
+            m.read_static.add(("global", id(namespace), name))
+            m.guard("item", holder, name, value)
+            if world == 1:
+                return _read_again(m, name, value)
             m.push(Known(value))
-            m.read_static.add(("global", id(namespace), name))  # type: ignore[arg-type]
             return None
     m.push(m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES))
     return None
+
+
+def _read_again(m: Machine, name: str, value: object) -> None:
+    """An opaque call may have changed a global: the residual looks, and goes on as before if it has not."""
+    read = m.emit(ops.load_global, [Known(m.frame.namespace), Known(name)], effect=Effect.READS | Effect.RAISES)
+    same = m.emit(operator.is_, [read, Known(value)], type=Type(bool), effect=Effect.PURE)
+    changed = m.state.fork()
+    changed.world = 2
+    changed.frames[-1].stack.append(read)
+    changed.frames[-1].pc += 1
+    m.split(same, changed)
+    m.push(Known(value))
 
 
 def _write_global(m: Machine, name: str) -> None:
@@ -328,13 +345,20 @@ def binary(m: Machine, op: str) -> int | None:
 @handles("Inplace")
 def inplace(m: Machine, op: str) -> int | None:
     b, a = m.pop(), m.pop()
-    fn = BINARY[op] if m.class_of(a) in VALUES or _only_values(m, a) else INPLACE[op]
-    return attributes.operate(m, fn, [a, b])
+    plain = BINARY[op]
+    if _only_values(m, a) and _only_values(m, b):
+        rule = m.library.primitives.get(plain)
+        if rule is not None and rule.result(m.type_of(a), m.type_of(b)) is not None:
+            return attributes.operate(m, plain, [a, b])
+    # the in-place operator says another thing when it fails
+    return attributes.operate(m, INPLACE[op], [a, b])
 
 
 def _only_values(m: Machine, value: V) -> bool:
+    """Is value surely of a class for which ``a op= b`` is ``a = a op b``?"""
     kind = m.type_of(value)
-    return isinstance(kind, Union) and all(isinstance(t, Type) and t.cls in VALUES for t in kind.members)
+    members = kind.members if isinstance(kind, Union) else (kind,)
+    return all((type(t.value) if isinstance(t, Const) else t.cls if isinstance(t, Type) else None) in VALUES for t in members)
 
 
 @handles("Compare")

@@ -1,6 +1,7 @@
 """Looking at classes without running anything (CPython: _PyType_Lookup and the flags of types)."""
 
 import types
+import weakref
 from typing import Any, Final
 
 FUNCTION: Final = types.FunctionType
@@ -64,4 +65,9 @@ def is_data_descriptor(raw: Any) -> bool:
 
 def own_getattribute(cls: type) -> bool:
     """Does cls look attributes up in another way than ``object``?"""
-    return lookup(cls, "__getattribute__") is not object.__dict__["__getattribute__"]
+    found = lookup(cls, "__getattribute__")
+    return isinstance(found, FUNCTION) or issubclass(cls, _OWN_WAY)
+
+
+#: Classes of C code with a tp_getattro that is not the generic one (those with a case of their own left out).
+_OWN_WAY: Final = (types.GenericAlias, weakref.ProxyType, weakref.CallableProxyType)

@@ -5,15 +5,15 @@ Where paths meet is the business of :mod:`hovis.engine.fixpoint`.
 """
 
 from collections.abc import Callable, Sequence
-from types import CodeType
-from typing import Any, Final
+from types import CellType, CodeType, ModuleType
+from typing import Any, Final, NamedTuple
 
 from hovis.engine import escape
 from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import enter_handler, raised
+from hovis.ir.operations import UNBOUND, enter_handler, raised
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
@@ -35,6 +35,14 @@ class GiveUp(Exception):
     """The function as a whole is left as one call of the original; the argument says why."""
 
 
+def _filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
 class Tables:
     """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
 
@@ -53,10 +61,19 @@ class Tables:
         self.static_size = 0
 
 
+class Guard(NamedTuple):
+    """A read of the environment that was folded: ``holder`` by ``name`` gave ``value`` (see hovis.jit for the kinds)."""
+
+    kind: str
+    holder: Any
+    name: Any
+    value: Any
+
+
 class Machine:
     """State and output of the chain that is being evaluated."""
 
-    def __init__(self, library: Library, tables: Tables, package: str) -> None:
+    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
         self.library = library
         self.tables = tables
         self.package = package
@@ -68,7 +85,9 @@ class Machine:
         self.total_steps = 0
         self.next_aid = 0
         self.locations: dict[tuple[int, int], Location | None] = {}
-        self.read_static: set[int] = set()
+        self.read_static: set[Any] = set()
+        self.frozen = frozen
+        self.guards: dict[Any, Guard] = {}
         self.homes: dict[int, Any] = {}
 
     # --------------------------------------------------------------------------------------------- the frame
@@ -159,9 +178,28 @@ class Machine:
         """Is value a known object whose contents may be read now?  Says that they have been."""
         if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
             if not is_immutable(value.value):
+                if self.state.world:
+                    return False
                 self.read_static.add(id(value.value))
+                if not self.frozen:
+                    self._guard_contents(value.value)
             return True
         return False
+
+    def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
+        """The residual is valid while holder has this value by this name."""
+        if not self.frozen:
+            self.guards.setdefault((kind, id(holder), name), Guard(kind, holder, name, value))
+
+    def _guard_contents(self, held: Any) -> None:
+        if isinstance(held, list | set | frozenset | tuple):
+            self.guard("items", held, None, tuple(held))
+        elif isinstance(held, dict):
+            self.guard("dict", held, None, tuple(held.items()))
+        elif isinstance(held, CellType):
+            self.guard("cell", held, None, held.cell_contents if _filled(held) else UNBOUND)
+        elif not isinstance(held, type | ModuleType) and hasattr(held, "__dict__"):
+            self.guard("dict", vars(held), None, tuple(vars(held).items()))
 
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
@@ -230,6 +268,8 @@ class Machine:
         self.emitted += 1
         if op.effect & MAY_WRITE:
             self.forget()
+            if not self.frozen and op.effect & Effect.OPAQUE and not self.state.world:
+                self.state.world = 1
         if op.effect & MAY_RAISE and self.catching():
             self.invoke(op)
         else:
@@ -296,7 +336,7 @@ class Machine:
         """Make this instruction a place where paths meet.  False: the chain came from elsewhere, and ends here."""
         ctx, pc = self.here()
         self.tables.merge.setdefault(ctx, set()).add(pc)
-        if self.entry.site == (ctx, pc) and self.block is self.entry.block and not self.block.ops:
+        if self.entry.site == self.state.site() and self.block is self.entry.block and not self.block.ops:
             return True
         self.leave(self.block, self.state)
         return False
@@ -317,7 +357,8 @@ class Machine:
                 return frame
             state.frames.pop()
             if frame.owner is not None:
-                state.heap[frame.owner] = state.heap[frame.owner].replace(cells=(), extra=("finished",))
+                obj = state.heap[frame.owner]
+                state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", None, None, 0, 0, obj.extra[5]))
         return None
 
     def raise_(self, exception: V, again: bool = False) -> int:

@@ -44,17 +44,27 @@ class Frame:
 
 
 class State:
-    """Frames (outermost first), heap, and the exception that is being handled."""
+    """Frames (outermost first), heap, the exception that is being handled, and the world.
 
-    __slots__ = ("frames", "handled", "heap")
+    world     0: the environment is as it was on entry; 1: an opaque call has run since, what is read is tested;
+              2: a test has failed, nothing of the environment is folded.  Worlds never join.
+    """
 
-    def __init__(self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE) -> None:
+    __slots__ = ("frames", "handled", "heap", "world")
+
+    def __init__(self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0) -> None:
         self.frames = frames
         self.heap = heap
         self.handled = handled
+        self.world = world
 
     def fork(self) -> "State":
-        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled)
+        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world)
+
+    def site(self) -> tuple[int, ...]:
+        """Where the innermost frame stands."""
+        frame = self.frames[-1]
+        return (frame.ctx, frame.pc, self.world) if self.world else (frame.ctx, frame.pc)
 
     def roots(self) -> Iterator[tuple[Any, V]]:
         """All places outside the heap that hold a value, with their names."""

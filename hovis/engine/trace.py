@@ -103,7 +103,7 @@ def _unsupported(op: str) -> Any:
     return handler
 
 
-def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package: str, fuel: int = FUEL) -> Result:
+def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package: str, fuel: int = FUEL, frozen: bool = True) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
     Raises GiveUp with the reason if the call has to be left as a whole.
@@ -114,7 +114,7 @@ def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package
     if code.unsupported:
         raise GiveUp(code.unsupported)
     tables = Tables()
-    engine = PythonEngine(library, tables, package, fuel)
+    engine = PythonEngine(library, tables, package, fuel, frozen)
     while True:
         try:
             engine.run(lambda: _start(engine, fn, code, parts))
@@ -122,7 +122,7 @@ def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package
             functions = engine.finish()
             break
         except NotMaterializable as refused:
-            tables.not_virtual.add(refused.args[0][5])
+            tables.not_virtual.add(refused.args[0])
     return Result(functions, _match(engine, fn, code, parts), engine)
 
 

@@ -24,6 +24,7 @@ from hovis.ir.model import (
     callees,
     edges,
 )
+from hovis.ir.parser import parse
 from hovis.ir.printer import Given, names_of, show
 from hovis.ir.verifier import verify
 
@@ -55,6 +56,7 @@ __all__ = [
     "callees",
     "edges",
     "names_of",
+    "parse",
     "show",
     "verify",
 ]

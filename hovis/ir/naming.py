@@ -146,11 +146,11 @@ def _bound_name(value: Any, bound: object) -> str | None:
     if is_named(bound):
         owner = name_of(bound)
         return f"{owner}.{name}" if owner else None
-    module = type(bound).__module__
-    while module:
+    parts = type(bound).__module__.split(".")
+    for count in range(1, len(parts) + 1):
+        module = ".".join(parts[:count])
         if getattr(sys.modules.get(module), name, None) == value:
             return f"{module}.{name}"
-        module = module.rpartition(".")[0]
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         return str(getattr(value, "__qualname__", name))
     return None
@@ -211,6 +211,8 @@ def lookup(name: str, names: Mapping[str, object]) -> object:
         if name in scope and not name.startswith("_"):
             return scope[name]
     first, *rest = name.split(".")
+    if first in names:
+        return _attributes(names[first], rest)
     if first in vars(builtins):
         return _attributes(vars(builtins)[first], rest)
     for cut in range(len(rest) + 1, 0, -1):

@@ -43,7 +43,7 @@ Action = Callable[[Any, list[Any], dict[str, Any]], Any]
 class Library:
     """Primitives, models and actions by callable.  A value: composition gives a new one."""
 
-    __slots__ = ("abstractions", "actions", "attributes", "lazy", "models", "name", "primitives")
+    __slots__ = ("abstractions", "actions", "always", "attributes", "lazy", "models", "name", "primitives")
 
     def __init__(
         self,
@@ -54,7 +54,10 @@ class Library:
         abstractions: Mapping[type, Callable[[Any], AbstractValue]] | None = None,
         attributes: Mapping[tuple[type, str], Callable[[Any, Any], Any]] | None = None,
         lazy: Iterable[Any] = (),
+        always: Mapping[Any, AbstractValue] | None = None,
     ) -> None:
+        #: callables whose result is of one type whatever they are given
+        self.always: dict[Any, AbstractValue] = dict(always or {})
         #: (exact class, attribute name) -> (machine, engine value) -> engine value, or None: not mine
         self.attributes: dict[tuple[type, str], Callable[[Any, Any], Any]] = dict(attributes or {})
         self.name = name
@@ -76,6 +79,7 @@ class Library:
             {**other.abstractions, **self.abstractions},
             {**other.attributes, **self.attributes},
             self.lazy | other.lazy,
+            {**other.always, **self.always},
         )
 
     def of_value(self, value: object) -> AbstractValue:
@@ -119,3 +123,13 @@ class Library:
             return rule
 
         return register
+
+
+def primitive(fn: Callable[..., object], result: TypeRule, **options: Any) -> Library:
+    """A Library of one row: ``hovis.primitive(f, lambda x: hovis.Int) | library``.
+
+    f stays a call in the residual; ``result`` gives the type of its result from those of its arguments.
+    """
+    made = Library(getattr(fn, "__name__", "primitive"))
+    made.primitive(fn, result, **options)
+    return made

@@ -83,12 +83,12 @@ def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
             raise ValueError(_EMPTY[name])
         return default
     if key is None:
-        for item in iterator:
+        while (item := next(iterator, END)) is not END:
             if before(item, best):
                 best = item
         return best
     rank = key(best)
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         value = key(item)
         if before(value, rank):
             best, rank = item, value
@@ -120,7 +120,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     large = kind is int and (start < _LOW or start > _HIGH)
     if kind is int and not large:
         # once a sum is large, floats are added without compensation
-        for item in iterator:
+        while (item := next(iterator, END)) is not END:
             if type(item) is not int and type(item) is not bool:
                 total = total + item
                 break
@@ -132,7 +132,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         total, done = _sum_floats(total, iterator)
         if done:
             return total
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         total = total + item
     return total
 
@@ -140,7 +140,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
 def _sum_floats(total: Any, iterator: Any) -> Any:
     """The fast path for floats: the sum, and whether that was all."""
     lost = 0.0
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         kind = type(item)
         if kind is float:
             after = total + item
@@ -174,7 +174,7 @@ def list_(iterable: Any = (), /) -> Any:
     made = []
     iterator = iter(iterable)
     operator.length_hint(iterable, 8)  # it asks for __len__ and __length_hint__
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         made.append(item)
     return made
 
@@ -186,7 +186,7 @@ def tuple_(iterable: Any = (), /) -> Any:
     made = []
     iterator = iter(iterable)
     operator.length_hint(iterable, 10)
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         made.append(item)
     return (*made,)
 
@@ -234,7 +234,7 @@ def _fill(made: Any, source: Any) -> None:
 def _sequence(iterable: Any, complaint: str) -> Any:
     """A list of the items; every TypeError becomes one with this message."""
     try:
-        return [*iterable]
+        return [*iter(iterable)]
     except TypeError:
         pass
     raise TypeError(complaint)
@@ -258,7 +258,6 @@ def join(separator: Any, iterable: Any, /) -> Any:
             iterator = None
         if iterator is None:
             raise TypeError("can only join an iterable")
-        operator.length_hint(iterable, 8)
         parts = [*iterator]
     pieces = []
     index = 0
@@ -285,7 +284,7 @@ def reduce(function: Any, iterable: Any, initial: Any = MISSING, /) -> Any:
         result = next(iterator, END)
         if result is END:
             raise TypeError("reduce() of empty iterable with no initial value")
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         result = function(result, item)
     return result
 
@@ -334,7 +333,7 @@ def filterfalse(function: Any, iterable: Any, /) -> Any:
 
 def _filter(function: Any, iterator: Any, wanted: bool) -> Iterator[Any]:
     plain = function is None or function is bool
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         try:
             found = bool(item if plain else function(item))
         except StopIteration:
@@ -380,7 +379,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
 
 
 def _enumerate(iterator: Any, index: int) -> Iterator[Any]:
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         yield index, item
         index += 1
 
@@ -412,9 +411,13 @@ def chain_from_iterable(iterables: Any, /) -> Any:
     return _chain(iter(iterables))
 
 
-def _chain(iterables: Any) -> Iterator[Any]:
-    for iterable in iterables:
-        for item in iterable:  # noqa: UP028 (a generator that is chained is not sent to)
+def _chain(sources: Any) -> Iterator[Any]:
+    while (source := next(sources, END)) is not END:
+        try:
+            iterator = iter(source)
+        except StopIteration:
+            return
+        while (item := next(iterator, END)) is not END:
             yield item
 
 
@@ -451,8 +454,9 @@ def count(start: Any = 0, step: Any = 1) -> Any:
 
 def _count(value: Any, step: Any) -> Iterator[Any]:
     while True:
+        after = value + step
         yield value
-        value = value + step
+        value = after
 
 
 @_makes(itertools.cycle)
@@ -462,7 +466,7 @@ def cycle(iterable: Any, /) -> Any:
 
 def _cycle(iterator: Any) -> Iterator[Any]:
     saved = []
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         saved.append(item)
         yield item
     while saved:
@@ -481,7 +485,7 @@ def _accumulate(iterator: Any, function: Any, total: Any) -> Iterator[Any]:
         if total is END:
             return
     yield total
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         try:
             total = function(total, item)
         except StopIteration:
@@ -495,7 +499,7 @@ def takewhile(predicate: Any, iterable: Any, /) -> Any:
 
 
 def _takewhile(predicate: Any, iterator: Any) -> Iterator[Any]:
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         try:
             good = bool(predicate(item))
         except StopIteration:
@@ -511,7 +515,7 @@ def dropwhile(predicate: Any, iterable: Any, /) -> Any:
 
 
 def _dropwhile(predicate: Any, iterator: Any) -> Iterator[Any]:
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         try:
             good = bool(predicate(item))
         except StopIteration:
@@ -519,7 +523,9 @@ def _dropwhile(predicate: Any, iterator: Any) -> Iterator[Any]:
         if not good:
             yield item
             break
-    for item in iterator:
+    else:
+        return
+    while (item := next(iterator, END)) is not END:
         yield item
 
 
@@ -529,7 +535,7 @@ def starmap(function: Any, iterable: Any, /) -> Any:
 
 
 def _starmap(function: Any, iterator: Any) -> Iterator[Any]:
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         try:
             args = tuple(item)
             value = function(*args)
@@ -568,7 +574,7 @@ def _pairwise(iterator: Any) -> Iterator[Any]:
     before = next(iterator, END)
     if before is END:
         return
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         yield before, item
         before = item
 

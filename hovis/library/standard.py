@@ -1,5 +1,6 @@
 """The library that tracing uses unless told otherwise: virtual objects, NumPy, Python."""
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -60,8 +61,6 @@ def _shape(m: Any, value: Dyn) -> V | None:
     if all(isinstance(d, Known) for d in dims):
         return m.new(VObj("tuple", tuple, tuple(dims)))  # type: ignore[arg-type, no-any-return]
     real = m.emit(getattr, [value, Known("shape")], type=Partial(tuple, range(len(dims)), [Type(int)] * len(dims)), effect=Effect.PURE)
-    import operator
-
     cells = [d if d is not None else m.emit(operator.getitem, [real, Known(k)], type=Type(int), effect=Effect.PURE) for k, d in enumerate(dims)]
     return m.new(VObj("tuple", tuple, tuple(cells)))  # type: ignore[no-any-return]
 
@@ -82,6 +81,15 @@ STANDARD: Final = VIRTUAL | numpy_over(PYTHON)
 STANDARD.abstractions[np.ndarray] = describe_array
 STANDARD.attributes.update(_attributes())
 STANDARD.name = "standard"
+STANDARD.always.update(
+    {
+        **dict.fromkeys((bool, operator.not_, operator.truth, operator.contains, operator.is_, operator.is_not), Type(bool)),
+        **dict.fromkeys((isinstance, issubclass, callable, hasattr), Type(bool)),
+        **dict.fromkeys((len, id, hash), Type(int)),
+        **dict.fromkeys((sorted, dir), Type(list)),
+        **dict.fromkeys((setattr, delattr, operator.setitem, operator.delitem, print), Type(type(None))),
+    }
+)
 STANDARD.models.update(ITERATOR_MODELS)
 STANDARD.lazy.update(ITERATOR_MODELS)
 

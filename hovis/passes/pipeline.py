@@ -11,19 +11,25 @@ from typing import Final
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
 from hovis.passes.dead import dead
+from hovis.passes.fold import fold
 from hovis.passes.handlers import unseen_handlers
 from hovis.passes.jumps import straighten
+from hovis.passes.loops import idle_loops
+from hovis.passes.numbering import numbering
 from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import Pass, copy
 
 #: All passes by name.
-PASSES: Final[dict[str, Pass]] = {one.__name__.lstrip("_"): one for one in (straighten, trivial_params, dead, unseen_handlers, order)}
+PASSES: Final[dict[str, Pass]] = {
+    one.__name__: one for one in (straighten, trivial_params, fold, numbering, dead, unseen_handlers, idle_loops, order)
+}
 
 _CLEAN: Final = ["straighten", "trivial_params", "dead", "unseen_handlers"]
+_DEFAULT: Final = ["straighten", "trivial_params", "fold", "numbering", "dead", "unseen_handlers", "idle_loops"]
 
 #: What runs again and again until nothing changes, and what then runs once.
-PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_CLEAN, ["order"])}
+PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, ["order"])}
 
 #: More rounds than this are not worth their time.
 MAX_ROUNDS: Final = 20

@@ -34,7 +34,7 @@ class Pass:
 
     def __init__(self, rewrite: Rewriting) -> None:
         self.rewrite = rewrite
-        self.__name__ = rewrite.__name__
+        self.__name__ = rewrite.__name__.lstrip("_")
         self.__doc__ = rewrite.__doc__
 
     def __call__(self, function: Function) -> Function:

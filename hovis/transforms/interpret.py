@@ -237,7 +237,7 @@ def reraise(exception: BaseException) -> NoReturn:
         raise
 
 
-def _contexts(exception: BaseException) -> list[tuple[BaseException, BaseException | None]]:
+def _contexts(exception: object) -> list[tuple[BaseException, BaseException | None]]:
     """What a raise of exception may change: its context, and the chain of what is being handled, where it occurs in it."""
     found = [(exception, exception.__context__)] if isinstance(exception, BaseException) else []
     at, seen = sys.exception(), set()

@@ -48,7 +48,7 @@ class Thing:
         self.name = name
 
     def did(self, *what):
-        self.world.log.append((self.name, *map(repr, what)))
+        self.world.log.append((self.name, *map(shown, what)))
         if self.name == "fails":
             raise KeyError(self.name)
         if self.name == "stops":
@@ -170,6 +170,8 @@ class Keyed(Indexed):
 
     def __getitem__(self, key):
         self.world.log.append(("getitem", key))
+        if key == 2:
+            raise IndexError
         return 1
 
 
@@ -240,7 +242,7 @@ pairs = st.builds(lambda w, items: ("iterable", w, tuple(items)), st.sampled_fro
 
 def logging(world, name, body):
     def function(*args):
-        world.log.append((name, *map(repr, args)))
+        world.log.append((name, *map(shown, args)))
         return body(*args)
 
     return function
@@ -331,7 +333,7 @@ def shown(value):
     if type(value) is set:
         return "set", sorted(repr(shown(v)) for v in value)
     if isinstance(value, World | Logged | Indexed | NoIter) or hasattr(value, "__next__") or callable(value):
-        return type(value).__name__
+        return type(value).__name__ if not isinstance(value, Thing) else repr(value)
     return type(value).__name__, repr(value)
 
 
@@ -356,10 +358,10 @@ def run(fn, recipe, lazily=False):
                 world.log.append("step")
             result = steps
         outcome = shown(result)
+        return outcome, world.log[:]
     except Exception as error:
-        outcome = described(error)
-    del args, named
-    return outcome, world.log[:]
+        # a traceback keeps the variables of a model; what they hold ends a little later
+        return described(error), [entry for entry in world.log if entry != "closed"]
 
 
 def binds(model, recipe):

@@ -1,0 +1,125 @@
+"""Tracebacks out of residuals: the frames of inlined functions are put back.
+
+A residual is one code object, that of the outermost user function.  When an exception passes, a table tells for the
+raising instruction which inlined calls it stood in; for each an entry is inserted into the traceback, over a frame
+whose code has the right file, name and lines.  Entries of hovis' own helpers are taken out.
+"""
+
+import bisect
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Final
+
+from hovis.backend.encode import one_position
+from hovis.ir.model import Location
+
+#: Where hovis itself lives: its frames are nobody's business.
+PACKAGE: Final = str(Path(__file__).resolve().parent.parent) + "/"
+
+#: What the helpers in hovis.ir.operations compile on the way.
+_SCRATCH: Final = frozenset({"<string>", "<match>"})
+
+#: Stands in the constants of the code of every frame that was put back.
+_PUT_BACK: Final = "hovis: an inlined call"
+
+
+def _stub() -> FrameType:
+    return _getframe()
+
+
+_getframe: Final = sys._getframe
+_SCOPE: Final = {"_getframe": _getframe}
+
+
+def outline(location: Location | None) -> tuple[Location, ...]:
+    """The location's chain without what lies in hovis itself, outermost first."""
+    if location is None:
+        return ()
+    return tuple(at for at in location.chain() if not at.file.startswith(PACKAGE))[::-1]
+
+
+@functools.lru_cache(maxsize=4096)
+def _stub_code(file: str, function: str, first_line: int, position: tuple[int | None, int | None, int | None, int | None]) -> CodeType:
+    template = _stub.__code__
+    return template.replace(
+        co_filename=file,
+        co_name=function.rpartition(".")[2],
+        co_qualname=function,
+        co_firstlineno=first_line,
+        co_linetable=one_position(len(template.co_code) // 2, first_line, position),
+        co_consts=(None, _PUT_BACK),
+    )
+
+
+def _entry(at: Location, rest: TracebackType | None) -> TracebackType:
+    """A traceback entry that says ``at``."""
+    code = _stub_code(at.file, at.function, at.first_line, (at.line, at.end_line, at.col, at.end_col))
+    frame = FunctionType(code, _SCOPE)()
+    return TracebackType(rest, frame, 0, at.first_line if at.line is None else at.line)
+
+
+def _put_back(code: CodeType) -> bool:
+    return code.co_consts[-1:] == (_PUT_BACK,)
+
+
+class Tracebacks:
+    """Called by a residual with an exception that passes through it: repairs the traceback in place."""
+
+    __slots__ = ("chains", "starts")
+
+    def __init__(self) -> None:
+        #: offsets in bytes where the inlined calls change, and what they are from there on, outermost first
+        self.starts: list[int] = []
+        self.chains: list[tuple[Location, ...]] = []
+
+    def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[Location, ...]]) -> None:
+        """Remember which instruction stands where."""
+        last: object = self
+        for offset, place in zip(offsets, places, strict=False):
+            if place is not last:
+                last = place
+                self.starts.append(2 * offset)
+                self.chains.append(chain(place))
+
+    def __call__(self, exception: BaseException) -> None:
+        """The residual's own entries stand first, those of what it called (or put back earlier) behind."""
+        frame = _getframe(1)
+        seen = set()
+        at: BaseException | None = exception
+        while at is not None and id(at) not in seen:
+            seen.add(id(at))
+            trace = at.__traceback__
+            if trace is None or trace.tb_frame is not frame:
+                break
+            self._repair(trace, frame)
+            # what was caught here on the way may never have been looked at so far
+            at = at.__cause__ or at.__context__
+
+    def _repair(self, trace: TracebackType | None, frame: FrameType) -> None:
+        while trace is not None:
+            rest = trace.tb_next
+            if trace.tb_frame is frame:
+                rest = _without_helpers(rest)
+                if rest is None or not _put_back(rest.tb_frame.f_code):
+                    for at in reversed(self.chains[bisect.bisect_right(self.starts, trace.tb_lasti) - 1]):
+                        rest = _entry(at, rest)
+                trace.tb_next = rest
+            elif not _put_back(trace.tb_frame.f_code):
+                return
+            trace = rest
+
+
+def _without_helpers(trace: TracebackType | None) -> TracebackType | None:
+    """What comes behind the entries of hovis itself."""
+    inside = False
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(PACKAGE) or (inside and file in _SCRATCH):
+            inside = True
+            trace = trace.tb_next
+        else:
+            break
+    return trace

@@ -1,0 +1,140 @@
+"""Which local holds which value: a scan in dominance order over stack code, sharing locals like registers."""
+
+from collections.abc import Sequence
+
+from hovis.backend.encode import unique
+from hovis.backend.flow import Flow
+from hovis.backend.linear import DROP, LOAD, MOVE, STORE, Item
+from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Value, edges
+
+
+class Slots:
+    """The local of every value that has one, and the names of the locals."""
+
+    def __init__(self, flow: Flow, code: dict[Block, list[Item]], parameters: Sequence[str], taken: set[str]) -> None:
+        self.flow = flow
+        self.code = code
+        self.of: dict[Operand, int] = {}
+        self.names: list[str] = list(parameters)
+        #: the user's name for a local, while it has one
+        self.meant: list[str | None] = list(parameters)
+        self.taken = taken
+        #: per block, the indices of the items that use a value for the last time
+        self.last: dict[Block, set[int]] = {}
+        #: what is live where a block ends, on any edge
+        self.live_out: dict[Block, set[Value]] = {}
+        entry = flow.order[0]
+        self.fixed = set(range(len(entry.params)))
+        for k, param in enumerate(entry.params):
+            self.of[param] = k
+        # a parameter that nothing uses stays where it is as long as the function runs
+        self.kept = {k for k, param in enumerate(entry.params) if param not in flow.needed}
+        for block in flow.order:
+            self._find_last(block)
+            self._assign(block)
+
+    # --------------------------------------------------------------------------------------------- last uses
+
+    def _find_last(self, block: Block) -> None:
+        terminator = block.terminator
+        live: set[Value] = set()
+        if isinstance(terminator, Jump):
+            live = set(self.flow.live_in[self.flow.index[terminator.edge.block]])
+        else:
+            for edge in edges(terminator):
+                live |= self.flow.live_on(edge)
+        self.live_out[block] = set(live)
+        last = set()
+        items = self.code[block]
+        for k in range(len(items) - 1, -1, -1):
+            item = items[k]
+            kind = item[0]
+            if kind == LOAD or kind == MOVE or kind == DROP:
+                value = item[1]
+                if value not in live and isinstance(value, Param | Op):
+                    live.add(value)
+                    last.add(k)
+        self.last[block] = last
+
+    # --------------------------------------------------------------------------------------------- locals
+
+    def _assign(self, block: Block) -> None:
+        flow, of = self.flow, self.of
+        busy = {of[value] for value in flow.live_in[flow.index[block]]} | self.kept
+        if block is flow.order[0]:
+            busy |= self.fixed
+        else:
+            for param in block.params:
+                if param in flow.needed:
+                    of[param] = self._choose(busy, self._arriving(block, param), param.name)
+                    busy.add(of[param])
+        hints = self._leaving(block)
+        last = self.last[block]
+        for k, item in enumerate(self.code[block]):
+            kind = item[0]
+            if kind == STORE:
+                of[item[1]] = self._choose(busy, hints.get(item[1], ()), None)
+                busy.add(of[item[1]])
+            elif k in last:
+                busy.discard(of[item[1]])
+        self._assign_result(block, hints)
+
+    def _assign_result(self, block: Block, hints: dict[Operand, list[int]]) -> None:
+        """The result of an Invoke, or of a FOR_ITER, exists on one edge only."""
+        terminator = block.terminator
+        result: Op | None = None
+        edge: Edge | None = None
+        if isinstance(terminator, Invoke):
+            result, edge = terminator.op, terminator.ok
+        elif isinstance(terminator, Branch) and terminator.cond not in self.of and block.ops[-2:-1]:
+            result = block.ops[-2]
+            edge = next((e for e in edges(terminator) if result in self.flow.live_on(e)), None)
+        if result is None or edge is None or result in self.of or not self.flow.uses.get(result):
+            return
+        busy = {self.of[value] for value in self.flow.live_on(edge) if value is not result} | self.kept
+        self.of[result] = self._choose(busy, hints.get(result, ()), None)
+
+    def _arriving(self, block: Block, param: Param) -> list[int]:
+        """Locals that already hold what param becomes."""
+        at = block.params.index(param)
+        found = []
+        for _, edge in self.flow.incoming[block]:
+            local = self.of.get(edge.args[at])
+            if local is not None:
+                found.append(local)
+        return found
+
+    def _leaving(self, block: Block) -> dict[Operand, list[int]]:
+        """Locals where values of this block have to be in the end."""
+        found: dict[Operand, list[int]] = {}
+        for edge in edges(block.terminator):
+            for param, value in self.flow.moves(edge):
+                local = self.of.get(param)
+                if local is not None and isinstance(value, Op):
+                    found.setdefault(value, []).append(local)
+        return found
+
+    def _choose(self, busy: set[int], hints: Sequence[int], name: str | None) -> int:
+        """A local that is not busy: a hint, one of that name, a nameless one, or a new one."""
+        meant = self.meant
+        for local in hints:
+            if local not in busy and (name is None or meant[local] is None or meant[local] == name):
+                return self._call_it(local, name)
+        free = [local for local in range(len(meant)) if local not in busy]
+        for local in free:
+            if meant[local] == name:
+                return local
+        if name is None and free:
+            return free[0]
+        for local in free:
+            if meant[local] is None:
+                return self._call_it(local, name)
+        meant.append(name)
+        self.names.append(unique(name or "value", self.taken))
+        return len(meant) - 1
+
+    def _call_it(self, local: int, name: str | None) -> int:
+        if name is not None and self.meant[local] is None:
+            self.meant[local] = name
+            self.names[local] = unique(name, self.taken)
+        return local

@@ -1,0 +1,457 @@
+"""From a Function to a StableHLO module.
+
+A :class:`Lowering` walks the control flow (``control.Walker``) and looks up each op's callee in :data:`ROWS`: a row emits
+what the call means and gives an operand.  Values carry exact types of their own (``types.Num``); what the engine knew
+is only checked against.  Whatever has no row, or is no number where one is needed, raises :class:`NotLowerable`.
+"""
+
+import builtins
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.model import Block, Effect, Function, Location, Op, Return
+from hovis.ir.model import Operand as IrOperand
+from hovis.lattice import Const
+from hovis.lattice.constants import constant_key, is_immutable
+from hovis_xla import adapter, emit
+from hovis_xla.adapter import context, func, ir
+from hovis_xla.control import Walker, as_val, tensor
+from hovis_xla.effects import Facts, Printer, cannot_overflow
+from hovis_xla.emit import T, tensor_type
+from hovis_xla.ops import FOLDABLE, METHODS, ROWS, VIEWS
+from hovis_xla.regions import carried_out, needed, reachable, regions
+from hovis_xla.types import ARRAY, BOOL, INT32, Bound, Known, NotLowerable, Num, Operand, Slot, Struct, Val, num_of_value
+
+#: Calls that build a container of the result.
+BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object})
+
+#: Residual functions are written out where they are called, this deep.
+INLINE_DEPTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders."""
+
+    tree: Any
+    nums: tuple[Num, ...]
+
+
+@dataclass(slots=True)
+class Lowered:
+    """A module and what the host has to know of it."""
+
+    module: Any
+    inputs: list[Num]
+    outputs: list[Num]
+    templates: list[Template]
+    starts: list[int]
+    bail: int | None
+    choice: int | None
+    constants: list[np.ndarray[Any, Any]]
+    callbacks: list[Callable[..., Any]]
+    failures: list[BaseException] = field(default_factory=list)
+
+
+class Lowering(Walker):
+    """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+
+    def __init__(self) -> None:
+        self.bail: T | None = None
+        self.token: Any = None
+        self.acted = False
+        self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
+        self.callbacks: list[Callable[..., Any]] = []
+        self.failures: list[BaseException] = []
+        self.arguments: dict[Any, int] = {}
+        self.active: list[Function] = []
+        self.op: Op | None = None
+        self.main: Any = None
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def function(self, function: Function, args: list[Operand]) -> Any:
+        """Emit the body of a function; the Arrival at its exits."""
+        if function in self.active or len(self.active) >= INLINE_DEPTH:
+            raise NotLowerable(f"{function.name} is recursive", function.location)
+        if function.is_generator:
+            raise NotLowerable(f"{function.name} is a generator", function.location)
+        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits")}
+        self.active.append(function)
+        top = regions(function)
+        self.env = {}
+        self.needed = needed(reachable(function))
+        self.carried_out = carried_out(function, top, self.needed)
+        self.facts = Facts(function)
+        self.exits: dict[Any, Block] = {}
+        self.templates: dict[Block, Template] = {}
+        start = control_start(function, args)
+        arrival = self.walk(start, top, ())
+        self.found = [(self.template_of(b), slots) for b, slots in arrival.entries]
+        self.active.pop()
+        for name, value in saved.items():
+            setattr(self, name, value)
+        return arrival
+
+    def template_of(self, block: Block) -> Template:
+        return self.templates[block]
+
+    def is_exit(self, block: Block) -> bool:
+        return block in self.templates
+
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
+        """The exit that a return goes to: one for each way in which the result is put together."""
+        leaves: list[Val] = []
+        tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
+        template = Template(tree, tuple(leaf.num for leaf in leaves))
+        key = tree, template.nums
+        block = self.exits.get(key)
+        if block is None:
+            block = self.exits[key] = Block()
+            self.templates[block] = template
+        return block, list(leaves)
+
+    def _tree(self, operand: Operand, leaves: list[Val], built: dict[int, int], location: Location | None) -> Any:
+        if isinstance(operand, Val):
+            return self._leaf(operand, leaves, location)
+        if isinstance(operand, Struct):
+            number = built.setdefault(id(operand.op or operand), len(built))
+            parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
+            return "build", Keyed(operand.callee), parts, number
+        if isinstance(operand, Known):
+            num = num_of_value(operand.value)
+            if num is not None and num.kind != ARRAY:
+                leaves.append(as_val(operand, num))
+                return "leaf", len(leaves) - 1
+            return "known", Keyed(operand.value)
+        raise NotLowerable("a method of an array is returned", location)
+
+    def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
+        """A number of the result.  Memory that the original would share has to be shared, so views are refused."""
+        argument = self.arguments.get(value.ir) if len(self.active) == 1 else None
+        if argument is not None:
+            return "argument", argument
+        for k, leaf in enumerate(leaves):
+            if leaf.ir == value.ir:
+                return "leaf", k
+        if value.num.kind == ARRAY and len(self.active) == 1:
+            others = frozenset[object]().union(*(leaf.roots for leaf in leaves if leaf.num.kind == ARRAY))
+            if value.roots & others or any(isinstance(r, str) for r in value.roots):
+                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
+        leaves.append(value)
+        return "leaf", len(leaves) - 1
+
+    # --------------------------------------------------------------------------------------------- values
+
+    def operand(self, value: IrOperand) -> Operand:
+        if isinstance(value, Const):
+            return Known(value.value)
+        found = self.env.get(value)
+        if found is None:
+            raise NotLowerable("a value that is made only where an exception was caught", self.op.location if self.op else None)
+        return found
+
+    def condition(self, value: Operand) -> "T | bool":
+        if isinstance(value, Known):
+            return bool(value.value)
+        if isinstance(value, Val) and not value.num.shape:
+            return emit.convert(tensor(value), BOOL)
+        raise NotLowerable("a test of something that is no truth", self.op.location if self.op else None)
+
+    def val(self, operand: Operand) -> Val:
+        """An operand as an XLA value; arrays that are constants are read at every call."""
+        if isinstance(operand, Val):
+            return operand
+        if isinstance(operand, Known):
+            num = num_of_value(operand.value)
+            if num is not None and num.kind == ARRAY:
+                return self._constant_array(operand.value, num)
+            if num is not None:
+                try:
+                    return as_val(operand, num)
+                except OverflowError:
+                    raise NotLowerable("an integer of more than 64 bits") from None
+        raise NotLowerable(f"a number is wanted where there is {_what(operand)}")
+
+    def _constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
+        found = self.constants.get(id(array))
+        if found is None:
+            argument = self.main.body.blocks[0].add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
+            found = self.constants[id(array)] = array, Val(num, argument, frozenset({f"constant {id(array)}"}))
+        return found[1]
+
+    def number(self, operand: Operand, num: Num) -> T:
+        """An operand as a tensor of just this kind."""
+        value = self.val(operand)
+        assert value.num == num, (value.num, num)
+        return tensor(value)
+
+    # --------------------------------------------------------------------------------------------- giving up
+
+    def bail_if(self, condition: T) -> None:
+        """Where condition holds, the call is done again by Python."""
+        if self.acted:
+            raise NotLowerable("after a print, something that may have to be done again by Python (an exception, or an integer past 64 bits)")
+        self.bail = condition if self.bail is None else emit.or_(self.bail, condition)
+
+    def give_up(self) -> None:
+        self.bail_if(emit.constant(True))
+
+    def print(self, args: list[Operand], options: dict[str, Operand]) -> Operand:
+        """``print``: known arguments and numbers, in order."""
+        if not all(isinstance(v, Known) for v in options.values()) or not set(options) <= {"sep", "end", "flush"}:
+            raise NotLowerable("print with options that are not known, or to a file")
+        parts: list[object] = []
+        nums: list[Num | None] = []
+        values: list[T] = []
+        for arg in args:
+            if isinstance(arg, Known) and (is_immutable(arg.value) or isinstance(arg.value, np.generic)):
+                parts.append(arg.value)
+                nums.append(None)
+            elif isinstance(arg, Val):
+                parts.append(None)
+                nums.append(arg.num)
+                values.append(tensor(arg))
+            else:
+                raise NotLowerable(f"print of {_what(arg)}")
+        self.act(values, Printer(parts, nums, {k: cast(Known, v).value for k, v in options.items()}, self.failures))
+        return Known(None)
+
+    def act(self, values: list[T], callback: Callable[..., Any]) -> None:
+        """Call the host, after everything that was done before; not at all, if the call is to be done again."""
+        self.callbacks.append(callback)
+        if self.token is None:
+            raise NotLowerable("an effect where none was expected")
+        number = len(self.callbacks) - 1
+        self.acted = True
+        if self.bail is None:
+            self.token = emit.callback(self.token, values, number)
+            return
+        made = emit.hlo.IfOp([emit.hlo.TokenType.get()], emit.not_(self.bail).ir)
+        for region, acts in zip(made.regions, (True, False), strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                emit.hlo.return_([emit.callback(self.token, values, number) if acts else self.token])
+        self.token = made.results[0]
+
+    def in_range(self, callee: Callable[..., Any]) -> bool:
+        """Is the result of the current op, an addition or subtraction of Ints, certainly within 64 bits?"""
+        return self.op is not None and cannot_overflow(self.facts, self.op, callee)
+
+    # --------------------------------------------------------------------------------------------- ops
+
+    def lower_op(self, op: Op) -> None:
+        outer, self.op = self.op, op
+        try:
+            with emit.at(op.location):
+                self.env[op] = self._result(op)
+        except NotLowerable as error:
+            if error.location is None:
+                raise NotLowerable(error.what, op.location) from None
+            raise
+        finally:
+            self.op = outer
+
+    def _result(self, op: Op) -> Operand:
+        args = [self.operand(a) for a in op.args]
+        kwargs = {name: self.operand(v) for name, v in op.kwargs}
+        callee = op.callee
+        if isinstance(callee, Op) or not callable(callee):
+            if isinstance(callee, Function):
+                return self._inline(callee, args)
+            found = self.operand(cast(IrOperand, callee))
+            if isinstance(found, Bound):
+                callee, args = found.method, [found.instance, *args]
+            elif isinstance(found, Known):
+                callee = found.value
+            else:
+                raise NotLowerable("a call of something that is not known")
+        return self.call(cast("Callable[..., Any]", callee), args, kwargs, op)
+
+    def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
+        """What a call gives: folded, a container, or by its row."""
+        if callee in BUILDERS:
+            return Struct(callee, tuple(args), op)
+        if callee is builtins.print:
+            return self.print(args, kwargs)
+        folded = self._fold(callee, args, kwargs)
+        if folded is not None:
+            return folded
+        row = _lookup(ROWS, callee)
+        found = row(self, *args, **kwargs) if row is not None and _binds(row, args, kwargs) else None
+        if found is None:
+            raise NotLowerable(f"{_name(callee)}({', '.join([_what(a) for a in args] + [f'{k}={_what(v)}' for k, v in kwargs.items()])})")
+        if callee in VIEWS and isinstance(found, Val):
+            roots = [a.roots for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
+            found = Val(found.num, found.ir, frozenset[object]().union(*roots)) if roots and found.num.kind == ARRAY else found
+        return cast(Operand, found)
+
+    def _fold(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+        """Calls on constants that have become known only here: a shape, and what is computed from it."""
+        values = [a.value for a in args if isinstance(a, Known)]
+        if len(values) < len(args) or kwargs or not _is_foldable(callee) or not all(map(_constant, values)):
+            return None
+        try:
+            with np.errstate(all="raise"):
+                found = callee(*values)
+        except Exception:
+            return None
+        return Known(found) if _constant(found) else None
+
+    def _inline(self, function: Function, args: list[Operand]) -> Operand:
+        arrival = self.function(function, args)
+        if not arrival.entries:
+            return Known(None)  # it always gives up
+        if len(arrival.entries) > 1:
+            raise NotLowerable(f"{function.name} returns values of different kinds")
+        template, slots = self.found[0]
+        return _rebuild(template.tree, [cast(Operand, s) for s in slots], {})
+
+
+class Keyed:
+    """A constant in a template: equal to another if it is the same constant."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        self.key = constant_key(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keyed) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
+    """The operand that an inlined call gives."""
+    if tree[0] == "leaf":
+        return slots[tree[1]]
+    if tree[0] == "known":
+        return Known(tree[1].value)
+    if tree[3] not in built:
+        built[tree[3]] = Struct(tree[1].value, tuple(_rebuild(p, slots, built) for p in tree[2]), Op(tree[1].value, ()))
+    return built[tree[3]]
+
+
+def _lookup(table: dict[Any, Any], key: object) -> Any:
+    try:
+        return table.get(key)
+    except TypeError:
+        return None
+
+
+def _binds(row: Any, args: list[Operand], kwargs: dict[str, Operand]) -> bool:
+    """Does the row take these arguments?  (Rows name the parameters that they know of.)"""
+    names = getattr(row, "names", None)
+    return names is None or set(kwargs) <= names
+
+
+def _is_foldable(callee: object) -> bool:
+    try:
+        return callee in FOLDABLE or isinstance(callee, np.ufunc)
+    except TypeError:
+        return False
+
+
+def _constant(value: object) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 512:
+        return False
+    return is_immutable(value) or isinstance(value, np.generic | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic | int | float))
+
+
+def _name(callee: object) -> str:
+    name = getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or repr(callee)
+    module = getattr(callee, "__module__", None)
+    return name if module in (None, "builtins", "_operator") else f"{module}.{name}"
+
+
+def _what(operand: Operand) -> str:
+    if isinstance(operand, Val):
+        return str(operand.num)
+    if isinstance(operand, Known):
+        text = repr(operand.value)
+        return text if len(text) <= 40 else f"a {type(operand.value).__name__}"
+    return "a container" if isinstance(operand, Struct) else "a method"
+
+
+def control_start(function: Function, args: list[Operand]) -> Any:
+    """The Arrival at the function's entry."""
+    from hovis_xla.control import Arrival
+
+    return Arrival([(function.blocks[0], list(args))])
+
+
+def lower(function: Function, args: list["Num | Known"]) -> Lowered:
+    """The module of a function whose parameters are these."""
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
+        with ir.InsertionPoint(module.body):
+            return _lower_main(module, function, args)
+
+
+def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> Lowered:
+    nums = [a for a in args if isinstance(a, Num)]
+    main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
+    lowering = Lowering()
+    lowering.main = main
+    block = main.add_entry_block()
+    with ir.InsertionPoint(block):
+        values = iter(list(block.arguments))
+        operands: list[Operand] = []
+        for k, arg in enumerate(args):
+            if isinstance(arg, Known):
+                operands.append(arg)
+            else:
+                value = Val(arg, next(values), frozenset({f"argument {k}"}))
+                lowering.arguments[value.ir] = k
+                operands.append(value)
+        if any(op.effect & Effect.IO for op in _all_ops(function)):
+            lowering.token = emit.create_token()
+        arrival = lowering.function(function, operands)
+        return _finish(module, main, lowering, arrival, nums)
+
+
+def _all_ops(function: Function) -> Any:
+    from hovis.ir.model import callees
+
+    return (op for f in callees(function) for op in f.ops())
+
+
+def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list[Num]) -> Lowered:
+    """The outputs: the flag, the choice of template, then the leaves of each template."""
+    if not arrival.entries:
+        raise NotLowerable("it always raises")
+    from hovis_xla.control import as_tensor
+
+    outputs: list[tuple[Num, Any]] = []
+    bail = choice = None
+    if lowering.bail is not None:
+        bail = len(outputs)
+        outputs.append((Num(ARRAY, BOOL), lowering.bail.ir))
+    if len(arrival.entries) > 1:
+        choice = len(outputs)
+        outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
+    templates, starts = [], []
+    for template, slots in lowering.found:
+        templates.append(template)
+        starts.append(len(outputs))
+        outputs += [(num, as_val(slot, num).ir) for num, slot in zip(template.nums, slots, strict=True)]
+    func.return_([value for _, value in outputs])
+    hidden = [(array, val.num) for array, val in lowering.constants.values()]
+    inputs = nums + [num for _, num in hidden]
+    signature = ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in inputs], [tensor_type(n.dtype, n.shape) for n, _ in outputs])
+    main.attributes["function_type"] = ir.TypeAttr.get(signature)
+    module.operation.verify()
+    return Lowered(
+        module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures
+    )
+
+
+__all__ = ["Lowered", "Lowering", "Template", "lower", "adapter", "METHODS", "operator"]

@@ -1,0 +1,241 @@
+"""What the control flow of a Function looks like: liveness, and the forest of its loops.
+
+XLA has no jumps.  ``control`` walks a Function and makes ``while``, ``if`` and ``case`` of it; here is what it has to
+know for that, as plain graph theory on the IR.
+
+A :class:`Region` is a set of blocks that is entered at its heads and left to its exits; inside it, with the edges to its
+heads taken away, the loops are the strongly connected components, each again a Region.  A loop may have several heads
+(an irreducible one): nothing special is needed for it but a number that says which head comes next.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from hovis.ir.model import LASTING, Block, Branch, Effect, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+
+#: Effects that somebody outside can see, whatever is done with the result.
+ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
+
+
+def successors(block: Block) -> list[Edge]:
+    """The edges that compiled code follows: not those of exceptions, which are answered by Python."""
+    match block.terminator:
+        case Jump(edge=edge):
+            return [edge]
+        case Branch(true=true, false=false):
+            return [true, false]
+        case Invoke(ok=ok):
+            return [ok]
+    return []
+
+
+def reachable(function: Function) -> list[Block]:
+    """The blocks that compiled code can reach, in reverse postorder."""
+    order: list[Block] = []
+    seen = {function.blocks[0]}
+    stack = [(function.blocks[0], iter(successors(function.blocks[0])))]
+    while stack:
+        block, edges = stack[-1]
+        for edge in edges:
+            if edge.block not in seen:
+                seen.add(edge.block)
+                stack.append((edge.block, iter(successors(edge.block))))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order[::-1]
+
+
+def terminator_operands(block: Block) -> list[Operand]:
+    """What the end of a block uses; nothing, if it raises: then the call is done again by Python."""
+    match block.terminator:
+        case Branch(cond=cond):
+            return [cond]
+        case Return(value=value):
+            return [value]
+    return []
+
+
+def body_ops(block: Block) -> list[Op]:
+    """The ops of a block that compiled code has to see to."""
+    if isinstance(block.terminator, Raise):
+        return [op for op in block.all_ops() if op.effect & ACTS]
+    return list(block.all_ops())
+
+
+def needed(blocks: Iterable[Block]) -> set[Op]:
+    """The ops whose result is used, or that do more than give one."""
+    blocks = list(blocks)
+    found: set[Op] = set()
+    todo: list[Operand] = []
+    for block in blocks:
+        todo += terminator_operands(block)
+        for edge in successors(block):
+            todo += edge.args
+        for op in body_ops(block):
+            if op.effect & LASTING:
+                found.add(op)
+                todo += op.operands()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Op) and value not in found:
+            found.add(value)
+            todo += value.operands()
+    return found
+
+
+@dataclass(eq=False)
+class Region:
+    """A loop, or a whole function: its blocks, where it is entered, and the loops in it by their blocks."""
+
+    blocks: set[Block]
+    heads: list[Block]
+    exits: list[Block] = field(default_factory=list)
+    loops: "dict[Block, Region]" = field(default_factory=dict)
+    acts: bool = False
+
+    def unit(self, block: Block) -> object:
+        """What is entered with block: a loop as a whole, or the block."""
+        return self.loops.get(block, block)
+
+
+def regions(function: Function) -> Region:
+    """The function as a Region, with all loops in it."""
+    order = reachable(function)
+    top = Region(set(order), order[:1])
+    _find_loops(top, order, set())
+    return top
+
+
+def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
+    """Fill region.loops: the cycles that are left when the edges to the blocks in cut are taken away."""
+    inside = region.blocks
+
+    def following(block: Block) -> list[Block]:
+        return [e.block for e in successors(block) if e.block in inside and e.block not in cut]
+
+    for members in components(order, following):
+        ordered = [b for b in order if b in members]
+        if len(members) == 1 and ordered[0] not in following(ordered[0]):
+            continue
+        entered = {e.block for b in inside - members for e in successors(b)} | set(region.heads)
+        exits = dict.fromkeys(e.block for b in ordered for e in successors(b) if e.block not in members)
+        acts = any(op.effect & ACTS for b in ordered for op in b.all_ops())
+        loop = Region(members, [b for b in ordered if b in entered], list(exits), acts=acts)
+        region.loops.update(dict.fromkeys(members, loop))
+        _find_loops(loop, ordered, set(loop.heads))
+
+
+def components(order: list[Block], following: Callable[[Block], list[Block]]) -> list[set[Block]]:
+    """The strongly connected components (Kosaraju: postorder one way, then flood the other way)."""
+    members = set(order)
+    finished: list[Block] = []
+    seen: set[Block] = set()
+    for root in order:
+        stack = [] if root in seen else [(root, iter(following(root)))]
+        seen.add(root)
+        while stack:
+            block, rest = stack[-1]
+            step = next((b for b in rest if b in members and b not in seen), None)
+            if step is None:
+                finished.append(block)
+                stack.pop()
+            else:
+                seen.add(step)
+                stack.append((step, iter(following(step))))
+    preceding: dict[Block, list[Block]] = {b: [] for b in order}
+    for block in order:
+        for target in following(block):
+            if target in members:
+                preceding[target].append(block)
+    return _flood(finished, preceding)
+
+
+def _flood(finished: list[Block], preceding: dict[Block, list[Block]]) -> list[set[Block]]:
+    found: list[set[Block]] = []
+    taken: set[Block] = set()
+    for root in reversed(finished):
+        if root in taken:
+            continue
+        component = {root}
+        todo = [root]
+        while todo:
+            for before in preceding[todo.pop()]:
+                if before not in taken and before not in component:
+                    component.add(before)
+                    todo.append(before)
+        taken |= component
+        found.append(component)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- values across exits
+
+
+def live_in(order: list[Block], used: set[Op]) -> dict[Block, set[Value]]:
+    """The values that each block or a later one uses and that it does not define."""
+    generates: dict[Block, set[Value]] = {}
+    defines: dict[Block, set[Value]] = {}
+    for block in order:
+        operands = terminator_operands(block) + [a for e in successors(block) for a in e.args]
+        ops = [op for op in body_ops(block) if op in used]
+        operands += [a for op in ops for a in op.operands()]
+        defines[block] = {*block.params, *ops}
+        generates[block] = {a for a in operands if isinstance(a, Param | Op)} - defines[block]
+    live = {block: set(generates[block]) for block in order}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(order):
+            for edge in successors(block):
+                more = live[edge.block] - defines[block] - live[block]
+                if more:
+                    live[block] |= more
+                    changed = True
+    return live
+
+
+def carried_out(function: Function, top: Region, used: set[Op]) -> dict[Block, tuple[Value, ...]]:
+    """For each block that a loop is left to: the values made in the loop that are used from there on.
+
+    A ``while`` gives nothing but its results, so such values leave the loop beside the arguments of the edge.
+    """
+    order = [b for b in reachable(function) if b in top.blocks]
+    live = live_in(order, used)
+    place: dict[Value, int] = {}
+    made: dict[Block, list[Value]] = {}
+    for block in order:
+        made[block] = [*block.params, *(op for op in block.all_ops() if op in used)]
+        for value in made[block]:
+            place[value] = len(place)
+    found: dict[Block, set[Value]] = {}
+    todo = [top]
+    seen: set[int] = set()
+    while todo:
+        region = todo.pop()
+        for loop in region.loops.values():
+            if id(loop) in seen:
+                continue
+            seen.add(id(loop))
+            todo.append(loop)
+            inside = {v for b in loop.blocks for v in made[b]}
+            for target in loop.exits:
+                found.setdefault(target, set()).update(live[target] & inside)
+    return {block: tuple(sorted(values, key=place.__getitem__)) for block, values in found.items() if values}
+
+
+def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:
+    """The blocks that can be reached from starts without entering a block of until; a loop counts as a whole."""
+    found: set[Block] = set()
+    todo = list(starts)
+    while todo:
+        block = todo.pop()
+        if block in found or block not in region.blocks:
+            continue
+        loop = region.loops.get(block)
+        members = [block] if loop is None else list(loop.blocks)
+        found.update(members)
+        todo += [e.block for b in members for e in successors(b) if e.block not in until and e.block not in found]
+    return found

@@ -1,0 +1,405 @@
+"""Passes keep the meaning of a Function, and do what they are there for."""
+from __future__ import annotations
+
+import operator as o
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hovis.ir import Branch, Builder, Effect, Jump, Return, callees, operations as ops, parse, show, verify
+from hovis.ir.builder import BOOL, FLOAT, INT
+from hovis.lattice import ANY, Const, Type
+from hovis.passes import PASSES, clean, default, run
+from hovis.transforms import evaluate
+from tests.unit.random_functions import outcome, random_function
+
+NONE = Type(type(None))
+INPUTS = [(0, 0), (1, -1), (3, 5), (-2, 10**20)]
+
+seeds = st.integers(0, 2**32)
+
+
+# ---------------------------------------------------------------------------------------------- any graph
+
+
+@given(seeds)
+def test_pipelines_keep_the_meaning(seed):
+    function = random_function(random.Random(seed))
+    verify(function)
+    before = show(function, full=True)
+    expected = [outcome(function, *args) for args in INPUTS]
+    for pipeline in ("clean", "default"):
+        made = run(function, pipeline, verify=True)
+        assert [outcome(made, *args) for args in INPUTS] == expected
+    assert show(function, full=True) == before
+
+
+@given(seeds, st.sampled_from(sorted(PASSES)))
+def test_each_pass_keeps_the_meaning(seed, name):
+    function = random_function(random.Random(seed))
+    expected = [outcome(function, *args) for args in INPUTS]
+    made = PASSES[name](function)
+    verify(made)
+    assert [outcome(made, *args) for args in INPUTS] == expected
+
+
+@given(seeds)
+def test_pipelines_end_where_they_stay(seed):
+    function = clean(random_function(random.Random(seed)))
+    again = clean(function)
+    assert show(again, full=True) == show(function, full=True)
+    assert again.params == function.params
+
+
+# ---------------------------------------------------------------------------------------------- clean, one by one
+
+
+def power(*, useless: bool = False):
+    """pow of two Ints, with all that an engine leaves behind."""
+    b = Builder("pow", INT, INT)
+    x, n = b.params
+    loop, done, end = b.block(INT, INT, INT), b.block(INT, INT), b.block(INT)
+    first = 1 if not useless else x
+    b.branch(b.op(o.gt, n, 0, type=BOOL), (loop, x, n, first), (done, x, first))
+    b.at(loop)
+    lx, ln, lr = loop.params
+    ln2 = b.op(o.sub, ln, 1, type=INT)
+    lr2 = b.op(o.mul, lr, lx, type=INT)
+    b.branch(b.op(o.gt, ln2, 0, type=BOOL), (loop, lx, ln2, lr2), (done, lx, lr2))
+    b.at(done)
+    b.jump(end, done.params[1])
+    b.at(end)
+    b.ret(end.params[0])
+    return b.function
+
+
+def test_power_prints_as_it_should():
+    assert str(clean(power())) == """\
+1: (%1 :: Int, %2 :: Int)
+  %3 = (>)(%2, 0) :: Bool
+  br 3 (1) unless %3
+  br 2 (%2, 1)
+2: (%4 :: Int, %5 :: Int)
+  %6 = (-)(%4, 1) :: Int
+  %7 = (*)(%5, %1) :: Int
+  %8 = (>)(%6, 0) :: Bool
+  br 3 (%7) unless %8
+  br 2 (%6, %7)
+3: (%9 :: Int)
+  return %9"""
+
+
+def test_parameters_that_only_feed_each_other_are_one_value():
+    b = Builder("f", INT, INT)
+    x, n = b.params
+    outer, inner, done = b.block(INT, INT), b.block(INT, INT), b.block(INT)
+    b.jump(outer, x, n)
+    b.at(outer)
+    b.branch(b.op(o.gt, outer.params[1], 0, type=BOOL), (inner, *outer.params), (done, outer.params[0]))
+    b.at(inner)
+    less = b.op(o.sub, inner.params[1], 1, type=INT)
+    b.branch(b.op(o.gt, less, 5, type=BOOL), (inner, inner.params[0], less), (outer, inner.params[0], less))
+    b.at(done)
+    b.ret(done.params[0])
+    made = run(b.function, ["trivial_params"], verify=True)
+    assert [len(block.params) for block in made.blocks] == [2, 1, 1, 0]
+    assert made.blocks[-1].terminator.value is made.params[0]
+
+
+def test_constants_that_look_alike_are_not_merged():
+    b = Builder("f", BOOL)
+    one, two, end = b.block(), b.block(), b.block(ANY)
+    b.branch(b.params[0], (one,), (two,))
+    b.at(one)
+    b.jump(end, 0.0)
+    b.at(two)
+    b.jump(end, -0.0)
+    b.at(end)
+    b.ret(end.params[0])
+    made = clean(b.function)
+    assert str(evaluate(made, True)) == "0.0"
+    assert str(evaluate(made, False)) == "-0.0"
+
+
+def test_branches_that_do_not_decide_go():
+    b = Builder("f", INT)
+    end = b.block(INT)
+    b.branch(b.op(o.gt, b.params[0], 0, type=BOOL), (end, 1), (end, 1))
+    b.at(end)
+    b.ret(end.params[0])
+    assert str(clean(b.function)) == "1: (%1 :: Int)\n  return 1"
+
+
+def test_known_branches_are_followed():
+    b = Builder("f")
+    one, two = b.block(), b.block()
+    b.branch(True, (one,), (two,))
+    b.at(one)
+    b.ret(1)
+    b.at(two)
+    b.ret(2)
+    assert str(clean(b.function)) == "1:\n  return 1"
+
+
+@pytest.mark.parametrize("effect", [Effect.PURE, Effect.READS])
+def test_unused_ops_without_lasting_effect_go(effect):
+    b = Builder("f", ANY)
+    b.op(len, b.op(ops.make_list, b.params[0], type=Type(list)), type=INT, effect=effect)
+    b.ret(None)
+    assert len(list(clean(b.function).ops())) == 0
+
+
+@pytest.mark.parametrize("effect", [Effect.WRITES, Effect.RAISES, Effect.IO, Effect.RANDOM, Effect.CLOCK, Effect.OPAQUE])
+def test_lasting_effects_stay(effect):
+    b = Builder("f", ANY)
+    b.op(print, b.params[0], effect=effect)
+    b.ret(None)
+    assert len(list(default(b.function).ops())) == 1
+
+
+def test_the_end_of_a_life_stays_where_somebody_may_notice():
+    b = Builder("f", ANY, INT)
+    opened = b.op(open, b.params[0], effect=Effect.OPAQUE)
+    drop = {"type": NONE, "effect": Effect.WRITES}
+    b.op(ops.drop, opened, **drop)
+    b.op(ops.drop, b.params[0], **drop)
+    b.op(ops.drop, b.params[1], **drop)
+    b.op(ops.drop, b.op(ops.make_list, b.params[0], type=Type(list)), **drop)
+    b.op(ops.drop, Const([]), **drop)
+    b.ret(None)
+    assert str(clean(b.function)) == """\
+1: (%1 :: Any, %2 :: Int)
+  %3 = open!(%1) :: Any
+  %4 = drop!(%3) :: None
+  %5 = drop!(%1) :: None
+  return None"""
+
+
+def test_the_life_of_what_a_parameter_may_hold_ends_too():
+    b = Builder("f", ANY, BOOL)
+    end = b.block(ANY)
+    b.branch(b.params[1], (end, b.op(open, b.params[0], effect=Effect.OPAQUE)), (end, None))
+    b.at(end)
+    b.op(ops.drop, end.params[0], type=NONE, effect=Effect.WRITES)
+    b.ret(None)
+    assert "drop!(%4)" in str(clean(b.function))
+
+
+def handling(in_handler, effect):
+    b = Builder("f", INT)
+    error = b.op(ValueError, b.params[0], type=Type(ValueError), effect=Effect.OPAQUE)
+    raised = b.op(ops.raised, error, type=Type(ValueError), effect=Effect.READS)
+    b.op(ops.enter_handler, raised, effect=Effect.IO)
+    result = b.op(in_handler, b.params[0], type=INT, effect=effect)
+    b.op(ops.leave_handler, effect=Effect.IO)
+    b.ret(result)
+    return b.function
+
+
+def test_a_known_exception_that_nobody_looks_at_goes():
+    assert str(clean(handling(o.neg, Effect.PURE))) == "1: (%1 :: Int)\n  %2 = neg(%1) :: Int\n  return %2"
+
+
+@pytest.mark.parametrize("effect", [Effect.OPAQUE, Effect.RAISES, Effect.IO])
+def test_a_known_exception_that_somebody_may_look_at_stays(effect):
+    assert len(list(clean(handling(abs, effect)).ops())) == 5
+
+
+def test_an_exception_that_somebody_holds_is_raised():
+    b = Builder("f", ANY)
+    b.op(ops.raised, b.params[0], effect=Effect.READS)
+    error = b.op(ValueError, 1, type=Type(ValueError))
+    b.op(ops.raised, error, effect=Effect.READS)
+    b.ret(error)
+    assert len(list(clean(b.function).ops())) == 3
+
+
+def test_residual_functions_are_cleaned_with_their_caller():
+    inner = power()
+    b = Builder("g", INT)
+    b.ret(b.op(inner, b.params[0], 3, type=INT, effect=Effect.RAISES))
+    made = clean(b.function)
+    assert [len(f.blocks) for f in callees(made)] == [1, 3]
+    assert callees(made)[1] is not inner
+    assert evaluate(made, 2) == 8
+
+
+# ---------------------------------------------------------------------------------------------- default
+
+
+def simplified(callee, *args, type=INT, params=(INT,)):
+    b = Builder("f", *params)
+    b.ret(b.op(callee, *(b.params[a[0]] if isinstance(a, list) else a for a in args), type=type))
+    made = default(b.function)
+    assert isinstance(made.blocks[0].terminator, Return)
+    return made.blocks[0].terminator.value, made
+
+
+X = [0]
+
+
+@pytest.mark.parametrize(
+    ("callee", "args"),
+    [(o.mul, (1, X)), (o.mul, (X, 1)), (o.add, (X, 0)), (o.sub, (X, 0)), (o.pow, (X, 1)), (o.floordiv, (X, 1)), (o.and_, (X, X)), (int, (X,)), (o.pos, (X,))],
+)
+def test_identities_of_int(callee, args):
+    value, made = simplified(callee, *args)
+    assert value is made.params[0]
+
+
+@pytest.mark.parametrize(("callee", "args", "result"), [(o.sub, (X, X), 0), (o.mul, (X, 0), 0), (o.eq, (X, X), True), (o.lt, (X, X), False), (o.add, (2, 3), 5)])
+def test_known_results_of_int(callee, args, result):
+    value, _ = simplified(callee, *args)
+    assert value == Const(result)
+
+
+@pytest.mark.parametrize(
+    ("callee", "args", "param"),
+    [
+        (o.add, (X, 0), BOOL), (o.mul, (X, 1), BOOL), (o.add, (X, 0.0), FLOAT), (o.mul, (X, 0), FLOAT), (o.sub, (X, X), FLOAT), (o.eq, (X, X), FLOAT),
+        (o.add, (X, False), INT), (o.mul, (X, 1.0), INT), (o.eq, (X, X), ANY), (o.add, (X, 0), ANY), (int, (X,), BOOL), (o.pow, (2, 10**9), INT),
+    ],
+)  # fmt: skip
+def test_what_is_no_identity(callee, args, param):
+    value, _ = simplified(callee, *args, type=ANY, params=(param,))
+    assert value.callee is callee
+
+
+def test_what_raises_is_not_folded():
+    value, _ = simplified(o.floordiv, 1, 0)
+    assert value.callee is o.floordiv
+
+
+def test_what_is_computed_twice_is_computed_once():
+    b = Builder("f", INT, INT)
+    x, y = b.params
+    then, other, end = b.block(), b.block(), b.block(INT)
+    one = b.op(o.add, x, y, type=INT)
+    b.branch(b.op(o.gt, one, 0, type=BOOL), (then,), (other,))
+    b.at(then)
+    b.jump(end, b.op(o.mul, b.op(o.add, y, x, type=INT), 3, type=INT))
+    b.at(other)
+    b.jump(end, b.op(o.mul, one, 3, type=INT))
+    b.at(end)
+    b.ret(b.op(o.mul, b.op(o.add, x, y, type=INT), end.params[0], type=INT))
+    made = default(b.function)
+    assert [op.callee for op in made.ops()].count(o.add) == 1
+    # neither arm's product dominates the other
+    assert [op.callee for op in made.ops()].count(o.mul) == 3
+
+
+def test_two_lists_stay_two_lists():
+    b = Builder("f", INT)
+    one, two = (b.op(ops.make_list, b.params[0], type=Type(list)) for _ in range(2))
+    b.ret(b.op(o.is_, one, two, type=BOOL))
+    assert evaluate(default(b.function), 1) is False
+
+
+def counting(test, step, *, bound=0, start=None, stays=True, bound_param=False):
+    """A loop that only counts."""
+    b = Builder("f", INT, INT)
+    loop, end = b.block(INT), b.block()
+    b.jump(loop, b.params[0] if start is None else start)
+    b.at(loop)
+    moved = b.op(o.add, loop.params[0], step, type=INT)
+    cond = b.op(test, moved, b.params[1] if bound_param else bound, type=BOOL)
+    ways = ((loop, moved), (end,))
+    b.branch(cond, *(ways if stays else ways[::-1]))
+    b.at(end)
+    b.ret(1)
+    return b.function
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        counting(o.gt, -1), counting(o.lt, 2, bound=100), counting(o.le, 3, bound_param=True), counting(o.lt, -1, stays=False),
+        counting(o.gt, 1, stays=False), counting(o.ge, -7, bound_param=True),
+    ],
+)  # fmt: skip
+def test_loops_that_only_count_towards_a_bound_go(function):
+    made = default(function)
+    assert str(made) == "1: (%1 :: Int, %2 :: Int)\n  return 1"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [counting(o.gt, 1), counting(o.ne, -1), counting(o.lt, 0, bound=100), counting(o.eq, 1), counting(o.lt, -1), counting(o.gt, -1, stays=False)],
+)
+def test_loops_that_may_run_on_stay(function):
+    assert len(default(function).blocks) > 1
+
+
+def test_a_power_of_one_has_no_loop():
+    b = Builder("pow", INT)
+    (n,) = b.params
+    loop, end = b.block(INT, INT), b.block(INT)
+    b.branch(b.op(o.gt, n, 0, type=BOOL), (loop, n, 1), (end, 1))
+    b.at(loop)
+    left, r = loop.params
+    left2, r2 = b.op(o.sub, left, 1, type=INT), b.op(o.mul, r, 1, type=INT)
+    b.branch(b.op(o.gt, left2, 0, type=BOOL), (loop, left2, r2), (end, r2))
+    b.at(end)
+    b.ret(end.params[0])
+    assert str(default(b.function)) == "1: (%1 :: Int)\n  return 1"
+
+
+def test_nested_idle_loops_go_together():
+    b = Builder("f", INT, INT)
+    outer, inner, latch, end = b.block(INT), b.block(INT), b.block(), b.block()
+    b.jump(outer, b.params[0])
+    b.at(outer)
+    b.jump(inner, b.params[1])
+    b.at(inner)
+    i = b.op(o.sub, inner.params[0], 1, type=INT)
+    b.branch(b.op(o.gt, i, 0, type=BOOL), (inner, i), (latch,))
+    b.at(latch)
+    k = b.op(o.sub, outer.params[0], 1, type=INT)
+    b.branch(b.op(o.gt, k, 0, type=BOOL), (outer, k), (end,))
+    b.at(end)
+    b.ret(None)
+    assert len(default(b.function).blocks) == 1
+
+
+def test_a_loop_whose_result_is_used_stays():
+    assert len(default(power()).blocks) == 3
+
+
+# ---------------------------------------------------------------------------------------------- cost
+
+
+def long_function(diamonds):
+    b = Builder("f", INT)
+    (x,) = b.params
+    for k in range(diamonds):
+        then, other, end = b.block(INT), b.block(INT), b.block(INT, INT, INT)
+        b.branch(b.op(o.gt, x, k, type=BOOL), (then, x), (other, x))
+        for block in (then, other):
+            b.at(block)
+            value = block.params[0]
+            for n in range(4):
+                value = b.op(o.add, value, n + 1, type=INT)
+            b.jump(end, value, block.params[0], 3)
+        b.at(end)
+        x = end.params[0]
+        b.op(o.mul, end.params[1], end.params[2], type=INT)
+    b.ret(x)
+    return b.function
+
+
+@pytest.mark.parametrize(("pipeline", "seconds"), [(clean, 3), (default, 6)])
+def test_cost_is_linear(pipeline, seconds):
+    function = long_function(1000)
+    assert len(list(function.ops())) == 10_000
+    begin = time.perf_counter()
+    pipeline(function)
+    assert time.perf_counter() - begin < seconds
+
+
+def test_names_of_passes():
+    assert all(PASSES[name].__name__ == name and PASSES[name].__doc__ for name in PASSES)
+    assert isinstance(run(power(), ["dead"]).blocks[0].terminator, Branch | Jump)
+    assert str(parse(str(clean(power())))) == str(clean(power()))
