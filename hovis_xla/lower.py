@@ -6,7 +6,7 @@ is only checked against.  Whatever has no row, or is no number where one is need
 """
 
 import builtins
-import operator
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -14,16 +14,16 @@ from typing import Any, Final, cast
 import numpy as np
 
 from hovis.ir import operations
-from hovis.ir.model import Block, Effect, Function, Location, Op, Return
+from hovis.ir.model import Block, Effect, Function, Location, Op, Return, callees
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const
 from hovis.lattice.constants import constant_key, is_immutable
-from hovis_xla import adapter, emit
+from hovis_xla import emit
 from hovis_xla.adapter import context, func, ir
-from hovis_xla.control import Walker, as_val, tensor
+from hovis_xla.control import Arrival, Walker, as_tensor, as_val, tensor
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.ops import FOLDABLE, METHODS, ROWS, VIEWS
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.regions import carried_out, needed, reachable, regions
 from hovis_xla.types import ARRAY, BOOL, INT32, Bound, Known, NotLowerable, Num, Operand, Slot, Struct, Val, num_of_value
 
@@ -81,7 +81,7 @@ class Lowering(Walker):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits")}
+        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits", "templates")}
         self.active.append(function)
         top = regions(function)
         self.env = {}
@@ -347,9 +347,12 @@ def _lookup(table: dict[Any, Any], key: object) -> Any:
 
 
 def _binds(row: Any, args: list[Operand], kwargs: dict[str, Operand]) -> bool:
-    """Does the row take these arguments?  (Rows name the parameters that they know of.)"""
-    names = getattr(row, "names", None)
-    return names is None or set(kwargs) <= names
+    """Does the row take these arguments?"""
+    try:
+        inspect.signature(row).bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def _is_foldable(callee: object) -> bool:
@@ -380,10 +383,8 @@ def _what(operand: Operand) -> str:
     return "a container" if isinstance(operand, Struct) else "a method"
 
 
-def control_start(function: Function, args: list[Operand]) -> Any:
+def control_start(function: Function, args: list[Operand]) -> Arrival:
     """The Arrival at the function's entry."""
-    from hovis_xla.control import Arrival
-
     return Arrival([(function.blocks[0], list(args))])
 
 
@@ -419,8 +420,6 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> L
 
 
 def _all_ops(function: Function) -> Any:
-    from hovis.ir.model import callees
-
     return (op for f in callees(function) for op in f.ops())
 
 
@@ -428,8 +427,6 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     """The outputs: the flag, the choice of template, then the leaves of each template."""
     if not arrival.entries:
         raise NotLowerable("it always raises")
-    from hovis_xla.control import as_tensor
-
     outputs: list[tuple[Num, Any]] = []
     bail = choice = None
     if lowering.bail is not None:
@@ -452,6 +449,3 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures
     )
-
-
-__all__ = ["Lowered", "Lowering", "Template", "lower", "adapter", "METHODS", "operator"]

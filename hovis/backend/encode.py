@@ -20,6 +20,9 @@ NULL_FIRST: Final = "KW_NAMES" in OP
 #: Conditional jumps of 3.11 know both directions.
 DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
 
+#: END_FOR leaves the iterator to a POP_TOP behind it (3.13).
+END_FOR_POPS_ONE: Final = "CALL_KW" in OP
+
 _raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
 CACHES: Final[list[int]] = [_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k] for k, name in enumerate(opcode.opname[:256])]
 

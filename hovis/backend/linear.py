@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hovis.backend.encode import NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_BOOL, unique
 from hovis.backend.flow import Flow
-from hovis.backend.rules import ALIASES, ATTRIBUTE, CHOSEN, FIXED, IS, IS_NOT, NOT, TRUTH, UNPACK, Rule, Writer, is_bool, is_constant, spread
+from hovis.backend.rules import ALIASES, ATTRIBUTE, CHOSEN, FIXED, IS, IS_NOT, NOT, TRUTH, UNPACK, Rule, Writer, constant_of, is_bool, is_constant, spread
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return
 from hovis.lattice import Const, Type
@@ -120,6 +120,8 @@ class Linear:
         self.user_cells: dict[tuple[CellType, str | None], int] = {}
         #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER to its false one); None: the condition is known
         self.tests: dict[Block, str | None] = {}
+        #: where the last statement begins of a block that leaves the function
+        self.tails: dict[Block, int] = {}
         self._at: Location | None = None
         self._spread: set[Op] = set()
 
@@ -201,16 +203,22 @@ class Linear:
         self._find_spread(block)
         self.find_trees(block)
         step = self._step(block)
+        start = 0
         for op in block.ops:
             if op in self.inline or op is step:
                 continue
             if op.callee is ops.drop:
                 self._drop(op)
-            elif op in self._spread:
+                continue
+            start = len(items)
+            if op in self._spread:
                 self._unpack(op)
             else:
                 self.op(op)
                 self.finish(op)
+        terminator = block.terminator
+        if isinstance(terminator, Return | Raise):
+            self.tails[block] = len(items) if terminator.value in self.inline else start
         self._terminator(block, step)
         return items
 
@@ -391,10 +399,7 @@ class Linear:
         """``x.name``, to be called at once: the pair (method, x), or (NULL, attribute)."""
         self.push(op.args[0])
         self.at(op.location)
-        name = op.args[1]
-        assert isinstance(name, Const)
-        assert isinstance(name.value, str)
-        at = self.pool.name(name.value)
+        at = self.pool.name(constant_of(op.args[1]))
         if PRECALL is not None:
             self.do(OP["LOAD_METHOD"], at, 1)
         else:
@@ -426,7 +431,7 @@ class Linear:
 
 def unpacked_count(op: Op) -> int:
     """How many items an unpacking gives."""
-    counts: list[int] = [a.value for a in op.args[1:] if isinstance(a, Const)]  # type: ignore[misc]
+    counts: list[int] = list(map(constant_of, op.args[1:]))
     return counts[0] if op.callee is ops.unpack else sum(counts) + 1
 
 

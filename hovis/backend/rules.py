@@ -62,6 +62,12 @@ def _known_value(value: Operand, kind: type) -> Any:
     return value.value if isinstance(value, Const) and type(value.value) is kind else None
 
 
+def constant_of(value: Operand) -> Any:
+    """The constant that value is: a rule has looked."""
+    assert isinstance(value, Const)
+    return value.value
+
+
 # ------------------------------------------------------------------------------------------------- fixed instructions
 # All these callees live as long as their modules: their ids are good keys.
 
@@ -148,8 +154,10 @@ def _negation(linear: "Linear", op: Op) -> None:
     linear.do(OP["UNARY_NOT"], 0, 0)
 
 
-TRUTH: Final = FIXED[id(bool), 1] = FIXED[id(operator.truth), 1] = Rule(_truth)
-NOT: Final = FIXED[id(operator.not_), 1] = Rule(_negation)
+TRUTH: Final = Rule(_truth)
+NOT: Final = Rule(_negation)
+FIXED[id(bool), 1] = FIXED[id(operator.truth), 1] = TRUTH
+FIXED[id(operator.not_), 1] = NOT
 
 
 # ------------------------------------------------------------------------------------------------- attributes
@@ -171,11 +179,11 @@ ATTRIBUTE: Final = Rule(_load_attribute, (0,))
 
 
 def _store_attribute(linear: "Linear", op: Op) -> None:
-    linear.do(OP["STORE_ATTR"], linear.pool.name(op.args[1].value), -2)  # type: ignore[union-attr]  # a Const: see below
+    linear.do(OP["STORE_ATTR"], linear.pool.name(constant_of(op.args[1])), -2)
 
 
 def _delete_attribute(linear: "Linear", op: Op) -> None:
-    linear.do(OP["DELETE_ATTR"], linear.pool.name(op.args[1].value), -1)  # type: ignore[union-attr]
+    linear.do(OP["DELETE_ATTR"], linear.pool.name(constant_of(op.args[1])), -1)
 
 
 _ATTRIBUTES: Final = {
@@ -238,10 +246,11 @@ def _in_order(linear: "Linear", count: int) -> None:
 def spread(linear: "Linear", op: Op) -> int:
     """Unpack, so that the first item is on top; gives their number."""
     if op.callee is ops.unpack:
-        count: int = op.args[1].value  # type: ignore[union-attr]  # a Const: the rule has looked
+        count: int = constant_of(op.args[1])
         linear.do(OP["UNPACK_SEQUENCE"], count, count - 1)
         return count
-    before, after = op.args[1].value, op.args[2].value  # type: ignore[union-attr]
+    before: int = constant_of(op.args[1])
+    after: int = constant_of(op.args[2])
     linear.do(OP["UNPACK_EX"], before | after << 8, before + after)
     return before + after + 1
 
@@ -256,8 +265,8 @@ def _unpack(linear: "Linear", op: Op) -> Rule | None:
 
 
 def _match_class(linear: "Linear", op: Op) -> None:
-    linear.do(OP["LOAD_CONST"], linear.pool.constant(op.args[3].value), 1)  # type: ignore[union-attr]
-    linear.do(OP["MATCH_CLASS"], op.args[2].value, -2)  # type: ignore[union-attr]
+    linear.do(OP["LOAD_CONST"], linear.pool.constant(constant_of(op.args[3])), 1)
+    linear.do(OP["MATCH_CLASS"], constant_of(op.args[2]), -2)
 
 
 _MATCH_CLASS: Final = Rule(_match_class, (0, 1))
@@ -327,14 +336,11 @@ def _make_cell(linear: "Linear", op: Op) -> Rule | None:
 
 def _load_cell(linear: "Linear", op: Op) -> None:
     cell, name = op.args[0], op.args[1]
-    assert isinstance(cell, Const)
-    linear.cell(OP["LOAD_DEREF"], linear.user_cells[cell.value, _known_value(name, str)], 1)
+    linear.cell(OP["LOAD_DEREF"], linear.user_cells[constant_of(cell), constant_of(name)], 1)
 
 
 def _store_cell(linear: "Linear", op: Op) -> None:
-    cell = op.args[0]
-    assert isinstance(cell, Const)
-    linear.cell(OP["STORE_DEREF"], linear.user_cells[cell.value, None], -1)
+    linear.cell(OP["STORE_DEREF"], linear.user_cells[constant_of(op.args[0]), None], -1)
 
 
 _CELL_GET: Final = Rule(_load_cell, ())
@@ -357,7 +363,7 @@ def _cell_set(linear: "Linear", op: Op) -> Rule | None:
 
 def _on_global(opcode: str, shift: int, effect: int, result: bool = True) -> Rule:
     def emit(linear: "Linear", op: Op) -> None:
-        linear.do(OP[opcode], linear.pool.name(op.args[1].value) << shift, effect)  # type: ignore[union-attr]
+        linear.do(OP[opcode], linear.pool.name(constant_of(op.args[1])) << shift, effect)
 
     return Rule(emit, (2,) if effect < 0 else (), result)
 
@@ -376,7 +382,7 @@ def _global(linear: "Linear", op: Op) -> Rule | None:
 
 
 def _import_name(linear: "Linear", op: Op) -> None:
-    linear.do(OP["IMPORT_NAME"], linear.pool.name(op.args[1].value), -1)  # type: ignore[union-attr]
+    linear.do(OP["IMPORT_NAME"], linear.pool.name(constant_of(op.args[1])), -1)
 
 
 _IMPORT_NAME: Final = Rule(_import_name, (3, 2))
@@ -388,7 +394,7 @@ def _choose_import_name(linear: "Linear", op: Op) -> Rule | None:
 
 
 def _import_from(linear: "Linear", op: Op) -> None:
-    linear.do(OP["IMPORT_FROM"], linear.pool.name(op.args[1].value), 1)  # type: ignore[union-attr]
+    linear.do(OP["IMPORT_FROM"], linear.pool.name(constant_of(op.args[1])), 1)
     linear.do(SWAP, 2, 0)
     linear.do(POP_TOP, 0, -1)
 

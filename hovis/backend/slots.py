@@ -49,7 +49,7 @@ class Slots:
         for k in range(len(items) - 1, -1, -1):
             item = items[k]
             kind = item[0]
-            if kind == LOAD or kind == MOVE or kind == DROP:
+            if kind in (LOAD, MOVE, DROP):
                 value = item[1]
                 if value not in live and isinstance(value, Param | Op):
                     live.add(value)

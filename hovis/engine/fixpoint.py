@@ -27,6 +27,8 @@ UNROLL_STEPS = 20_000
 WEAK_VARIANTS = 8
 #: Different states at one site, to begin with.
 VARIANTS = 64
+#: Different shapes in one slot, before the object there is made real.
+SHAPES = 12
 #: Restarts before the whole is given up (the tables are finite, patience is shorter).
 MAX_RESTARTS = 2_000
 
@@ -35,7 +37,7 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "block", "callers", "calls", "depends", "effect", "exits", "function", "joined", "key", "labels", "marked",
+        "block", "callers", "calls", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
         "params", "queued", "result", "site", "state",
     )  # fmt: skip
 
@@ -52,6 +54,7 @@ class Entry:
         self.exits: list[tuple[Edge, Entry, State]] = []
         self.calls: list[tuple[Op, Entry, State]] = []
         self.queued = False
+        self.evaluated = False
         self.function = function
         self.result: AbstractValue = BOTTOM
         self.effect = Effect.PURE
@@ -67,6 +70,7 @@ class Engine(Machine):
         self.entries: dict[Any, dict[Any, Entry]] = {}
         self.label_owner: list[tuple[Entry, int]] = []
         self.work: list[Entry] = []
+        self.again: deque[Entry] = deque()
         self.restarts = 0
         self.start: Entry | None = None
 
@@ -75,8 +79,8 @@ class Engine(Machine):
     def run(self, initial: Any) -> Entry:
         """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
         self.start = self._begin(initial)
-        while self.work:
-            entry = self.work.pop()
+        while self.work or self.again:
+            entry = self.work.pop() if self.work else self.again.popleft()
             entry.queued = False
             if self.entries.get(entry.site, {}).get(entry.key) is not entry:
                 continue
@@ -97,16 +101,20 @@ class Engine(Machine):
         return self.start
 
     def _begin(self, initial: Any) -> Entry:
-        self.entries, self.label_owner, self.work = {}, [], []
+        self.entries, self.label_owner, self.work, self.again = {}, [], [], deque()
         self.read_static = set()
         start: Entry = initial()
         self.push_work(start)
         return start
 
     def push_work(self, entry: Entry) -> None:
+        """A new entry is followed first (so that what it needs is known for its siblings), a changed one last."""
         if not entry.queued:
             entry.queued = True
-            self.work.append(entry)
+            if entry.evaluated:
+                self.again.append(entry)
+            else:
+                self.work.append(entry)
 
     def _discard(self, site: Any, current: Entry) -> None:
         """Drop what was reached from the changed site; what leads there is evaluated again."""
@@ -129,6 +137,7 @@ class Engine(Machine):
             if entry is current or any(t in bad for _, t, _ in entry.exits) or any(t in bad for _, t, _ in entry.calls):
                 self.push_work(entry)
         self.work = [entry for entry in self.work if entry not in bad]
+        self.again = deque(entry for entry in self.again if entry not in bad)
 
     def evaluate(self, entry: Entry) -> None:
         """Follow one chain of instructions from entry to where it ends or meets others."""
@@ -138,6 +147,7 @@ class Engine(Machine):
     def _chain(self, entry: Entry) -> bool:
         """False: a loop in the chain ran too long and is rolled now; do the chain again."""
         self.entry = entry
+        entry.evaluated = True
         entry.exits, entry.calls = [], []
         self.state = entry.state.fork()
         self.block = entry.block = Block()
@@ -204,9 +214,8 @@ class Engine(Machine):
         if not used:
             return ()
         forced = self.tables.forced.get(site, {})
-        wanted = [path for path in used if path not in forced]
-        found = self.values_at(state, set(wanted))
-        return tuple((path, part) for path in sorted(wanted) if (part := self._key_part(state, found.get(path))) is not None)
+        wanted = sorted(path for path in used if path not in forced)
+        return tuple((path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None)
 
     def _key_part(self, state: State, value: V | None) -> Any:
         if isinstance(value, Known):
@@ -215,20 +224,23 @@ class Engine(Machine):
             return "shape", state.heap[value.aid].shape()
         return None
 
-    def values_at(self, state: State, wanted: set[int]) -> dict[int, V]:
-        """The values of state at these paths."""
-        paths = self.tables.paths
-        found: dict[int, V] = {}
-        queue = deque((paths[name], value) for name, value in state.roots())
-        seen: set[int] = set()
-        while queue and len(found) < len(wanted):
-            path, value = queue.popleft()
-            if path in wanted:
-                found[path] = value
-            if isinstance(value, Ref) and value.aid not in seen:
-                seen.add(value.aid)
-                queue.extend((paths[path, k], cell) for k, cell in enumerate(state.heap[value.aid].cells))
-        return found
+    def value_at(self, state: State, path: int) -> V | None:
+        """The value of state at a path, None if it leads nowhere."""
+        part = self.tables.paths.parts[path]
+        if part == "handled":
+            return state.handled
+        if len(part) == 3:
+            depth, kind, index = part
+            if depth >= len(state.frames):
+                return None
+            frame = state.frames[depth]
+            held: Any = frame.locals if kind == "local" else frame.stack
+            return held[index] if index < len(held) else None
+        parent = self.value_at(state, part[0])
+        if not isinstance(parent, Ref) or part[1] == "node":
+            return None
+        cells = state.heap[parent.aid].cells
+        return cells[part[1]] if part[1] < len(cells) else None
 
     def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
         """The entry for state at site, which state has been joined into."""
@@ -260,6 +272,12 @@ class Engine(Machine):
             if any(len(values) >= WEAK_VARIANTS for values in groups.values()):
                 forced[path] = WEAK
                 raise Restart("force", site)
+        for path in used:
+            if path not in forced and used[path] == STRONG:
+                shapes = {part for key in table if isinstance(part := dict(key).get(path), tuple) and part and part[0] == "shape"}
+                if len(shapes) >= SHAPES:
+                    forced[path] = STRONG
+                    raise Restart("force", site)
         if len(table) >= VARIANTS + 2 * self.tables.static_size:
             distinct = {path: len({dict(key).get(path) for key in table}) for path in used if path not in forced}
             if not distinct:
@@ -353,6 +371,9 @@ class Engine(Machine):
         new: dict[int, V] = {}
         objects: list[tuple[int, int, VObj]] = []
         self._changed = False
+        self.total_steps += len(pairs)
+        if self.total_steps > self.fuel:
+            raise GiveUp("tracing it takes too long")
         for path, a, b, obj in pairs:
             if fresh:
                 new[path] = self._first(entry, matching, path, a)
@@ -362,11 +383,12 @@ class Engine(Machine):
                 objects.append((path, a.aid, obj))
         heap: dict[int, VObj] = {}
         for path, aid, obj in objects:
-            cells = tuple(new[paths[path, k]] for k in range(len(obj.cells)))
+            first = paths[path, 0] if obj.cells else None
+            cells = tuple(new[paths[path, k]] for k in range(len(obj.cells))) if first in new else obj.cells
             node = obj.node
             if node is not None:
                 node = self._param(entry, paths[path, "node"], self.type_of_in(old, Ref(aid)))
-            heap[aid] = obj.replace(cells=cells, node=node)
+            heap[aid] = obj if cells is obj.cells and node is obj.node else obj.replace(cells=cells, node=node)
         frames = []
         for depth, frame in enumerate(old.frames):
             copy = frame.fork()
@@ -585,7 +607,8 @@ class Engine(Machine):
                 mine, yours = target.state.heap[wanted.aid], state.heap[value.aid]
                 if mine.node is not None:
                     found[id(mine.node)] = escape.materialize(self, value.aid)
-                queue.extend((paths[path, k], x, y) for k, (x, y) in enumerate(zip(mine.cells, yours.cells, strict=True)))
+                if not (mine.bulk and mine.cells is yours.cells):
+                    queue.extend((paths[path, k], x, y) for k, (x, y) in enumerate(zip(mine.cells, yours.cells, strict=True)))
         return tuple(found[id(param)] for param in target.block.params)
 
 

@@ -10,10 +10,13 @@ from typing import Any, Final
 
 from hovis.engine.values import NO_LABELS, Dyn, Known, Labels, Ref, V
 from hovis.ir.model import Operand
-from hovis.lattice.constants import constant_key
+from hovis.lattice.constants import ATOMS, constant_key
 
 #: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
 IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "super", "partial"})
+
+#: Containers of constants that are at least this long are joined as one.
+BULK: Final = 16
 
 #: Kinds that step through a source; their cells change when they are advanced.
 ITERATORS: Final = frozenset({"sequence_iter", "range_iter", "dict_iter", "generator"})
@@ -30,7 +33,7 @@ class VObj:
     labels    the labels of the shape: who reads the length or the keys uses these constants
     """
 
-    __slots__ = ("cells", "cls", "extra", "forgotten", "keys", "kind", "labels", "node")
+    __slots__ = ("_bulk", "cells", "cls", "extra", "forgotten", "keys", "kind", "labels", "node")
 
     def __init__(
         self,
@@ -51,12 +54,24 @@ class VObj:
         self.node = node
         self.labels = labels
         self.forgotten = forgotten
+        self._bulk: bool | None = None
+
+    @property
+    def bulk(self) -> bool:
+        """Many constants and nothing else (a jump table): joined as one, as long as nobody writes to it."""
+        if self._bulk is None:
+            cells = self.cells
+            self._bulk = len(cells) >= BULK and all(type(c) is Known and type(c.value) in ATOMS for c in cells)
+        return self._bulk
 
     def replace(self, **changes: Any) -> "VObj":
         """A copy with some fields changed."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        fields.update(changes)
-        return VObj(**fields)
+        made = VObj.__new__(VObj)
+        made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
+        made.node, made.labels, made.forgotten, made._bulk = self.node, self.labels, self.forgotten, None
+        for name, value in changes.items():
+            setattr(made, name, value)
+        return made
 
     def shape(self) -> Hashable:
         """Equal shapes can be joined cell by cell."""
@@ -108,7 +123,9 @@ def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
         aid = todo.pop()
         if aid not in found:
             found.add(aid)
-            todo += [cell.aid for cell in heap[aid].cells if isinstance(cell, Ref)]
+            obj = heap[aid]
+            if not obj.bulk:
+                todo += [cell.aid for cell in obj.cells if isinstance(cell, Ref)]
     return found
 
 

@@ -60,7 +60,8 @@ class Matching:
                 if (one.node is None) == (other.node is None) and one.shape() == other.shape():
                     self.partner[a.aid] = b.aid
                     back[b.aid] = a.aid
-                    queue.extend((0, x, y) for x, y in zip(one.cells, other.cells, strict=True))
+                    if not (one.bulk and one.cells is other.cells):
+                        queue.extend((0, x, y) for x, y in zip(one.cells, other.cells, strict=True))
                     continue
             if isinstance(a, Ref) or isinstance(b, Ref):
                 stable &= not self._demote(a, b)
@@ -84,6 +85,8 @@ class Matching:
                 obj = self.a.heap[a.aid]
                 yield path, a, b, obj
                 other = self.b.heap[b.aid]
+                if obj.bulk and obj.cells is other.cells:
+                    continue
                 queue.extend((self.paths[path, k], x, y) for k, (x, y) in enumerate(zip(obj.cells, other.cells, strict=True)))
             else:
                 yield path, a, b, None
@@ -101,22 +104,3 @@ def align(old: State, new: State) -> tuple[State, State]:
 def agree(a: V, b: V) -> bool:
     """Are both the same constant?"""
     return isinstance(a, Known) and isinstance(b, Known) and same_constant(a.value, b.value)
-
-
-def by_path(state: State, paths: Paths, wanted: Any) -> dict[int, V]:
-    """The values of state at the wanted paths."""
-    found: dict[int, V] = {}
-    queue = deque((paths[name], value) for name, value in state.roots())
-    seen: set[int] = set()
-    while queue:
-        path, value = queue.popleft()
-        if path in wanted and path not in found:
-            found[path] = value
-        if isinstance(value, Ref):
-            obj = state.heap[value.aid]
-            if ("node", path) in wanted and obj.node is not None:
-                found.setdefault(path, value)
-            if value.aid not in seen:
-                seen.add(value.aid)
-                queue.extend((paths[path, k], cell) for k, cell in enumerate(obj.cells))
-    return found

@@ -206,10 +206,11 @@ class Printer:
     # --------------------------------------------------------------------------------------------- lines
 
     def _op(self, op: Op) -> str:
+        callee = self._callee(op.callee)
         args = [self.operand(arg) for arg in op.args]
         args += [f"{name}={self.operand(arg)}" for name, arg in op.kwargs]
         mark = "!" if op.effect & MARKED else ""
-        text = f"{self.operand(op)} = {self._callee(op.callee)}{mark}({', '.join(args)}) :: {self.type(op.type, op.dims)}"
+        text = f"{self.operand(op)} = {callee}{mark}({', '.join(args)}) :: {self.type(op.type, op.dims)}"
         if self.full and op.effect:
             text += f" {{{' '.join(flag.name.lower() for flag in Effect if flag & op.effect and flag.name)}}}"
         return text

@@ -1,0 +1,504 @@
+"""Python's own numbers: ``int`` as 64 bits that give up when they are not enough, ``float``, ``bool``, ``complex``.
+
+Where Python raises (a division by zero, ``math.sqrt(-1)``, a shift by a negative count) the program gives up as well:
+the residual Python then raises, in the right place and with the right words.
+"""
+
+import builtins
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla import emit
+from hovis_xla.control import tensor
+from hovis_xla.emit import T, and_, compare, like, not_, or_, select, xor
+from hovis_xla.ops import arith
+from hovis_xla.types import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val, python_num
+
+#: A Lowering; rows get it first.
+L = Any
+Row = Callable[..., "Operand | None"]
+
+_TOWER: Final = [bool, int, float, complex]
+#: Products of doubles at or above this may be past 64 bits.
+_PRODUCT_LIMIT: Final = 9.2233720368547e18
+_EXACT: Final = 2**53
+
+
+def class_of(x: Operand) -> type | None:
+    """bool, int, float or complex, if x is a Python number."""
+    if isinstance(x, Val):
+        return x.num.python if x.num.kind == PYTHON else None
+    return type(x.value) if isinstance(x, Known) and type(x.value) in CARRIERS else None
+
+
+def common(*xs: Operand) -> type | None:
+    """The class that arithmetic on these is done in."""
+    classes = [class_of(x) for x in xs]
+    return None if None in classes else max(classes, key=_TOWER.index)  # type: ignore[arg-type]
+
+
+def as_class(low: L, x: Operand, cls: type) -> T:
+    """x converted as Python's arithmetic does it."""
+    return emit.convert(tensor(low.val(x)), CARRIERS[cls])
+
+
+def known(x: Operand) -> Any:
+    """The value of a known number; None if it is not known."""
+    return x.value if isinstance(x, Known) else None
+
+
+def whole(t: T) -> Val:
+    return Val(INT, t.ir)
+
+
+def number(t: T) -> Val:
+    return Val(FLOAT if t.dtype == FLOAT64 else COMPLEX if t.dtype == COMPLEX128 else INT if t.dtype == INT64 else TRUTH, t.ir)
+
+
+def _arithmetic(low: L, a: Operand, b: Operand) -> tuple[type, T, T] | None:
+    cls = common(a, b)
+    if cls is None:
+        return None
+    cls = int if cls is bool else cls
+    return cls, as_class(low, a, cls), as_class(low, b, cls)
+
+
+# ------------------------------------------------------------------------------------------------- + - *
+
+
+def add(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _arithmetic(low, a, b)
+    if found is None:
+        return None
+    cls, x, y = found
+    result = emit.add(x, y)
+    if cls is int and not low.in_range(operator.add):
+        low.bail_if(compare("LT", and_(xor(x, result), xor(y, result)), like(0, x)))
+    return number(result)
+
+
+def sub(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _arithmetic(low, a, b)
+    if found is None:
+        return None
+    cls, x, y = found
+    result = emit.sub(x, y)
+    if cls is int and not low.in_range(operator.sub):
+        low.bail_if(compare("LT", and_(xor(x, y), xor(x, result)), like(0, x)))
+    return number(result)
+
+
+def mul(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _arithmetic(low, a, b)
+    if found is None:
+        return None
+    cls, x, y = found
+    if cls is int:
+        _check_product(low, x, y, known(b) if known(b) is not None else known(a), x if known(b) is not None else y)
+    return number(emit.mul(x, y))
+
+
+def _check_product(low: L, x: T, y: T, factor: int | None, other: T) -> None:
+    if factor is None:
+        product = emit.absolute(emit.mul(emit.convert(x, FLOAT64), emit.convert(y, FLOAT64)))
+        low.bail_if(compare("GE", product, like(_PRODUCT_LIMIT, product)))
+    elif factor not in (0, 1):
+        most = (2**63 - 1) // abs(factor)
+        low.bail_if(or_(compare("GT", other, like(most, other)), compare("LT", other, like(-most, other))))
+
+
+# ------------------------------------------------------------------------------------------------- / // % **
+
+
+def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _arithmetic(low, a, b)
+    if found is None:
+        return None
+    cls, x, y = found
+    _nonzero(low, b, y)
+    if cls is int:
+        # correctly rounded only if both are exact as floats
+        for operand, t in ((a, x), (b, y)):
+            if known(operand) is None or abs(known(operand)) > _EXACT:
+                low.bail_if(or_(compare("GT", t, like(_EXACT, t)), compare("LT", t, like(-_EXACT, t))))
+        x, y = emit.convert(x, FLOAT64), emit.convert(y, FLOAT64)
+    return number(emit.div(x, y))
+
+
+def _nonzero(low: L, operand: Operand, t: T) -> None:
+    """Give up on a zero divisor."""
+    if not known(operand):
+        low.bail_if(arith.is_zero(t))
+
+
+def _divmod(low: L, a: Operand, b: Operand, want: str) -> "tuple[Operand, ...] | None":
+    found = _arithmetic(low, a, b)
+    if found is None or found[0] is complex:
+        return None
+    cls, x, y = found
+    _nonzero(low, b, y)
+    if cls is float:
+        return tuple(map(number, arith.float_divmod(x, y)))
+    n = known(b)
+    if n is None and want != "mod" or n == -1:
+        low.bail_if(and_(compare("EQ", y, like(-1, y)), compare("EQ", x, like(-(2**63), x))))
+    if n is not None and n > 0 and n & (n - 1) == 0:
+        shift = like(n.bit_length() - 1, x)
+        return whole(emit.op("shift_right_arithmetic", x, shift)), whole(and_(x, like(n - 1, x)))
+    return whole(arith.int_floor_div(x, y)), whole(arith.int_floor_mod(x, y))
+
+
+def floordiv(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _divmod(low, a, b, "div")
+    return None if found is None else found[0]
+
+
+def mod(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _divmod(low, a, b, "mod")
+    return None if found is None else found[1]
+
+
+def divmod_(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = _divmod(low, a, b, "both")
+    return None if found is None else Struct(operations.make_tuple, found, low.op)
+
+
+def power(low: L, a: Operand, b: Operand) -> Operand | None:
+    cls, n = common(a, b), known(b)
+    if cls in (bool, int):
+        if n is None or n > 64:
+            return None  # an Int or a Float, by the sign of the exponent
+        if n >= 0:
+            return _int_power(low, a, int(n))
+    if cls is complex or cls is None:
+        return None
+    x, y = as_class(low, a, float), as_class(low, b, float)
+    if n == 2:
+        result = emit.mul(x, x)
+    else:
+        low.bail_if(and_(arith.is_zero(x), compare("LT", y, like(0, y))))
+        if n is None or n != int(n):
+            low.bail_if(and_(and_(compare("LT", x, like(0, x)), emit.is_finite(x)), and_(emit.is_finite(y), not_(arith.is_integral(y)))))
+        result = emit.op("power", x, y)
+    low.bail_if(and_(_is_inf(result), and_(emit.is_finite(x), emit.is_finite(y))))
+    return number(result)
+
+
+def _int_power(low: L, a: Operand, n: int) -> Operand:
+    result: Operand = Known(1)
+    base: Operand = whole(as_class(low, a, int))
+    while n:
+        if n & 1:
+            result = base if isinstance(result, Known) else _must(mul(low, result, base))
+        n >>= 1
+        if n:
+            base = _must(mul(low, base, base))
+    return result
+
+
+def _must(x: Operand | None) -> Operand:
+    assert x is not None
+    return x
+
+
+def _is_inf(x: T) -> T:
+    return compare("EQ", emit.absolute(x), like(math.inf, x))
+
+
+# ------------------------------------------------------------------------------------------------- bits
+
+
+def _bitwise(name: str) -> Row:
+    def row(low: L, a: Operand, b: Operand) -> Operand | None:
+        cls = common(a, b)
+        if cls not in (bool, int):
+            return None
+        if class_of(a) is bool and class_of(b) is bool:
+            return number({"and": and_, "or": or_, "xor": xor}[name](tensor(low.val(a)), tensor(low.val(b))))
+        return whole({"and": and_, "or": or_, "xor": xor}[name](as_class(low, a, int), as_class(low, b, int)))
+
+    return row
+
+
+def lshift(low: L, a: Operand, b: Operand) -> Operand | None:
+    if common(a, b) not in (bool, int):
+        return None
+    x, n = as_class(low, a, int), as_class(low, b, int)
+    result = emit.op("shift_left", x, n)
+    back = emit.op("shift_right_arithmetic", result, n)
+    low.bail_if(or_(compare("NE", back, x), or_(compare("LT", n, like(0, n)), compare("GT", n, like(62, n)))))
+    return whole(result)
+
+
+def rshift(low: L, a: Operand, b: Operand) -> Operand | None:
+    if common(a, b) not in (bool, int):
+        return None
+    x, n = as_class(low, a, int), as_class(low, b, int)
+    if known(b) is None or known(b) < 0:
+        low.bail_if(compare("LT", n, like(0, n)))
+    return whole(emit.op("shift_right_arithmetic", x, emit.op("minimum", n, like(63, n))))
+
+
+def invert(low: L, a: Operand) -> Operand | None:
+    return whole(not_(as_class(low, a, int))) if class_of(a) in (bool, int) else None
+
+
+# ------------------------------------------------------------------------------------------------- unary
+
+
+def neg(low: L, a: Operand) -> Operand | None:
+    cls = class_of(a)
+    if cls is None:
+        return None
+    x = as_class(low, a, int if cls is bool else cls)
+    if x.dtype == INT64:
+        low.bail_if(compare("EQ", x, like(-(2**63), x)))
+    return number(emit.neg(x))
+
+
+def pos(low: L, a: Operand) -> Operand | None:
+    cls = class_of(a)
+    return None if cls is None else number(as_class(low, a, int if cls is bool else cls))
+
+
+def abs_(low: L, a: Operand) -> Operand | None:
+    cls = class_of(a)
+    if cls is None:
+        return None
+    x = as_class(low, a, int if cls is bool else cls)
+    if x.dtype == INT64:
+        low.bail_if(compare("EQ", x, like(-(2**63), x)))
+    return number(emit.absolute(x))
+
+
+def truth(low: L, a: Operand) -> Operand | None:
+    if class_of(a) is None:
+        return Known(bool(a.value)) if isinstance(a, Known) and a.value is None else None
+    return number(emit.convert(tensor(low.val(a)), CARRIERS[bool]))
+
+
+def not_row(low: L, a: Operand) -> Operand | None:
+    found = truth(low, a)
+    return None if found is None else Known(not found.value) if isinstance(found, Known) else number(not_(tensor(found)))  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------- comparisons
+
+
+def _comparison(direction: str) -> Row:
+    def row(low: L, a: Operand, b: Operand) -> Operand | None:
+        cls = common(a, b)
+        if cls is None:
+            return _unlike(direction, a, b)
+        if cls is complex and direction not in ("EQ", "NE"):
+            return None
+        if cls is float and not class_of(a) is class_of(b) is float:
+            return number(_mixed(low, direction, a, b))
+        cls = int if cls is bool else cls
+        return number(compare(direction, as_class(low, a, cls), as_class(low, b, cls)))
+
+    return row
+
+
+def _unlike(direction: str, a: Operand, b: Operand) -> Operand | None:
+    """A number is never equal to None or to a string."""
+    sides = [x for x in (a, b) if isinstance(x, Known) and (x.value is None or isinstance(x.value, str))]
+    if direction in ("EQ", "NE") and sides and any(class_of(x) is not None for x in (a, b)):
+        return Known(direction == "NE")
+    return None
+
+
+_FLIP: Final = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "EQ": "EQ", "NE": "NE"}
+
+
+def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
+    """An int with a float: Python compares the exact values."""
+    if class_of(a) is float:
+        return _mixed(low, _FLIP[direction], b, a)
+    y = as_class(low, b, float)
+    if known(a) is not None and abs(known(a)) <= _EXACT:
+        return compare(direction, emit.convert(as_class(low, a, int), FLOAT64), y)
+    x = as_class(low, a, int)
+    near = compare(direction, emit.convert(x, FLOAT64), y)
+    # equal after rounding: then y is integral (all floats past 2**53 are), and the integers decide
+    rounded = compare("EQ", emit.convert(x, FLOAT64), y)
+    fits = compare("LT", y, like(2.0**63, y))
+    exact = compare(direction, x, emit.convert(y, INT64))
+    past = emit.constant(direction in ("LT", "LE", "NE"))
+    return select(rounded, select(fits, exact, past), near)
+
+
+def is_(low: L, a: Operand, b: Operand) -> Operand | None:
+    """Numbers are never None; whether two numbers are one object is not said."""
+    if isinstance(a, Known) and isinstance(b, Known):
+        return Known(a.value is b.value)
+    one = a if isinstance(a, Known) else b
+    if isinstance(one, Known) and class_of(one) is None and not isinstance(one.value, np.ndarray | np.generic):
+        return Known(False)
+    return None
+
+
+def is_not(low: L, a: Operand, b: Operand) -> Operand | None:
+    found = is_(low, a, b)
+    return Known(not found.value) if isinstance(found, Known) else None
+
+
+# ------------------------------------------------------------------------------------------------- conversions
+
+
+def int_(low: L, a: Operand) -> Operand | None:
+    cls = class_of(a)
+    if cls is None or cls is complex:
+        return None
+    x = tensor(low.val(a))
+    if cls is float:
+        _fits(low, x)
+    return whole(emit.convert(x, INT64))
+
+
+def _fits(low: L, x: T) -> None:
+    """Give up unless the float is finite and within 64 bits."""
+    low.bail_if(not_(and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))))
+
+
+def float_(low: L, a: Operand) -> Operand | None:
+    return number(as_class(low, a, float)) if class_of(a) in (bool, int, float) else None
+
+
+def complex_(low: L, a: Operand, b: Operand = Known(0.0)) -> Operand | None:
+    if common(a, b) is complex:
+        return number(as_class(low, a, complex)) if class_of(a) is complex and isinstance(b, Known) and b.value == 0 else None
+    if common(a, b) is None:
+        return None
+    return number(emit.make_complex(as_class(low, a, float), as_class(low, b, float)))
+
+
+def round_(low: L, a: Operand) -> Operand | None:
+    cls = class_of(a)
+    if cls in (bool, int):
+        return whole(as_class(low, a, int))
+    return _to_whole("round_nearest_even")(low, a) if cls is float else None
+
+
+def _to_whole(name: str) -> Row:
+    def row(low: L, a: Operand) -> Operand | None:
+        if class_of(a) in (bool, int):
+            return whole(as_class(low, a, int))
+        if class_of(a) is not float:
+            return None
+        x = emit.op(name, tensor(low.val(a))) if name else tensor(low.val(a))
+        _fits(low, x)
+        return whole(emit.convert(x, INT64))
+
+    return row
+
+
+def _extreme(direction: str) -> Row:
+    """``min(a, b, …)``: the first one that no later one beats."""
+
+    def row(low: L, *xs: Operand) -> Operand | None:
+        classes = {class_of(x) for x in xs}
+        if len(xs) < 2 or len(classes) != 1 or classes <= {None, complex}:
+            return None
+        best = tensor(low.val(xs[0]))
+        for x in xs[1:]:
+            other = tensor(low.val(x))
+            best = select(compare(direction, other, best), other, best)
+        return Val(python_num(classes.pop()), best.ir)  # type: ignore[arg-type]
+
+    return row
+
+
+def type_(low: L, a: Operand) -> Operand | None:
+    if isinstance(a, Val):
+        return Known(a.num.python if a.num.kind == PYTHON else a.num.dtype.type if a.num.kind == "scalar" else np.ndarray)
+    return Known(type(a.value)) if isinstance(a, Known) else None
+
+
+def isinstance_(low: L, a: Operand, classes: Operand) -> Operand | None:
+    found = type_(low, a)
+    if not isinstance(found, Known) or not isinstance(classes, Known):
+        return None
+    return Known(issubclass(found.value, classes.value))
+
+
+# ------------------------------------------------------------------------------------------------- math
+
+
+def _math(make: Callable[..., T], checked: bool = True) -> Row:
+    """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python."""
+
+    def row(low: L, *xs: Operand) -> Operand | None:
+        if any(class_of(x) not in (bool, int, float) for x in xs):
+            return None
+        args = [as_class(low, x, float) for x in xs]
+        result = make(*args)
+        if checked:
+            usable = emit.is_finite(args[0])
+            for x in args[1:]:
+                usable = and_(usable, emit.is_finite(x))
+            odd = and_(not_(emit.is_finite(result)), usable)
+            infinite = [_is_inf(x) for x in args]
+            lost = emit.is_nan(result)
+            for x in args:
+                lost = and_(lost, not_(emit.is_nan(x)))
+            low.bail_if(or_(odd, lost) if infinite else odd)
+        return number(result)
+
+    return row
+
+
+def _predicate(make: Callable[[T], T]) -> Row:
+    def row(low: L, x: Operand) -> Operand | None:
+        return number(make(as_class(low, x, float))) if class_of(x) in (bool, int, float) else None
+
+    return row
+
+
+def _op(name: str) -> Callable[..., T]:
+    return lambda *xs: emit.op(name, *xs)
+
+
+def _chlo(name: str) -> Callable[..., T]:
+    return lambda *xs: emit.chlo_op(name, *xs)
+
+
+def log_base(base: float) -> Callable[[T], T]:
+    """Exact for powers of two and of ten, as the C functions are."""
+
+    def make(x: T) -> T:
+        found = emit.div(emit.op("log", x), like(math.log(base), x))
+        near = emit.op("round_nearest_even", found)
+        return select(compare("EQ", emit.op("power", like(base, x), near), x), near, found)
+
+    return make
+
+
+MATH: Final[dict[Any, Row]] = {
+    math.sqrt: _math(_op("sqrt")), math.exp: _math(_op("exponential")), math.log: _math(_op("log")), math.sin: _math(_op("sine")),
+    math.cos: _math(_op("cosine")), math.tan: _math(_op("tan")), math.tanh: _math(_op("tanh"), False), math.log1p: _math(_op("log_plus_one")),
+    math.expm1: _math(_op("exponential_minus_one")), math.atan2: _math(_op("atan2"), False), math.asin: _math(_chlo("asin")),
+    math.acos: _math(_chlo("acos")), math.atan: _math(_chlo("atan"), False), math.sinh: _math(_chlo("sinh")), math.cosh: _math(_chlo("cosh")),
+    math.erf: _math(_chlo("erf"), False), math.erfc: _math(_chlo("erfc"), False), math.log2: _math(log_base(2)), math.log10: _math(log_base(10)),
+    math.fabs: _math(emit.absolute, False), math.copysign: _math(arith.copy_sign, False), math.fmod: _math(emit.rem),
+    math.degrees: _math(lambda x: emit.mul(x, like(180 / math.pi, x)), False), math.radians: _math(lambda x: emit.mul(x, like(math.pi / 180, x)), False),
+    math.isnan: _predicate(emit.is_nan), math.isfinite: _predicate(emit.is_finite), math.isinf: _predicate(_is_inf),
+    math.floor: _to_whole("floor"), math.ceil: _to_whole("ceil"), math.trunc: _to_whole(""),
+}  # fmt: skip
+
+ROWS: Final[dict[Any, Row]] = {
+    operator.add: add, operator.sub: sub, operator.mul: mul, operator.truediv: truediv, operator.floordiv: floordiv, operator.mod: mod,
+    operator.pow: power, builtins.pow: power, builtins.divmod: divmod_, operator.and_: _bitwise("and"), operator.or_: _bitwise("or"),
+    operator.xor: _bitwise("xor"), operator.lshift: lshift, operator.rshift: rshift, operator.invert: invert, operator.neg: neg, operator.pos: pos,
+    operator.abs: abs_, builtins.abs: abs_, operator.truth: truth, bool: truth, operator.not_: not_row,
+    operator.lt: _comparison("LT"), operator.le: _comparison("LE"), operator.gt: _comparison("GT"), operator.ge: _comparison("GE"),
+    operator.eq: _comparison("EQ"), operator.ne: _comparison("NE"), operator.is_: is_, operator.is_not: is_not,
+    int: int_, float: float_, complex: complex_, operator.index: lambda low, a: int_(low, a) if class_of(a) in (bool, int) else None,
+    builtins.round: round_, builtins.min: _extreme("LT"), builtins.max: _extreme("GT"), type: type_, isinstance: isinstance_,
+    **MATH,
+}  # fmt: skip
