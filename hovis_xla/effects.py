@@ -11,24 +11,24 @@ nothing outside has been changed: after a print no bail is allowed, and a functi
 """
 
 import builtins
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from hovis.ir.model import Block, Branch, Function, Op, Param
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const, Type
 from hovis_xla.regions import reachable, successors
 from hovis_xla.types import ARRAY, PYTHON_OF, Num
 
-import operator  # isort: skip
-
 #: The widest integers that Python may have in compiled code.
 LEAST: Final = -(2**63)
 GREATEST: Final = 2**63 - 1
 
-_LESS: Final = {operator.lt: True, operator.le: True, operator.gt: False, operator.ge: False, operator.ne: None}
+#: Is the smaller one on the left?
+_LESS: Final = {operator.lt: True, operator.le: True, operator.gt: False, operator.ge: False}
 
 
 def to_python(num: Num, value: np.ndarray[Any, Any]) -> object:
@@ -66,68 +66,65 @@ class Printer:
 
 
 class Facts:
-    """Comparisons that hold in each block, because every path into it has passed them."""
+    """Comparisons that are known to hold: at a block, because every path into it has passed them."""
 
     def __init__(self, function: Function) -> None:
-        blocks = reachable(function)
-        edges: dict[Block, list[tuple[Block, Op, bool] | None]] = {b: [] for b in blocks}
-        for block in blocks:
+        self.edges: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in reachable(function)}
+        for block in self.edges:
             for edge in successors(block):
-                edges[edge.block].append(self._fact(block, edge))
-        self.home: dict[Op, Block] = {op: b for b in blocks for op in b.all_ops()}
-        self.before: dict[Block, tuple[Block, Op, bool] | None] = {}
-        self.parent: dict[Block, Block | None] = {}
-        preceding: dict[Block, list[Block]] = {b: [] for b in blocks}
-        for block in blocks:
-            for edge in successors(block):
-                preceding[edge.block].append(block)
-        for block in blocks:
-            single = len(preceding[block]) == 1
-            self.parent[block] = preceding[block][0] if single else None
-            self.before[block] = edges[block][0] if single else None
-
-    @staticmethod
-    def _fact(block: Block, edge: Any) -> "tuple[Block, Op, bool] | None":
-        end = block.terminator
-        if isinstance(end, Branch) and isinstance(end.cond, Op) and end.true.block is not end.false.block:
-            return block, end.cond, edge is end.true
-        return None
-
-    def holding(self, op: Op) -> list[tuple[Op, bool]]:
-        """(comparison, whether it came out true) for all that hold where op stands."""
-        found = []
-        block = self.home.get(op)
-        while block is not None:
-            fact = self.before[block]
-            if fact is not None:
-                found.append((fact[1], fact[2]))
-            block = self.parent[block]
-        return found
+                self.edges[edge.block].append((block, edge))
+        self.home: dict[Op | Param, Block] = {}
+        for block in self.edges:
+            self.home.update(dict.fromkeys([*block.params, *block.all_ops()], block))
 
     def below_something(self, op: Op, value: IrOperand) -> bool:
-        """Is value less than some 64-bit integer here (so that one may be added)?"""
-        return any(self._strict(fact, true, value, left=True) for fact, true in self.holding(op))
+        """Is value less than some 64-bit integer where op stands (so that one may be added)?"""
+        return self._strict(self.home.get(op), value, True, set())
 
     def above_something(self, op: Op, value: IrOperand) -> bool:
-        """Is value greater than some 64-bit integer here?"""
-        return any(self._strict(fact, true, value, left=False) for fact, true in self.holding(op))
+        """Is value greater than some 64-bit integer where op stands?"""
+        return self._strict(self.home.get(op), value, False, set())
 
-    @staticmethod
-    def _strict(fact: Op, true: bool, value: IrOperand, left: bool) -> bool:
-        less = _LESS.get(fact.callee) if callable(fact.callee) else None  # type: ignore[arg-type]
-        if less is None or len(fact.args) != 2 or not all(map(_is_int, fact.args)):
-            return False
-        a, b = fact.args if less else fact.args[::-1]
-        strict = fact.callee in (operator.lt, operator.gt)
-        if not true:
-            a, b, strict = b, a, not strict
-        # here a < b, or a <= b
-        mine, other = (a, b) if left else (b, a)
-        if mine is not value:
-            return False
-        if strict:
+    def _strict(self, block: Block | None, value: IrOperand, left: bool, seen: set[Param]) -> bool:
+        if isinstance(value, Const):
+            return type(value.value) is int and LEAST < value.value < GREATEST
+        while block is not None and len(self.edges[block]) == 1:
+            before, edge = self.edges[block][0]
+            if _passed(before, edge, value, left):
+                return True
+            block = before
+        return isinstance(value, Param) and self._arrives(value, left, seen)
+
+    def _arrives(self, value: Param, left: bool, seen: set[Param]) -> bool:
+        """Does it hold of what every edge passes for a parameter (by induction over the way there)?"""
+        if value in seen:
             return True
-        return isinstance(other, Const) and isinstance(other.value, int) and LEAST < other.value < GREATEST
+        seen.add(value)
+        home = self.home[value]
+        if not self.edges[home] or value not in home.params or not _is_int(value):
+            return False
+        place = home.params.index(value)
+        return all(_passed(block, edge, edge.args[place], left) or self._strict(block, edge.args[place], left, seen) for block, edge in self.edges[home])
+
+
+def _passed(block: Block, edge: Edge, value: IrOperand, left: bool) -> bool:
+    """Does taking this edge say that value is less (or, if not left, greater) than some 64-bit integer?"""
+    end = block.terminator
+    if not isinstance(end, Branch) or not isinstance(end.cond, Op) or end.true.block is end.false.block:
+        return False
+    fact, true = end.cond, edge is end.true
+    less = _LESS.get(fact.callee) if callable(fact.callee) else None  # type: ignore[arg-type]
+    if less is None or len(fact.args) != 2 or not all(map(_is_int, fact.args)):
+        return False
+    a, b = fact.args if less else fact.args[::-1]
+    strict = fact.callee in (operator.lt, operator.gt)
+    if not true:
+        a, b, strict = b, a, not strict
+    # here a < b, or a <= b
+    mine, other = (a, b) if left else (b, a)
+    if mine is not value:
+        return False
+    return strict or (isinstance(other, Const) and isinstance(other.value, int) and LEAST < other.value < GREATEST)
 
 
 def _is_int(value: IrOperand) -> bool:

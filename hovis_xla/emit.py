@@ -119,11 +119,11 @@ def neg(a: T) -> T:
 
 
 def and_(a: T, b: T) -> T:
-    return op("and", a, b) if hasattr(hlo, "and") else op("and_", a, b)
+    return op("and_", a, b)
 
 
 def or_(a: T, b: T) -> T:
-    return op("or", a, b) if hasattr(hlo, "or") else op("or_", a, b)
+    return op("or_", a, b)
 
 
 def xor(a: T, b: T) -> T:
@@ -131,7 +131,7 @@ def xor(a: T, b: T) -> T:
 
 
 def not_(a: T) -> T:
-    return op("not", a) if hasattr(hlo, "not") else op("not_", a)
+    return op("not_", a)
 
 
 _COMPARE_TYPES: Final = {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED", "f": "FLOAT", "c": "FLOAT"}
@@ -275,10 +275,11 @@ def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
 def take(a: T, indices: T, axis: int) -> T:
     """``np.take`` along one axis with indices in range."""
     rank, batch = len(a.shape), len(indices.shape)
-    offset = [k for k in range(axis)] + [k + batch for k in range(axis, rank - 1)]
+    offset = [*range(axis), *(k + batch for k in range(axis, rank - 1))]
     numbers = hlo.GatherDimensionNumbers.get(
-        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[], start_index_map=[axis], index_vector_dim=batch
-    )
+        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[],
+        start_index_map=[axis], index_vector_dim=batch,
+    )  # fmt: skip
     sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
     shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
     return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
@@ -299,8 +300,9 @@ def gather_points(a: T, indices: Sequence[T]) -> T:
 def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
     """The general contraction; the result has the batch dimensions, then a's, then b's."""
     numbers = hlo.DotDimensionNumbers.get(
-        lhs_batching_dimensions=list(batch[0]), rhs_batching_dimensions=list(batch[1]), lhs_contracting_dimensions=list(contract[0]), rhs_contracting_dimensions=list(contract[1])
-    )
+        lhs_batching_dimensions=list(batch[0]), rhs_batching_dimensions=list(batch[1]),
+        lhs_contracting_dimensions=list(contract[0]), rhs_contracting_dimensions=list(contract[1]),
+    )  # fmt: skip
     rest_a = [d for k, d in enumerate(a.shape) if k not in (*contract[0], *batch[0])]
     rest_b = [d for k, d in enumerate(b.shape) if k not in (*contract[1], *batch[1])]
     shape = tuple([a.shape[k] for k in batch[0]] + rest_a + rest_b)
@@ -333,18 +335,15 @@ def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
     return [T(r, x.dtype, x.shape) for r, x in zip(made.results, operands, strict=True)]
 
 
-def cumulative(a: T, axis: int, init: T, body: Callable[[T, T], T]) -> T:
-    """A running reduction along an axis."""
-    size, rank = a.shape[axis], len(a.shape)
-    window = [size if k == axis else 1 for k in range(rank)]
-    padding = np.zeros((rank, 2), np.int64)
-    padding[axis, 0] = size - 1
-    made = hlo.ReduceWindowOp([a.ir.type], [a.ir], [init.ir], window, padding=ir.DenseIntElementsAttr.get(padding))
-    block = made.regions[0].blocks.append(tensor_type(a.dtype), tensor_type(a.dtype))
-    with ir.InsertionPoint(block):
-        x, y = (T(v, a.dtype, ()) for v in block.arguments)
-        hlo.return_([body(x, y).ir])
-    return T(made.results[0], a.dtype, a.shape)
+def cumulative(a: T, axis: int, init: Any, combine: Callable[[T, T], T]) -> T:
+    """A running reduction along an axis, in log2(n) steps over the whole array."""
+    step = 1
+    while step < a.shape[axis]:
+        low = [step if k == axis else 0 for k in range(len(a.shape))]
+        shifted = pad(a, init, low, [-n for n in low])
+        a = combine(shifted, a)
+        step *= 2
+    return a
 
 
 # ------------------------------------------------------------------------------------------------- effects, places

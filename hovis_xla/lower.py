@@ -7,7 +7,7 @@ is only checked against.  Whatever has no row, or is no number where one is need
 
 import builtins
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -23,8 +23,9 @@ from hovis_xla.adapter import context, func, ir
 from hovis_xla.control import Arrival, Walker, as_tensor, as_val, tensor
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.loops import LoopLowering
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
-from hovis_xla.regions import carried_out, needed, reachable, regions
+from hovis_xla.regions import Region, carried_out, needed, reachable, regions
 from hovis_xla.types import ARRAY, BOOL, INT32, Bound, Known, NotLowerable, Num, Operand, Slot, Struct, Val, num_of_value
 
 #: Calls that build a container of the result.
@@ -145,6 +146,9 @@ class Lowering(Walker):
                 raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
         leaves.append(value)
         return "leaf", len(leaves) - 1
+
+    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+        return LoopLowering(self, start, region, until).run()
 
     # --------------------------------------------------------------------------------------------- values
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from hovis.ir.model import LASTING, Block, Branch, Effect, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
 
 #: Effects that somebody outside can see, whatever is done with the result.
 ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK

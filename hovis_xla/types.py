@@ -97,6 +97,14 @@ class Known:
     value: Any
 
 
+#: Defaults of optional arguments of NumPy's functions.
+NONE: Final = Known(None)
+FALSE: Final = Known(False)
+TRUE: Final = Known(True)
+ZERO: Final = Known(0)
+LAST: Final = Known(-1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Struct:
     """The result of a constructor call (``make_tuple``, ``make_dict`` …) that the host does again after the run.

@@ -16,6 +16,7 @@ from hovis.backend.encode import (
     LOAD_FAST,
     NULL_FIRST,
     OP,
+    OPPOSITE,
     POP_EXCEPT,
     POP_TOP,
     PRECALL,
@@ -33,11 +34,14 @@ from hovis.backend.encode import (
 from hovis.backend.flow import Flow, Sightings, may_finalize
 from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, LOAD, MACRO, MOVE, STORE, Item, Linear, Pool
 from hovis.backend.load import PACKAGE, Tracebacks, outline
+from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.operations import bind, current_exception, drop
 from hovis.lattice import Const
 
-_OPPOSITE: Final = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+#: Helpers that are never called.
+_SILENT: Final = (drop, current_exception, bind)
 
 
 def assemble(
@@ -123,6 +127,7 @@ class _Assembler:
         pool = Pool(self.cell_of, taken)
         marks = _Marks(flow)
         linear = Linear(flow, pool, self.namespace, marks.watched)
+        marks.ruled = linear.rules
         code = {block: linear.block(block) for block in flow.order}
         slots = Slots(flow, code, variables, taken)
         emitter = Emitter(flow, linear, code, slots, marks)
@@ -165,12 +170,14 @@ def _code(function: Function, emitter: "Emitter", shape: tuple[int, int, bool, b
 
 
 class _Marks:
-    """Which ops stand in inlined code, or in a helper of hovis: there tracebacks have to be mended."""
+    """Which ops stand in inlined code, or call a helper of hovis: there tracebacks have to be mended."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self._outlines: dict[int, tuple[Location, ...]] = {}
         self._sightings: Sightings | None = None
+        #: ops that became instructions: their callee is not called
+        self.ruled: dict[Op, Rule | None] = {}
 
     def outline(self, place: object) -> tuple[Location, ...]:
         """The user's calls around a place, outermost first."""
@@ -187,7 +194,10 @@ class _Marks:
 
     def marked(self, op: Op) -> bool:
         """Would a traceback that begins here be wrong?"""
-        return self.inlined(op.location) or (type(op.callee) is FunctionType and op.callee.__code__.co_filename.startswith(PACKAGE))
+        if self.inlined(op.location):
+            return True
+        callee = op.callee
+        return type(callee) is FunctionType and callee.__code__.co_filename.startswith(PACKAGE) and self.ruled.get(op) is None and callee not in _SILENT
 
     def any(self) -> bool:
         """Is there such an op at all?"""
@@ -267,6 +277,8 @@ class Emitter:
         asm.bind(self.labels[block])
         self.handlers = asm.depth = self.flow.handlers[block]
         asm.region = self._region(self.handlers)
+        # loads in front belong to the first op
+        asm.place = next((item[1] for item in self.code[block] if item[0] == AT), None)
         pad = Label()
         last, tail = self.slots.last[block], self.linear.tails.get(block, 1 << 60)
         stored = self._overwritten(block)
@@ -289,7 +301,7 @@ class Emitter:
                 if k in last and k < tail and self._matters(item[1]):
                     do(DELETE_FAST, self.of[item[1]])
             elif kind == COVER:
-                asm.region = Region(pad, self.handlers)
+                asm.cover(Region(pad, self.handlers))
             elif kind == HANDLERS:
                 self.handlers += item[1]
                 asm.region = self._region(self.handlers)
@@ -298,11 +310,10 @@ class Emitter:
         return self._terminator(block, following, pad)
 
     def _overwritten(self, block: Block) -> set[int]:
-        """The locals that the moves of a closing Jump store to."""
+        """The locals that hold the target's params behind a closing Jump."""
         if not isinstance(block.terminator, Jump):
             return set()
-        of = self.of
-        return {of[param] for param, value in self.flow.moves(block.terminator.edge) if of.get(value) != of[param]}
+        return {self.of[param] for param, _ in self.flow.moves(block.terminator.edge)}
 
     def _load(self, value: Operand, takes: bool) -> None:
         """A local onto the stack; takes: and nothing stays behind."""
@@ -400,7 +411,7 @@ class Emitter:
             return self._go(taken.block, following)
         jumped, fallen = branch.true, branch.false
         if jumped.block is following and fallen.block is not following:
-            jumped, fallen, test = fallen, jumped, _OPPOSITE[test]
+            jumped, fallen, test = fallen, jumped, OPPOSITE[test]
         label = self.labels[jumped.block]
         apart = bool(self._plan(jumped, live, None))
         if apart:

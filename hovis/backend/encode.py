@@ -48,6 +48,9 @@ _FUSED: Final = {
     if f"{first}_{second}" in OP
 }
 
+#: Instructions that cannot raise.
+_HARMLESS: Final = frozenset(OP[name] for name in ("LOAD_FAST", "LOAD_CONST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_AND_CLEAR", "PUSH_NULL", "COPY") if name in OP)
+
 #: (line, end_line, column, end_column), as in ``co_positions``.
 Position = tuple[int | None, int | None, int | None, int | None]
 NOWHERE: Final[Position] = (None, None, None, None)
@@ -108,6 +111,18 @@ class Assembly:
         self.args.append(arg)
         self.places.append(self.place)
         self.regions.append(self.region)
+
+    def cover(self, region: Region) -> None:
+        """What comes is in region, and so must be an instruction in front of it that raises nothing.
+
+        Where the exception of an inlined call is looked up, 3.13 takes the unit before the CALL (Python/ceval.c, resume_with_error).
+        """
+        self.region = region
+        if END_FOR_POPS_ONE:
+            if len(self.ops) > self._barrier and self.ops[-1] in _HARMLESS:
+                self.regions[-1] = region
+            else:
+                self.do(OP["NOP"])
 
     def grow(self, count: int) -> None:
         """So many values are on the stack that no instruction before this one put there."""

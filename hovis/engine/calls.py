@@ -16,16 +16,24 @@ from hovis.engine.heap import VObj
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Restart
 from hovis.engine.state import Frame
 from hovis.engine.values import NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, lost_of
+from hovis.ir import operations
 from hovis.ir.model import LASTING, Effect, Location
-from hovis.lattice import ANY, Type
-from hovis.lattice.constants import is_immutable
+from hovis.lattice import ANY, Const, Type
+from hovis.lattice.constants import constant_key, is_immutable
 
 #: Frames of one call string; beyond, calls stay calls.
 MAX_DEPTH: Final = 120
 #: Activations of one code, below unknown decisions, before it becomes a residual function.
 MAX_ACTIVE: Final = 64
+#: Containers within containers that a residual function takes apart.
+MAX_NESTING: Final = 2
+#: The same where only numbers differ between the activations.
+MAX_COUNTING: Final = 8
 
 FUNCTION: Final = types.FunctionType
+
+#: The vocabulary of the IR: Python functions that are primitives.
+OPERATIONS: Final = frozenset(value for value in vars(operations).values() if isinstance(value, FUNCTION))
 
 #: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
 ENTERED_THROUGH: set[type] = set()
@@ -65,6 +73,8 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
         # a jitted function is entered through its original
         callee, fn = Known(fn.__wrapped__), fn.__wrapped__  # type: ignore[attr-defined]
     if type(fn) is FUNCTION:
+        if fn in OPERATIONS:
+            return call_builtin(m, fn, args, kwargs, mode)
         return call_function(m, callee, fn, args, kwargs, mode)
     if type(fn) is METHOD:
         return call(m, Known(fn.__func__), [Known(fn.__self__), *args], kwargs, mode)
@@ -307,78 +317,92 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
     code = known.code
     if code.is_generator:
         return generators.create(m, known, bound, callee, args, kwargs, mode)
-    if _recurses(m, code, bound):
+    now = _known_arguments(m, bound)
+    if _recurses(m, code, now):
         return _call_residual(m, known, bound, mode)
     caller = m.frame
     ctx = m.tables.contexts[caller.ctx, caller.pc, code]
     home = m.homes[m.state.frames[0].ctx]
     m.homes.setdefault(ctx, home)
     frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or callee)
+    frame.extra = now
     m.state.frames.append(frame)
     return SWITCH
 
 
-def _recurses(m: Machine, code: Any, bound: list[V | None]) -> bool:
+def _recurses(m: Machine, code: Any, now: Any) -> bool:
     """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?"""
     active = [frame for frame in m.state.frames if frame.code is code]
     if not active or not any(frame.decided for frame in active):
         return False
     if code.code in m.tables.recursive:
         return True
-    if len(active) >= MAX_ACTIVE:
+    # where only numbers differ they may well be counters: less patience
+    counting = _only_numbers_differ(now, active[-1].extra)
+    if len(active) >= (MAX_COUNTING if counting else MAX_ACTIVE):
         m.tables.recursive.add(code.code)
         raise Restart("recursive")
-    now = _known_arguments(m, bound)
-    return not now or any(frame.extra == now for frame in active if frame.extra is not None)
+    return not now or any(frame.extra == now for frame in active)
+
+
+def _only_numbers_differ(now: Any, before: Any) -> bool:
+    if before is None or len(now) != len(before):
+        return False
+    return all(a == b or (type(a[1]) is tuple and a[1][0] in (int, float)) for a, b in zip(now, before, strict=True))
 
 
 def _known_arguments(m: Machine, bound: list[V | None]) -> Any:
-    from hovis.lattice.constants import constant_key
-
+    """What is known of the arguments of an activation, to be compared with others."""
     found: list[Any] = []
     for k, value in enumerate(bound):
-        if isinstance(value, Known) and value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
-            found.append((k, constant_key(value.value)))
+        if isinstance(value, Known):
+            if value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
+                found.append((k, constant_key(value.value)))
         elif isinstance(value, Ref):
             found.append((k, m.state.heap[value.aid].shape()))
     return tuple(found)
 
 
 def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -> int | None:
-    """Call a specialised residual function instead of entering once more."""
-    home_state = m.state
+    """Call a specialised residual function instead of entering once more.
+
+    Immutable objects cross as their parts, mutable ones (and what is nested too deep) are real.
+    """
     heap: dict[int, VObj] = {}
-    todo = [v for v in bound if isinstance(v, Ref)]
-    seen: set[int] = set()
-    while todo:
-        ref = todo.pop()
-        if ref.aid in seen:
-            continue
-        seen.add(ref.aid)
-        obj = home_state.heap[ref.aid]
-        if not obj.immutable:
-            m.operand(ref)
-            continue
-        todo += [c for c in obj.cells if isinstance(c, Ref)]
-    bound = [_across(m, v) if v is not None else None for v in bound]
-    for aid in seen:
-        obj = home_state.heap[aid]
-        if obj.immutable:
-            heap[aid] = obj.replace(cells=tuple(_across(m, c) for c in obj.cells))
+    crossing = _crossing(m, [v for v in bound if isinstance(v, Ref)])
+    bound = [_across(m, v, crossing) if v is not None else None for v in bound]
+    for aid in crossing:
+        obj = m.state.heap[aid]
+        heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells))
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
+    frame.extra = _known_arguments(m, bound)
     result = m.call_function(frame, heap, known.qualname.rsplit(".", 1)[-1])  # type: ignore[attr-defined]
     if result is None:
         return m.unreachable()
     return finish(m, result, mode)
 
 
-def _across(m: Machine, value: V) -> V:
-    """value as a residual function may see it: mutable objects are real."""
-    if isinstance(value, Ref):
-        obj = m.state.heap[value.aid]
-        if not obj.immutable:
-            assert obj.node is not None
-            return Dyn(obj.node, Type(obj.cls))
+def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
+    """The objects that a residual function may take apart."""
+    found: set[int] = set()
+    todo = [(ref.aid, 0) for ref in refs]
+    while todo:
+        aid, depth = todo.pop(0)
+        obj = m.state.heap[aid]
+        # functions and cells are code more than data: how deep they go is a matter of the program, not of its input
+        deeper = depth if obj.kind in ("function", "cell", "method") else depth + 1
+        if aid in found or not obj.immutable or obj.kind == "generator" or deeper > MAX_NESTING:
+            continue
+        found.add(aid)
+        todo += [(c.aid, deeper) for c in obj.cells if isinstance(c, Ref)]
+    return found
+
+
+def _across(m: Machine, value: V, crossing: set[int]) -> V:
+    """value as a residual function may see it."""
+    if isinstance(value, Ref) and value.aid not in crossing:
+        node = m.operand(value)
+        return Dyn(node, Type(m.state.heap[value.aid].cls)) if not isinstance(node, Const) else Known(node.value)
     return value
 
 

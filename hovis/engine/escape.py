@@ -19,6 +19,12 @@ class NotMaterializable(Exception):
     """A started generator cannot be built in mid-flight; args: the site that made it."""
 
 
+def check_materializable(obj: VObj) -> None:
+    """Raise NotMaterializable, as building obj would."""
+    if obj.kind == "generator" and obj.node is None:
+        raise NotMaterializable(obj.extra[5])
+
+
 def materialize(m: "Machine", aid: int) -> Operand:
     """The SSA value of the real object; builds it now if it is still virtual."""
     obj = m.state.heap[aid]

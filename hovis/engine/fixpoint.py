@@ -234,6 +234,8 @@ class Engine(Machine):
             if depth >= len(state.frames):
                 return None
             frame = state.frames[depth]
+            if kind == "owner":
+                return Ref(frame.owner) if frame.owner is not None else None
             held: Any = frame.locals if kind == "local" else frame.stack
             return held[index] if index < len(held) else None
         parent = self.value_at(state, part[0])

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from hovis.engine.escape import check_materializable
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.state import Paths, State
 from hovis.engine.values import Dyn, Known, Ref, V
@@ -34,13 +35,15 @@ class Matching:
         return (isinstance(a, Ref) and a.aid in self.real_a) or (isinstance(b, Ref) and b.aid in self.real_b)
 
     def _demote(self, a: V, b: V) -> bool:
+        """The objects at a slot, and what they reach, have to be real; were some of them not so before?"""
         grown = False
-        if isinstance(a, Ref) and a.aid not in self.real_a:
-            self.real_a |= reachable(self.a.heap, [a.aid])
-            grown = True
-        if isinstance(b, Ref) and b.aid not in self.real_b:
-            self.real_b |= reachable(self.b.heap, [b.aid])
-            grown = True
+        for value, state, real in ((a, self.a, self.real_a), (b, self.b, self.real_b)):
+            if isinstance(value, Ref) and value.aid not in real:
+                found = reachable(state.heap, [value.aid])
+                for aid in found:
+                    check_materializable(state.heap[aid])
+                real |= found
+                grown = True
         return grown
 
     def _match(self) -> bool:

@@ -75,6 +75,8 @@ class State:
                     yield (depth, "local", k), value
             for k, value in enumerate(frame.stack):
                 yield (depth, "stack", k), value
+            if frame.owner is not None:
+                yield (depth, "owner", 0), Ref(frame.owner)
 
     def drop_dead(self) -> None:
         """Forget locals that nobody reads any more."""

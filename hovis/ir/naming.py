@@ -57,7 +57,7 @@ BY_SYMBOL: Final = {symbol: callee for callee, symbol in SYMBOLS.items()}
 
 _SENTINELS: Final = {repr(s): s for s in (operations.END, operations.UNBOUND)}
 _LITERALS: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
-_NUMPY_SCALARS: Final = frozenset(
+NUMPY_SCALARS: Final = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
 )
 _NAN: Final = struct.pack("<d", float("nan"))
@@ -84,7 +84,7 @@ def literal(value: object) -> str | None:
     if kind is range or kind is slice:
         inner = literal((value.start, value.stop, value.step))  # type: ignore[attr-defined]
         return None if inner is None else kind.__name__ + inner
-    if kind.__module__ == "numpy" and kind.__name__.rstrip("_") in _NUMPY_SCALARS:
+    if kind.__module__ == "numpy" and kind.__name__.rstrip("_") in NUMPY_SCALARS:
         return repr(value) if repr(value).startswith("np.") and _plain_nans(value.item()) else None  # type: ignore[attr-defined]
     return repr(value) if value is operations.END or value is operations.UNBOUND else None
 

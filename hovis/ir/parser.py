@@ -354,8 +354,10 @@ class _FunctionParser:
             found = self._named(line, line.next())
             line.expect(")")
             return found
+        if line.kind() == "complex" and line.peek()[0] == "(":
+            return self._constructor(line, text)(complex(line.next()))
         if line.take("("):
-            return self._constructed(line, text)
+            return self._constructor(line, text)(*self._tuple(line))
         raise line.error(f"{text!r} is no constant")
 
     def _tuple(self, line: _Line) -> tuple[object, ...]:
@@ -368,14 +370,14 @@ class _FunctionParser:
                 break
         return tuple(items)
 
-    def _constructed(self, line: _Line, name: str) -> object:
-        """range(…), slice(…) and NumPy scalars."""
-        made = _SHAPED.get(name)
-        if made is None and name.startswith("np."):
+    def _constructor(self, line: _Line, name: str) -> Callable[..., object]:
+        """What makes ranges, slices and NumPy scalars."""
+        made: Callable[..., object] | None = _SHAPED.get(name)
+        if name.startswith("np.") and name[3:].rstrip("_") in naming.NUMPY_SCALARS:
             made = getattr(sys.modules.get("numpy"), name[3:], None)
         if made is None:
             raise line.error(f"{name!r} is no constant")
-        return made(*self._tuple(line))
+        return made
 
     # --------------------------------------------------------------------------------------------- types
 

@@ -1,7 +1,7 @@
 """Is a Function well formed?  The complaint is printed under the offending line.
 
 What holds of every Function: each value is defined once, and on every way to each of its uses; an edge carries what
-the target's parameters expect; the result of an Invoke exists only behind its ok edge, the exception only as the
+the target's parameters expect (or what a test on the way has left of it); the result of an Invoke exists only behind its ok edge, the exception only as the
 first argument of its error edge; handlers are entered and left in balance.
 """
 
@@ -13,7 +13,7 @@ from hovis.ir.analysis import Dominators, predecessors
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.ir.printer import Printer
-from hovis.lattice import ANY, AbstractValue, Array, Const, Type, contains, leq
+from hovis.lattice import ANY, AbstractValue, Array, Const, Type, Union, contains, forget, leq
 
 
 class Effects(Protocol):
@@ -146,7 +146,10 @@ class _Check:
             self.complain(about, "a keyword is given twice")
         if isinstance(op.callee, Const | Caught):
             self.complain(about, "a known callee stands as itself, not as a Const")
-        elif not isinstance(op.callee, Param | Op | Function) and not callable(op.callee):
+        elif isinstance(op.callee, Function):
+            if len(op.args) != len(op.callee.params) or op.kwargs:
+                self.complain(about, f"{op.callee.name} takes {len(op.callee.params)} arguments, not {len(op.args) + len(op.kwargs)}")
+        elif not isinstance(op.callee, Param | Op) and not callable(op.callee):
             self.complain(about, "the callee is not callable")
         self._dims(op, block, at, about)
         if self.library is not None and not isinstance(op.callee, Param | Op | Function):
@@ -189,8 +192,20 @@ class _Check:
             own = isinstance(terminator, Invoke) and edge is terminator.ok and arg is terminator.op
             if not own:
                 self._use(arg, block, at, terminator)
-            if not number and not _fits(found := self._type(arg), params[k].type):
-                self.complain(terminator, f"argument {k + 1} is {found!r}; the parameter is {params[k].type!r}")
+            found, expected = self._type(arg), params[k].type if not number else ANY
+            if not _fits(found, expected) and not (_overlap(found, expected) and self._is_tested(arg, block)):
+                self.complain(terminator, f"argument {k + 1} is {found!r}; the parameter is {expected!r}")
+
+    def _is_tested(self, value: Operand, block: Block) -> bool:
+        """Is there a test of value that every way to here passes, so that more may be known of it than its type?"""
+        at = self.dom.number[block]
+        while True:
+            terminator = self.dom.order[at].terminator
+            if isinstance(terminator, Branch) and _depends(terminator.cond, value):
+                return True
+            if not at:
+                return False
+            at = self.dom.parent[at]
 
     # --------------------------------------------------------------------------------------------- values
 
@@ -250,6 +265,26 @@ def _changes(block: Block) -> Iterator[tuple[Op, int]]:
             yield op, 1
         elif op.callee is leave_handler:
             yield op, -1
+
+
+def _depends(operand: Operand, value: Operand) -> bool:
+    """Is operand computed from value, in a few steps?"""
+    todo, seen = [operand], 0
+    while todo and seen < 64:
+        at = todo.pop()
+        seen += 1
+        if at is value:
+            return True
+        if isinstance(at, Op):
+            todo += at.operands()
+    return False
+
+
+def _overlap(a: AbstractValue, b: AbstractValue) -> bool:
+    """May a value that is one of these be narrowed to one of those?"""
+    if leq(b, a):
+        return True
+    return isinstance(a, Union) and any(leq(forget(member), forget(b)) for member in a.members)
 
 
 def _fits(found: AbstractValue, expected: AbstractValue) -> bool:

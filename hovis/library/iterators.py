@@ -18,7 +18,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from hovis.ir.operations import END, join_strings
+from hovis.ir import operations
+from hovis.ir.operations import join_strings
 from hovis.library.core import Library, Model
 
 ITERATORS: Final = Library("iterators")
@@ -26,8 +27,11 @@ ITERATORS: Final = Library("iterators")
 #: Callables that make iterators -> functions that make generators which step alike.
 ITERATOR_MODELS: Final[dict[Any, Model]] = {}
 
+#: What ``next`` gives at the end.
+END: Final[Any] = operations.END
+
 #: An argument that was not given.
-MISSING: Final = END
+MISSING: Final[Any] = END
 
 
 def _text_of(call: Callable[[], object]) -> str:

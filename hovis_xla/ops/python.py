@@ -29,6 +29,9 @@ _PRODUCT_LIMIT: Final = 9.2233720368547e18
 _EXACT: Final = 2**53
 
 
+_NO_IMAGINARY: Final = Known(0.0)
+
+
 def class_of(x: Operand) -> type | None:
     """bool, int, float or complex, if x is a Python number."""
     if isinstance(x, Val):
@@ -145,7 +148,7 @@ def _divmod(low: L, a: Operand, b: Operand, want: str) -> "tuple[Operand, ...] |
     if cls is float:
         return tuple(map(number, arith.float_divmod(x, y)))
     n = known(b)
-    if n is None and want != "mod" or n == -1:
+    if (n is None and want != "mod") or n == -1:
         low.bail_if(and_(compare("EQ", y, like(-1, y)), compare("EQ", x, like(-(2**63), x))))
     if n is not None and n > 0 and n & (n - 1) == 0:
         shift = like(n.bit_length() - 1, x)
@@ -370,7 +373,7 @@ def float_(low: L, a: Operand) -> Operand | None:
     return number(as_class(low, a, float)) if class_of(a) in (bool, int, float) else None
 
 
-def complex_(low: L, a: Operand, b: Operand = Known(0.0)) -> Operand | None:
+def complex_(low: L, a: Operand, b: Operand = _NO_IMAGINARY) -> Operand | None:
     if common(a, b) is complex:
         return number(as_class(low, a, complex)) if class_of(a) is complex and isinstance(b, Known) and b.value == 0 else None
     if common(a, b) is None:
@@ -443,11 +446,10 @@ def _math(make: Callable[..., T], checked: bool = True) -> Row:
             for x in args[1:]:
                 usable = and_(usable, emit.is_finite(x))
             odd = and_(not_(emit.is_finite(result)), usable)
-            infinite = [_is_inf(x) for x in args]
             lost = emit.is_nan(result)
             for x in args:
                 lost = and_(lost, not_(emit.is_nan(x)))
-            low.bail_if(or_(odd, lost) if infinite else odd)
+            low.bail_if(or_(odd, lost))
         return number(result)
 
     return row

@@ -18,7 +18,25 @@ from hovis_xla.control import tensor
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
 from hovis_xla.ops import arith
 from hovis_xla.ops.python import L, Row, class_of, known, log_base
-from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, abstract, is_numpy, num_of_dtype, num_of_type
+from hovis_xla.types import (
+    ARRAY,
+    BOOL,
+    NONE,
+    PYTHON,
+    SCALAR,
+    TRUE,
+    ZERO,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    Struct,
+    Val,
+    abstract,
+    is_numpy,
+    num_of_dtype,
+    num_of_type,
+)
 
 from hovis.ir import operations  # isort: skip
 
@@ -408,7 +426,7 @@ def scalar_call(cls: type[np.generic]) -> Row:
     return row
 
 
-def astype(low: L, x: Operand, dtype: Operand, copy: Operand = Known(True)) -> Operand | None:
+def astype(low: L, x: Operand, dtype: Operand, copy: Operand = TRUE) -> Operand | None:
     if not isinstance(dtype, Known) or not isinstance(x, Val) or x.num.kind == PYTHON or not isinstance(copy, Known) or copy.value is not True:
         return None
     found = np.dtype(dtype.value)
@@ -429,7 +447,7 @@ def where(low: L, condition: Operand, x: Operand, y: Operand) -> Operand | None:
     return Val(Num(ARRAY, dtype, shape), result.ir)
 
 
-def clip(low: L, a: Operand, a_min: Operand = Known(None), a_max: Operand = Known(None)) -> Operand | None:
+def clip(low: L, a: Operand, a_min: Operand = NONE, a_max: Operand = NONE) -> Operand | None:
     found: Operand = a
     for bound, u in ((a_min, np.maximum), (a_max, np.minimum)):
         if not (isinstance(bound, Known) and bound.value is None):
@@ -456,7 +474,7 @@ def _conjugated(low: L, x: Operand) -> Operand | None:
     return Val(x.num, _conjugate(tensor(x)).ir) if isinstance(x, Val) and x.num.kind != PYTHON else None
 
 
-def _round(low: L, x: Operand, decimals: Operand = Known(0)) -> Operand | None:
+def _round(low: L, x: Operand, decimals: Operand = ZERO) -> Operand | None:
     """NumPy multiplies, rounds and divides."""
     if not isinstance(x, Val) or x.num.kind == PYTHON or x.num.dtype.kind != "f" or not isinstance(decimals, Known) or type(decimals.value) is not int:
         return None
@@ -473,7 +491,7 @@ MIXED: Final[dict[Any, Row]] = {fn: operator_row(fn, u) for fn, u in OPERATORS.i
 ROWS: Final[dict[Any, Row]] = {
     **{u: ufunc_row(u) for u in [*UFUNCS, np.divmod]},
     **{cls: scalar_call(cls) for cls in {t for t in np.sctypeDict.values() if np.dtype(t).kind in "biufc"}},
-    np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip, np.ndarray.clip: lambda low, a, min=Known(None), max=Known(None): clip(low, a, min, max),
+    np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip, np.ndarray.clip: lambda low, a, min=NONE, max=Known(None): clip(low, a, min, max),
     np.real: _part("real"), np.imag: _part("imag"), np.ndarray.conj: _conjugated, np.ndarray.conjugate: _conjugated, np.generic.conj: _conjugated,
     np.generic.conjugate: _conjugated, np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,
 }  # fmt: skip

@@ -8,6 +8,7 @@ import copy
 import io
 import itertools
 import math
+import os
 import sys
 import warnings
 from contextlib import redirect_stdout
@@ -24,6 +25,8 @@ from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.signatures import small
 
 warnings.filterwarnings("error")
+
+EXAMPLES = int(os.environ.get("HOVIS_EXAMPLES", "60"))  # of each row
 
 BIG = 10**400  # no float, no index
 
@@ -178,7 +181,7 @@ def test_rows_hold(fn, row):
     with_two = [kinds for kinds in combinations if len(kinds) == 2] or [kinds for kinds in combinations if len(kinds) == 1]
     combinations += [(*kinds, more) for kinds in with_two for more in ("int", "none", "str", "bool")]
 
-    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
     @given(st.data())
     def holds(data):
         kinds = data.draw(st.sampled_from(combinations))

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import os
 import warnings
 
 import pytest
@@ -15,6 +16,8 @@ from hovis.library.python import PYTHON
 from hovis.library.signatures import Answer, Signature, memberwise, signatures
 
 warnings.filterwarnings("error")
+
+EXAMPLES = int(os.environ.get("HOVIS_EXAMPLES", "300"))  # of each model
 
 # ------------------------------------------------------------------------------------------------- things that tell what is done to them
 
@@ -381,7 +384,7 @@ NAMES = {fn: getattr(fn, "__qualname__", str(fn)) for fn in ARGUMENTS}
 def test_models_do_what_the_functions_do(fn):
     model = ITERATORS.models[fn]
 
-    @settings(max_examples=600, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
     @given(arguments(fn))
     def same(recipe):
         if binds(model, recipe):
@@ -394,7 +397,7 @@ def test_models_do_what_the_functions_do(fn):
 def test_iterator_models_do_what_the_iterators_do(fn):
     model = ITERATOR_MODELS[fn]
 
-    @settings(max_examples=600, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
     @given(arguments(fn))
     def same(recipe):
         if binds(model, recipe):
@@ -406,7 +409,7 @@ def test_iterator_models_do_what_the_iterators_do(fn):
 NUMERIC = st.one_of(st.floats(), st.floats(-2, 2), st.integers(-5, 5), st.sampled_from([2**62, 2**63, -(2**63), 2**64, -(2**64), True, ("sub", "int", 4), ("sub", "int", 2**64), ("sub", "float", 0.25)]))
 
 
-@settings(max_examples=3000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=4 * EXAMPLES, deadline=None, derandomize=True, database=None)
 @given(st.lists(NUMERIC, max_size=8), st.sampled_from([0, 0.0, 0.1, 2**63, -(2**63), 2**64]))
 def test_sums_of_numbers(items, start):
     """Bit for bit, on every version, with its compensation or without."""

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hovis.ir import Branch, Builder, Effect, Jump, Return, callees, operations as ops, parse, show, verify
+from hovis.ir import Branch, Builder, Effect, Jump, Return, callees, parse, show, verify
+from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, FLOAT, INT
 from hovis.lattice import ANY, Const, Type
 from hovis.passes import PASSES, clean, default, run

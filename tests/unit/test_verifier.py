@@ -10,7 +10,7 @@ from hovis.errors import VerifierError
 from hovis.ir import CAUGHT, Block, Branch, Builder, Edge, Effect, Invoke, Jump, Op, Param, Return, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, INT
-from hovis.lattice import ANY, Array, Const, Type
+from hovis.lattice import ANY, Array, Const, Type, join
 
 
 def boom():
@@ -150,6 +150,23 @@ def test_types_of_arguments(value, type):
     complaint(b.function, "the parameter is", "br 2")
     end.params[0].type = ANY
     verify(b.function)
+
+
+def test_a_test_on_the_way_may_narrow():
+    b = Builder("f", join(INT, Type(type(None))), INT)
+    x, y = b.params
+    end, other = b.block(INT), b.block()
+    b.branch(b.op(o.is_not, x, None, type=BOOL), (end, x), (other,))
+    b.at(other)
+    b.ret(None)
+    b.at(end)
+    b.ret(1)
+    verify(b.function)
+    next(b.function.ops()).args = (y, Const(None))
+    complaint(b.function, "the parameter is Int", "br")
+    next(b.function.ops()).args = (x, Const(None))
+    end.params[0].type = Type(str)
+    complaint(b.function, "the parameter is Str", "br")
 
 
 def test_a_known_array_fits_an_array():
@@ -300,6 +317,12 @@ def test_functions_that_are_called_are_verified():
     b = Builder("f")
     b.ret(b.op(inner.function, 1))
     assert complaint(b.function, "terminator").startswith("inner is broken")
+
+
+def test_arity_of_residual_functions():
+    b = Builder("f", INT)
+    b.ret(b.op(b.function, 1, 2))
+    complaint(b.function, "f takes 1 arguments, not 2")
 
 
 def test_effects_against_a_library():

@@ -1,0 +1,10 @@
+"""hovis_xla: plain Python and NumPy on XLA, with jaxlib alone.
+
+    f = hovis_xla.jit(fn)                 arrays and numbers in, the same types out
+    f.lower(x).as_text()                  StableHLO
+    hovis_xla.compile(trace)              an executable of a hovis Trace, ahead of time
+"""
+
+from hovis_xla.api import Compiled, Jitted, Lowered, compile, jit
+
+__all__ = ["Compiled", "Jitted", "Lowered", "compile", "jit"]

@@ -1,0 +1,208 @@
+"""``hovis_xla.jit``: plain Python and NumPy, compiled by XLA for what it is called with.
+
+The front half (keys, guards, defaults, the table of variants) is that of ``hovis.jit``; only what a variant runs
+differs: an executable, and the residual Python wherever that gives up.
+"""
+
+import functools
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Final
+
+import numpy as np
+
+import hovis
+from hovis import api
+from hovis.backend.entry import leaves
+from hovis.errors import SpecError, TraceError
+from hovis.ir.operations import UNBOUND
+from hovis.jit import Jitted as PythonJitted
+from hovis.jit import Variant as PythonVariant
+from hovis_xla import adapter, cache
+from hovis_xla.executable import BAILED, Executable
+from hovis_xla.partition import Decision, decide, opaque_ops
+
+#: After this many calls in a row that were given up, a variant stays Python.
+PATIENCE: Final = 8
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    static: Iterable[str] | str = (),
+    donate: Iterable[str] | str = (),
+    int_overflow: str = "replay",
+    exact: bool = False,
+    strict: bool = False,
+) -> Any:
+    """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
+
+    static        names of parameters whose values are part of the key
+    donate        names of arrays that the call may use up (no copy is saved by it yet)
+    int_overflow  what happens where a Python int needs more than 64 bits: "replay" does the call in Python
+    exact         no fused multiply-add, at the price of speed: bits as NumPy's in elementwise arithmetic
+    strict        raise TraceError where a function would run as residual Python
+    """
+    if fn is None:
+        return lambda wrapped: jit(wrapped, static=static, donate=donate, int_overflow=int_overflow, exact=exact, strict=strict)
+    if int_overflow != "replay":
+        raise ValueError(f'int_overflow is "replay" (in this version), not {int_overflow!r}')
+    names = (static,) if isinstance(static, str) else tuple(static)
+    return Jitted(fn, names, exact, strict)
+
+
+class Jitted(PythonJitted):
+    """A function that XLA compiles for what it is called with.  Use :func:`jit`."""
+
+    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool) -> None:
+        super().__init__(fn, static, api.Options(strict=strict, frozen=False))
+        self._exact = exact
+        self._strict = strict
+
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
+        static = self._static
+        parts: list[Hashable] = [cache.key_of(a, k in static) for k, a in enumerate(args)]
+        parts += [(name, cache.key_of(v, name in static)) for name, v in kwargs.items()]
+        return cache.aliasing([*args, *kwargs.values()]), *parts
+
+    def _spec(self, value: Any, static: bool) -> Any:
+        return cache.spec_of(value, static)
+
+    def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
+        """The hovis Trace for arguments like these, before lowering."""
+        specs, named = self._with_defaults(
+            [self._spec(a, k in self._static) for k, a in enumerate(args)],
+            {name: self._spec(v, name in self._static) for name, v in kwargs.items()},
+        )
+        return self._options.trace(self.__wrapped__, *specs, **named)
+
+    def _variant(self, traced: api.Trace, key: Hashable) -> PythonVariant:
+        return Variant(traced, self.__wrapped__, key, self._exact, self._strict)
+
+    def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
+        """The StableHLO program for arguments like these."""
+        return Lowered(self.trace(*args, **kwargs), self._exact)
+
+    def explain(self) -> str:
+        """For every variant: whether it is an executable, and if it is not, why, with the place in the source."""
+        return "\n".join(v.explain() for v in self._variants.values() if isinstance(v, Variant)) or "It has not been called yet."
+
+    def __repr__(self) -> str:
+        return f"<hovis_xla.jit of {self.__wrapped__!r}>"
+
+
+class Variant(PythonVariant):
+    """One executable, what it is valid for, and the residual Python that it falls back to."""
+
+    __slots__ = ("bailed", "compiled", "decision", "python", "xla")
+
+    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable, exact: bool, strict: bool) -> None:
+        super().__init__(traced, original, key)
+        self.decision = decision_of(traced, exact)
+        self.xla: Executable | None = self.decision.executable
+        self.bailed = 0
+        if self.xla is None and strict:
+            raise TraceError(str(self.decision))
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.xla is None or _status_is_watched():
+            return super().run(args, kwargs)
+        taken = [args[k] if type(k) is int and k < len(args) else kwargs.get(name, UNBOUND) for k, name in self.positions]
+        if any(v is UNBOUND for v in taken):
+            return super().run(args, kwargs)
+        try:
+            values = leaves(self.trace.signature, tuple(taken))
+        except SpecError:
+            return super().run(args, kwargs)
+        result = self.xla(values)
+        if result is not BAILED:
+            self.bailed = 0
+            return result
+        self.bailed += 1
+        if self.bailed >= PATIENCE:
+            self.xla = None
+        return super().run(args, kwargs)
+
+    def explain(self) -> str:
+        text = str(self.decision)
+        if self.decision.executable is not None and self.xla is None:
+            text += f" It gave up {self.bailed} times in a row (an exception, or an int past 64 bits) and is Python now."
+        return text
+
+
+def _status_is_watched() -> bool:
+    """Has somebody asked to hear of floating-point errors?  Compiled code would not tell."""
+    return any(how in ("raise", "call", "log", "print") for how in np.geterr().values())
+
+
+def decision_of(traced: api.Trace, exact: bool = False) -> Decision:
+    """What becomes of a Trace."""
+    return decide(traced.function, None, exact)
+
+
+class Lowered:
+    """A StableHLO program that is not compiled yet."""
+
+    def __init__(self, traced: api.Trace, exact: bool = False) -> None:
+        decision = decision_of(traced, exact)
+        if decision.executable is None:
+            raise TraceError(str(decision))
+        self._traced = traced
+        self._executable = decision.executable
+
+    def as_text(self, locations: bool = False) -> str:
+        """StableHLO; with locations, the user's file and line at each operation."""
+        return self._executable.stablehlo(locations)
+
+    def compile(self) -> "Compiled":
+        """Hand it to XLA."""
+        return Compiled(self._traced, self._executable)
+
+
+class Compiled:
+    """An executable that takes the unknown arguments of its trace, as ``Trace.compile()`` does."""
+
+    def __init__(self, traced: api.Trace, executable: Executable) -> None:
+        self.trace = traced
+        self.executable = executable
+        _ = executable.program
+        functools.update_wrapper(self, traced.fn, updated=())
+
+    def __call__(self, *unknown: Any) -> Any:
+        if not _status_is_watched():
+            try:
+                values = leaves(self.trace.signature, unknown)
+            except SpecError:
+                return self.trace.compile()(*unknown)
+            result = self.executable(values)
+            if result is not BAILED:
+                return result
+        return self.trace.compile()(*unknown)
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return self.executable.as_text()
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed …"""
+        return self.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of code, arguments, results and temporaries."""
+        return self.executable.memory_analysis()
+
+    def serialize(self) -> bytes:
+        """The machine code; for the same jaxlib on the same kind of CPU."""
+        return self.executable.serialize()
+
+
+def compile(trace: api.Trace) -> Compiled:
+    """Compile a Trace ahead of time; TraceError with the reason and the place if XLA has no place for it."""
+    return Lowered(trace).compile()
+
+
+def hlo_stage(trace: api.Trace) -> str:
+    """``--stage=hlo`` of the command line."""
+    return Lowered(trace).as_text()
+
+
+__all__ = ["Compiled", "Jitted", "Lowered", "adapter", "compile", "hlo_stage", "hovis", "jit", "opaque_ops"]

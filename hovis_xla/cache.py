@@ -1,0 +1,83 @@
+"""What an argument is to ``jit``: its part of the key, and the spec that is traced.
+
+Arrays are told apart by dtype and shape, NumPy scalars and Python numbers by their class; strings, bools, None,
+functions and classes are known; tuples, lists and dicts with string keys are looked into.  Anything else is unknown, and
+then the function most likely stays Python.
+"""
+
+import types
+from collections.abc import Hashable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import constant_key
+from hovis.specs import Any as Unknown
+from hovis.specs import Array
+
+#: Values of these are part of the key.
+KNOWN: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType, np.dtype)
+NUMBERS: Final = (int, float, complex)
+#: Containers of more items than this are not looked into.
+WIDEST: Final = 256
+
+
+class Held:
+    """An object in a key, compared by identity and kept alive by it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value) >> 4
+
+
+def is_plain_array(value: Any) -> bool:
+    """An exact ndarray of numbers in native byte order."""
+    return type(value) is np.ndarray and value.dtype.kind in "biufc" and bool(value.dtype.isnative)
+
+
+def key_of(value: Any, static: bool = False) -> Hashable:
+    """The part of the key that an argument gives."""
+    kind = type(value)
+    if static or kind in KNOWN:
+        plain = kind in (str, bytes, bool, type(None)) or (static and kind in NUMBERS)
+        return ("value", constant_key(value)) if plain else ("value", Held(value))
+    if kind is np.ndarray:
+        return ("array", value.dtype.str, value.shape)
+    if kind is tuple or (kind is list and len(value) <= WIDEST):
+        return (kind, *[key_of(v) for v in value])
+    if kind is dict and len(value) <= WIDEST and all(type(k) is str for k in value):
+        return (dict, tuple(value), *[key_of(v) for v in value.values()])
+    return kind
+
+
+def aliasing(values: list[Any]) -> Hashable:
+    """Which mutable arguments are the same object: a pattern, nothing where all are different."""
+    first: dict[int, int] = {}
+    pattern = tuple(first.setdefault(id(v), k) for k, v in enumerate(values) if isinstance(v, list | dict | np.ndarray))
+    return () if len(set(pattern)) == len(pattern) else pattern
+
+
+def spec_of(value: Any, static: bool = False) -> Any:
+    """What the key says of an argument, as a spec."""
+    kind = type(value)
+    if static or kind in KNOWN:
+        return Const(value)
+    if kind in NUMBERS or (isinstance(value, np.generic) and value.dtype.kind in "biufc"):
+        return Type(kind)
+    if is_plain_array(value):
+        return Array(value.dtype, value.shape)
+    if kind is tuple:
+        return tuple(map(spec_of, value)) if value else Const(())
+    if kind is list and 0 < len(value) <= WIDEST:
+        return list(map(spec_of, value))
+    if kind is dict and 0 < len(value) <= WIDEST and all(type(k) is str for k in value):
+        return {k: spec_of(v) for k, v in value.items()}
+    return Type(kind) if kind in (list, dict) else Unknown

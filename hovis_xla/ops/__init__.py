@@ -1,0 +1,84 @@
+"""What each callable is in XLA: rows ``callable: lowering``.
+
+A row is a function of the Lowering and the operands; it emits, and gives the result, or None: "not for these".
+Operators and some builtins mean one thing for NumPy's values and another for Python's numbers; their rows ask in turn.
+"""
+
+import builtins
+import operator
+from typing import Any, Final
+
+import numpy as np
+
+from hovis_xla.ops import indexing, linalg, python, reductions, shaping, ufuncs
+from hovis_xla.ops.python import L, Row
+from hovis_xla.ops.shaping import VIEWS
+from hovis_xla.types import Operand
+
+__all__ = ["FOLDABLE", "ROWS", "VIEWS"]
+
+
+def _first_of(*rows: Row) -> Row:
+    def row(low: L, *args: Operand, **named: Operand) -> Operand | None:
+        for one in rows:
+            try:
+                found = one(low, *args, **named)
+            except TypeError as error:
+                if "positional argument" not in str(error) and "keyword argument" not in str(error):
+                    raise
+                continue
+            if found is not None:
+                return found
+        return None
+
+    return row
+
+
+def _numpy_first() -> dict[Any, Row]:
+    rows: dict[Any, Row] = {}
+    for fn, row in ufuncs.MIXED.items():
+        rows[fn] = _first_of(row, python.ROWS[fn]) if fn in python.ROWS else row
+    for fn, row in ufuncs.TRUTHS.items():
+        rows[fn] = _first_of(row, python.ROWS[fn])
+    for cls in (int, float, complex):
+        rows[cls] = _first_of(python.ROWS[cls], ufuncs.CONVERSIONS(cls, python.ROWS[cls]))
+    for fn in python.MATH:
+        rows[fn] = _first_of(python.ROWS[fn], _as_floats(python.ROWS[fn]))
+    for fn, plain in ufuncs.IN_PLACE.items():
+        rows[fn] = _in_place(plain, rows.get(plain) or python.ROWS[plain])
+    return rows
+
+
+def _as_floats(row: Row) -> Row:
+    """``math.sqrt`` of a NumPy scalar: as of the float."""
+    convert = ufuncs.CONVERSIONS(float, python.ROWS[float])
+
+    def of_scalars(low: L, *xs: Operand) -> Operand | None:
+        converted = [(python.class_of(x) and x) or convert(low, x) for x in xs]
+        return None if any(c is None for c in converted) else row(low, *converted)
+
+    return of_scalars
+
+
+def _in_place(plain: Any, row: Row) -> Row:
+    """``a += b`` of numbers is ``a = a + b``; an array would be written to."""
+
+    def rebound(low: L, a: Operand, b: Operand) -> Operand | None:
+        num = getattr(a, "num", None)
+        if (num is not None and num.kind == "array") or isinstance(getattr(a, "value", None), np.ndarray):
+            return None
+        return row(low, a, b)
+
+    return rebound
+
+
+ROWS: Final[dict[Any, Row]] = {
+    **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **reductions.ROWS, **shaping.ROWS, **indexing.ROWS, **linalg.ROWS,
+}  # fmt: skip
+
+#: What may be done while lowering, if all arguments are known: pure, and cheap on small constants.
+FOLDABLE: Final = frozenset({
+    *(f for f in vars(operator).values() if callable(f) and f not in {operator.pow, operator.lshift, operator.mul, operator.concat, operator.imul}),
+    builtins.len, builtins.abs, builtins.min, builtins.max, builtins.round, builtins.divmod, int, float, bool, complex, isinstance, type, slice,
+    operator.mul, *(fn for fn in python.MATH), np.prod, np.dtype,
+})  # fmt: skip

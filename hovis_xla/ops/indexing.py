@@ -1,0 +1,220 @@
+"""``a[index]``: integers, slices, None, … and index arrays.
+
+An integer that is not known is checked: out of range, the call is done again by Python, which raises the IndexError.
+"""
+
+import operator
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla import emit
+from hovis_xla.control import tensor
+from hovis_xla.emit import T, add, compare, like, or_, select
+from hovis_xla.ops.arith import any_of
+from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy
+
+
+def items_of(index: Operand) -> tuple[Operand, ...] | None:
+    """The items of an index."""
+    if isinstance(index, Struct):
+        return index.parts if index.callee is operations.make_tuple else (index,)
+    if isinstance(index, Known) and type(index.value) is tuple:
+        return tuple(map(Known, index.value))
+    return (index,)
+
+
+def _is_integer(item: Operand) -> bool:
+    if isinstance(item, Known):
+        return isinstance(item.value, int | np.integer) and not isinstance(item.value, bool)
+    return isinstance(item, Val) and item.num.dtype.kind in "iu" and item.num.kind != ARRAY
+
+
+def _slice_of(item: Operand) -> slice | None:
+    """A slice of constants; ``slice(a, b)`` made in the program too, if its bounds are known."""
+    if isinstance(item, Known):
+        return item.value if type(item.value) is slice else None
+    if isinstance(item, Struct) and item.callee is slice:
+        if all(isinstance(p, Known) for p in item.parts):
+            return slice(*(p.value for p in item.parts if isinstance(p, Known)))
+        raise NotLowerable("a slice whose bounds are known at run time only")
+    return None
+
+
+def _is_mask_or_array(item: Operand) -> bool:
+    return isinstance(item, Val | Known) and is_numpy(item) and not _is_integer(item)
+
+
+def checked(low: L, item: Operand, size: int) -> T:
+    """An index as an i64 that is in range, from the end if it is negative."""
+    if isinstance(item, Known):
+        value = int(item.value)
+        if not -size <= value < size:
+            raise NotLowerable(f"index {value} of {size}: this raises")
+        return emit.constant(value % size, INT64)
+    x = emit.convert(tensor(low.val(item)), INT64)
+    wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
+    low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x))))
+    return wrapped
+
+
+def expand(items: tuple[Operand, ...], rank: int) -> list[Operand] | None:
+    """The items with … written out, one for each dimension (and None where an axis is new)."""
+    spent = sum(1 for i in items if not (isinstance(i, Known) and (i.value is None or i.value is Ellipsis)))
+    dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
+    if spent > rank or len(dots) > 1:
+        raise NotLowerable("too many indices: this raises")
+    fill: list[Operand] = [Known(slice(None))] * (rank - spent)
+    at = dots[0] if dots else len(items)
+    return [*items[:at], *fill, *items[at + 1 :]]
+
+
+def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
+    if isinstance(a, Struct) and isinstance(index, Known) and type(index.value) is int and a.callee in (operations.make_tuple, operations.make_list):
+        return a.parts[index.value] if -len(a.parts) <= index.value < len(a.parts) else None
+    if not is_numpy(a) or (isinstance(a, Val) and a.num.kind != ARRAY):
+        return None
+    t = tensor(low.val(a))
+    items = items_of(index)
+    written = None if items is None else expand(items, len(t.shape))
+    if items is None or written is None:
+        return None
+    if any(_is_mask_or_array(i) for i in items):
+        return _fancy(low, t, items)
+    if not all(_is_integer(i) or _slice_of(i) is not None or (isinstance(i, Known) and i.value is None) for i in written):
+        return None
+    result = _basic(low, t, written)
+    dots = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
+    return Val(Num(ARRAY if result.shape or dots else SCALAR, result.dtype, result.shape), result.ir)
+
+
+def _basic(low: L, t: T, items: list[Operand]) -> T:
+    """Slices first, then integers, then the new shape."""
+    starts, stops, steps, backwards = [], [], [], []
+    shape: list[int] = []
+    dynamic: dict[int, T] = {}
+    axis = 0
+    for item in items:
+        if isinstance(item, Known) and item.value is None:
+            shape.append(1)
+            continue
+        size = t.shape[axis]
+        found = _slice_of(item)
+        if found is not None:
+            first, last, step, count = _bounds(found, size)
+            if step < 0:
+                backwards.append(axis)
+            starts.append(first)
+            stops.append(last)
+            steps.append(abs(step))
+            shape.append(count)
+        elif isinstance(item, Known):
+            checked(low, item, size)
+            starts.append(int(item.value) % size)
+            stops.append(starts[-1] + 1)
+            steps.append(1)
+        else:
+            dynamic[axis] = checked(low, item, size)
+            starts.append(0)
+            stops.append(size)
+            steps.append(1)
+        axis += 1
+    sliced = emit.reverse(emit.static_slice(t, starts, stops, steps), backwards)
+    if dynamic:
+        zero = emit.constant(0, INT64)
+        at = [dynamic.get(k, zero) for k in range(len(t.shape))]
+        sliced = emit.dynamic_slice(sliced, at, [1 if k in dynamic else d for k, d in enumerate(sliced.shape)])
+    return emit.reshape(sliced, tuple(shape))
+
+
+def _bounds(s: slice, size: int) -> tuple[int, int, int, int]:
+    """(first, past the last, step, count), first < last even where the step is negative."""
+    start, stop, step = s.indices(size)
+    count = len(range(start, stop, step))
+    if count == 0:
+        return 0, 0, 1, 0
+    if step > 0:
+        return start, start + (count - 1) * step + 1, step, count
+    return start + (count - 1) * step, start + 1, step, count
+
+
+def _fancy(low: L, t: T, items: tuple[Operand, ...]) -> Operand | None:
+    """One index array with full slices beside it, or one array or integer for every dimension."""
+    if any(isinstance(i, Known) and (i.value is Ellipsis or i.value is None) for i in items):
+        return None
+    arrays = [k for k, i in enumerate(items) if _is_mask_or_array(i)]
+    if any(_dtype(items[k]).kind == "b" for k in arrays):
+        raise NotLowerable("a mask as an index: the shape of the result depends on its values")
+    if len(arrays) == 1 and all(_slice_of(i) == slice(None) for k, i in enumerate(items) if k != arrays[0]):
+        axis = arrays[0]
+        at = _in_range(low, tensor(low.val(items[axis])), t.shape[axis])
+        result = emit.take(t, at, axis)
+        return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
+    if len(items) == len(t.shape) and all(_is_mask_or_array(i) or _is_integer(i) for i in items):
+        points = [_in_range(low, tensor(low.val(i)), d) for i, d in zip(items, t.shape, strict=True)]
+        shape = np.broadcast_shapes(*(p.shape for p in points))
+        result = emit.gather_points(t, [emit.broadcast(p, shape) for p in points])
+        return Val(Num(ARRAY, result.dtype, result.shape), result.ir)
+    return None
+
+
+def _dtype(item: Operand) -> "np.dtype[Any]":
+    return item.num.dtype if isinstance(item, Val) else item.value.dtype  # type: ignore[union-attr,no-any-return]
+
+
+def _in_range(low: L, x: T, size: int) -> T:
+    x = emit.convert(x, INT64)
+    wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
+    low.bail_if(any_of(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x)))))
+    return wrapped
+
+
+def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE) -> Operand | None:
+    if not is_numpy(a) or not isinstance(axis, Known) or not (is_numpy(indices) or class_of(indices) is int):
+        return None
+    t, at = tensor(low.val(a)), tensor(low.val(indices))
+    if at.dtype.kind not in "iu" or not t.shape:
+        return None
+    if axis.value is None:
+        t, where = emit.reshape(t, (t.size,)), 0
+    else:
+        where = axis.value % len(t.shape)
+    result = emit.take(t, _in_range(low, at, t.shape[where]), where)
+    return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
+
+
+def _slice(low: L, *bounds: Operand) -> Operand | None:
+    """``slice(a, b)`` with bounds that may not be known: kept for the index that uses it."""
+    return Struct(slice, bounds, low.op)
+
+
+def store_index(low: L, shape: tuple[int, ...], items: list[Operand]) -> tuple[list[T], list[int], tuple[int, ...]] | None:
+    """For a store to integers and contiguous slices: starts, sizes, and the shape that the value is broadcast to."""
+    starts: list[T] = []
+    extents: list[int] = []
+    result: list[int] = []
+    axis = 0
+    for item in items:
+        if isinstance(item, Known) and item.value is None:
+            result.append(1)
+            continue
+        found = _slice_of(item)
+        if found is not None:
+            first, _, step, count = _bounds(found, shape[axis])
+            if step != 1 and count > 1:
+                return None
+            starts.append(emit.constant(first, INT64))
+            extents.append(count)
+            result.append(count)
+        elif _is_integer(item):
+            starts.append(checked(low, item, shape[axis]))
+            extents.append(1)
+        else:
+            return None
+        axis += 1
+    return starts, extents, tuple(result)
+
+
+ROWS: Final[dict[Any, Row]] = {operator.getitem: getitem, np.take: _take, np.ndarray.take: _take, slice: _slice}

@@ -1,0 +1,467 @@
+"""Moving elements about, making arrays, and asking for shapes.  Shapes are numbers here: what is not known has no row."""
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla import emit
+from hovis_xla.control import tensor
+from hovis_xla.emit import T
+from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.ops.reductions import axes_of
+from hovis_xla.ops.ufuncs import cast
+from hovis_xla.types import ARRAY, NONE, PYTHON, ZERO, Bound, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy, num_of_value
+
+
+def array(low: L, x: Operand) -> T | None:
+    """An array as a tensor."""
+    if isinstance(x, Val):
+        return tensor(x) if x.num.kind == ARRAY else None
+    return tensor(low.val(x)) if isinstance(x, Known) and type(x.value) is np.ndarray else None
+
+
+def as_array(t: T) -> Val:
+    return Val(Num(ARRAY, t.dtype, t.shape), t.ir)
+
+
+def sizes(operand: Operand, what: str = "a shape") -> tuple[int, ...] | None:
+    """A shape argument: it has to be known."""
+    if isinstance(operand, Struct) and operand.callee in (operations.make_tuple, operations.make_list):
+        found = [sizes(p, what) for p in operand.parts]
+        return None if any(f is None for f in found) else tuple(f[0] for f in found if f is not None)
+    if isinstance(operand, Val) and operand.num.dtype.kind in "iu" and not operand.num.shape:
+        raise NotLowerable(f"{what} depends on a number that is known at run time only (jit(..., static=...) makes it known)")
+    if not isinstance(operand, Known):
+        return None
+    value = operand.value
+    if isinstance(value, int | np.integer):
+        return (int(value),)
+    if isinstance(value, tuple | list) and all(isinstance(d, int | np.integer) for d in value):
+        return tuple(map(int, value))
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- reshape, axes
+
+
+def _reshape(low: L, x: Operand, *shape: Operand) -> Operand | None:
+    t = array(low, x)
+    new = _several(shape) if t is not None else None
+    if t is None or new is None:
+        return None
+    if -1 in new:
+        rest = -math.prod(new)
+        if new.count(-1) > 1 or (rest == 0 or t.size % rest):
+            raise NotLowerable(f"an array of {t.size} elements in the shape {new}: this raises")
+        new = tuple(t.size // rest if d == -1 else d for d in new)
+    if math.prod(new) != t.size:
+        raise NotLowerable(f"an array of {t.size} elements in the shape {new}: this raises")
+    return as_array(emit.reshape(t, new))
+
+
+def _several(shape: Sequence[Operand]) -> tuple[int, ...] | None:
+    """``(2, 3)`` or ``2, 3``."""
+    if len(shape) == 1:
+        return sizes(shape[0])
+    found = [sizes(s) for s in shape]
+    return None if any(f is None for f in found) else tuple(f[0] for f in found if f is not None)
+
+
+def _flat(low: L, x: Operand) -> Operand | None:
+    t = array(low, x)
+    return None if t is None else as_array(emit.reshape(t, (t.size,)))
+
+
+def _transpose(low: L, x: Operand, *axes: Operand) -> Operand | None:
+    t = array(low, x)
+    if t is None:
+        return None
+    if not axes or (isinstance(axes[0], Known) and axes[0].value is None):
+        return as_array(emit.transpose(t, range(len(t.shape))[::-1]))
+    order = _several(axes)
+    return None if order is None else as_array(emit.transpose(t, [k % len(t.shape) for k in order]))
+
+
+def _transpose_function(low: L, a: Operand, axes: Operand = NONE) -> Operand | None:
+    return _transpose(low, a, axes)
+
+
+def _swapaxes(low: L, x: Operand, a: Operand, b: Operand) -> Operand | None:
+    t = array(low, x)
+    if t is None or not isinstance(a, Known) or not isinstance(b, Known):
+        return None
+    order = list(range(len(t.shape)))
+    i, j = a.value % len(order), b.value % len(order)
+    order[i], order[j] = order[j], order[i]
+    return as_array(emit.transpose(t, order))
+
+
+def _moveaxis(low: L, x: Operand, source: Operand, destination: Operand) -> Operand | None:
+    t = array(low, x)
+    if t is None or not isinstance(source, Known) or not isinstance(destination, Known):
+        return None
+    order = np.moveaxis(np.empty((1,) * len(t.shape)), source.value, destination.value).ndim
+    names = np.arange(order)
+    stand_in = np.empty(tuple(names + 2))
+    moved = np.moveaxis(stand_in, source.value, destination.value).shape
+    return as_array(emit.transpose(t, [d - 2 for d in moved]))
+
+
+def _expand_dims(low: L, a: Operand, axis: Operand) -> Operand | None:
+    t = array(low, a)
+    if t is None or not isinstance(axis, Known):
+        return None
+    return as_array(emit.reshape(t, np.expand_dims(np.broadcast_to(0, t.shape), axis.value).shape))
+
+
+def _squeeze(low: L, a: Operand, axis: Operand = NONE) -> Operand | None:
+    t = array(low, a)
+    if t is None or not isinstance(axis, Known):
+        return None
+    return as_array(emit.reshape(t, np.squeeze(np.broadcast_to(0, t.shape), axis.value).shape))
+
+
+def _broadcast_to(low: L, x: Operand, shape: Operand) -> Operand | None:
+    new = sizes(shape)
+    if new is None or not (is_numpy(x) or class_of(x)):
+        return None
+    t = tensor(low.val(x))
+    try:
+        np.broadcast_to(np.broadcast_to(0, t.shape), new)
+    except ValueError:
+        raise NotLowerable(f"{t.shape} broadcast to {new}: this raises") from None
+    return as_array(emit.broadcast(t, new))
+
+
+def _flip(low: L, m: Operand, axis: Operand = NONE) -> Operand | None:
+    t = array(low, m)
+    axes = None if t is None else axes_of(axis, len(t.shape))
+    return None if t is None or axes is None else as_array(emit.reverse(t, list(axes)))
+
+
+def _roll(low: L, a: Operand, shift: Operand, axis: Operand = NONE) -> Operand | None:
+    t = array(low, a)
+    if t is None or not isinstance(shift, Known) or not isinstance(axis, Known) or not isinstance(shift.value, int):
+        return None
+    if axis.value is None:
+        flat = _rolled(emit.reshape(t, (t.size,)), shift.value, 0)
+        return as_array(emit.reshape(flat, t.shape))
+    return as_array(_rolled(t, shift.value, axis.value % len(t.shape))) if isinstance(axis.value, int) else None
+
+
+def _rolled(t: T, shift: int, axis: int) -> T:
+    size = t.shape[axis]
+    cut = -shift % size if size else 0
+    return t if not cut else emit.concatenate([_part(t, axis, cut, size), _part(t, axis, 0, cut)], axis)
+
+
+def _part(t: T, axis: int, start: int, stop: int) -> T:
+    rank = range(len(t.shape))
+    return emit.static_slice(t, [start if k == axis else 0 for k in rank], [stop if k == axis else t.shape[k] for k in rank], [1] * len(t.shape))
+
+
+# ------------------------------------------------------------------------------------------------- joining
+
+
+def parts_of(items: Operand) -> tuple[Operand, ...] | None:
+    if isinstance(items, Struct) and items.callee in (operations.make_tuple, operations.make_list):
+        return items.parts
+    if isinstance(items, Known) and isinstance(items.value, tuple | list):
+        return tuple(map(Known, items.value))
+    return None
+
+
+def _tensors(low: L, items: Operand) -> list[T] | None:
+    """The arrays of a tuple or list, in their common dtype."""
+    parts = parts_of(items)
+    if not parts or not all(is_numpy(p) or class_of(p) is not None for p in parts):
+        return None
+    dtypes = [np.asarray(p.value).dtype if isinstance(p, Known) else p.num.dtype for p in parts]  # type: ignore[union-attr]
+    dtype = np.result_type(*dtypes)
+    return [cast(low, p, dtype) for p in parts]
+
+
+def _concatenated(parts: Sequence[T], axis: int) -> Val:
+    shapes = {tuple(d for k, d in enumerate(p.shape) if k != axis % max(len(p.shape), 1)) for p in parts}
+    if len(shapes) > 1 or len({len(p.shape) for p in parts}) > 1 or not parts[0].shape:
+        raise NotLowerable("arrays of different shapes are joined: this raises")
+    return as_array(emit.concatenate(parts, axis % len(parts[0].shape)))
+
+
+def _concatenate(low: L, items: Operand, axis: Operand = ZERO) -> Operand | None:
+    parts = _tensors(low, items)
+    if parts is None or not isinstance(axis, Known):
+        return None
+    if axis.value is None:
+        return _concatenated([emit.reshape(p, (p.size,)) for p in parts], 0)
+    return _concatenated(parts, axis.value)
+
+
+def _stack(low: L, items: Operand, axis: Operand = ZERO) -> Operand | None:
+    parts = _tensors(low, items)
+    if parts is None or not isinstance(axis, Known):
+        return None
+    at = axis.value % (len(parts[0].shape) + 1)
+    return _concatenated([emit.reshape(p, (*p.shape[:at], 1, *p.shape[at:])) for p in parts], at)
+
+
+def _joined(shape: Callable[[tuple[int, ...]], tuple[int, ...]], axis: Callable[[int], int]) -> Row:
+    def row(low: L, items: Operand) -> Operand | None:
+        parts = _tensors(low, items)
+        if parts is None:
+            return None
+        grown = [emit.reshape(p, shape(p.shape)) for p in parts]
+        return _concatenated(grown, axis(len(grown[0].shape)))
+
+    return row
+
+
+def at_least_1d(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape or (1,)
+
+
+def at_least_2d(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (2 - len(shape)) + shape if len(shape) < 2 else shape
+
+
+def _as_column(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (math.prod(shape), 1) if len(shape) < 2 else shape
+
+
+def _at_least(shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Row:
+    def row(low: L, x: Operand) -> Operand | None:
+        if not is_numpy(x) and class_of(x) is None:
+            return None
+        t = tensor(low.val(x))
+        return as_array(emit.reshape(t, shape(t.shape)))
+
+    return row
+
+
+def _repeat(low: L, a: Operand, repeats: Operand, axis: Operand = NONE) -> Operand | None:
+    t = array(low, a)
+    if t is None or not isinstance(repeats, Known) or not isinstance(repeats.value, int) or not isinstance(axis, Known):
+        return None
+    if axis.value is None:
+        t, at = emit.reshape(t, (t.size,)), 0
+    else:
+        at = axis.value % len(t.shape)
+    n = repeats.value
+    wide = emit.broadcast(emit.reshape(t, (*t.shape[: at + 1], 1, *t.shape[at + 1 :])), (*t.shape[: at + 1], n, *t.shape[at + 1 :]))
+    return as_array(emit.reshape(wide, (*t.shape[:at], t.shape[at] * n, *t.shape[at + 1 :])))
+
+
+def _tile(low: L, x: Operand, reps: Operand) -> Operand | None:
+    t, counts = array(low, x), sizes(reps, "a number of repetitions")
+    if t is None or counts is None:
+        return None
+    rank = max(len(t.shape), len(counts))
+    t = emit.reshape(t, (1,) * (rank - len(t.shape)) + t.shape)
+    for axis, n in enumerate((1,) * (rank - len(counts)) + counts):
+        t = emit.concatenate([t] * n, axis) if n > 1 else t if n else _part(t, axis, 0, 0)
+    return as_array(t)
+
+
+# ------------------------------------------------------------------------------------------------- creation
+
+
+def dtype_argument(dtype: Operand, default: Any) -> "np.dtype[Any] | None":
+    if not isinstance(dtype, Known):
+        return None
+    found = np.dtype(default if dtype.value is None else dtype.value)
+    return found if num_of_value(np.zeros(1, found)) is not None else None
+
+
+def _filled(value: int) -> Row:
+    def row(low: L, shape: Operand, dtype: Operand = NONE) -> Operand | None:
+        new, found = sizes(shape), dtype_argument(dtype, float)
+        return None if new is None or found is None or min(new, default=0) < 0 else as_array(emit.full(value, found, new))
+
+    return row
+
+
+def _full(low: L, shape: Operand, fill_value: Operand, dtype: Operand = NONE) -> Operand | None:
+    new = sizes(shape)
+    if new is None or not (is_numpy(fill_value) or class_of(fill_value)):
+        return None
+    t = tensor(low.val(fill_value))
+    found = dtype_argument(dtype, t.dtype)
+    return None if found is None else as_array(emit.broadcast(cast(low, fill_value, found), new))
+
+
+def _like(value: int) -> Row:
+    def row(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
+        t = array(low, a)
+        found = None if t is None else dtype_argument(dtype, t.dtype)
+        return None if t is None or found is None else as_array(emit.full(value, found, t.shape))
+
+    return row
+
+
+def _full_like(low: L, a: Operand, fill_value: Operand, dtype: Operand = NONE) -> Operand | None:
+    t = array(low, a)
+    found = None if t is None else dtype_argument(dtype, t.dtype)
+    return None if t is None or found is None else as_array(emit.broadcast(cast(low, fill_value, found), t.shape))
+
+
+def _known_array(fn: Callable[..., Any]) -> Row:
+    """A creation function of known numbers: done here."""
+
+    def row(low: L, *args: Operand, **named: Operand) -> Operand | None:
+        for a in args:
+            sizes(a)  # says so, if it is a number that is not known
+        if not all(isinstance(a, Known) for a in (*args, *named.values())):
+            return None
+        found = fn(*(a.value for a in args), **{k: v.value for k, v in named.items()})  # type: ignore[union-attr]
+        if found.nbytes > 1 << 20:
+            raise NotLowerable("a constant array of more than a megabyte")
+        return as_array(emit.constant(found))
+
+    return row
+
+
+def _arange(low: L, *bounds: Operand, dtype: Operand = NONE) -> Operand | None:
+    if len(bounds) == 1 and isinstance(bounds[0], Known) and isinstance(bounds[0].value, int):
+        found = dtype_argument(dtype, np.int64)
+        return None if found is None else as_array(emit.convert(emit.iota(np.dtype(np.int64), (max(bounds[0].value, 0),), 0), found))
+    found_row: Operand | None = _known_array(np.arange)(low, *bounds, dtype=dtype)
+    return found_row
+
+
+def _asarray(copies: bool) -> Row:
+    def row(low: L, obj: Operand, dtype: Operand = NONE) -> Operand | None:
+        if is_numpy(obj) or class_of(obj) is not None:
+            t = tensor(low.val(obj))
+            found = dtype_argument(dtype, t.dtype)
+            if found is None:
+                return None
+            same = isinstance(obj, Val) and obj.num.kind == ARRAY and found == t.dtype and not copies
+            return obj if same else as_array(emit.convert(t, found))
+        nested = _nested(low, obj)
+        found = None if nested is None else dtype_argument(dtype, nested.dtype)
+        return None if nested is None or found is None else as_array(emit.convert(nested, found))
+
+    return row
+
+
+def _nested(low: L, obj: Operand) -> T | None:
+    """Lists of lists of numbers, or of arrays."""
+    parts = parts_of(obj)
+    if not parts:
+        return None
+    if all(is_numpy(p) or class_of(p) is not None for p in parts):
+        rows = _tensors(low, obj)
+    else:
+        found = [_nested(low, p) for p in parts]
+        if any(f is None for f in found):
+            return None
+        inner = [f for f in found if f is not None]
+        dtype = np.result_type(*(t.dtype for t in inner))
+        rows = [emit.convert(t, dtype) for t in inner]
+    if rows is None or len({r.shape for r in rows}) > 1:
+        return None
+    return emit.concatenate([emit.reshape(r, (1, *r.shape)) for r in rows], 0)
+
+
+def _copy(low: L, a: Operand) -> Operand | None:
+    t = array(low, a)
+    return None if t is None else as_array(t)
+
+
+def _triangle(lower: bool) -> Row:
+    def row(low: L, m: Operand, k: Operand = ZERO) -> Operand | None:
+        t = array(low, m)
+        if t is None or not isinstance(k, Known) or len(t.shape) < 2:
+            return None
+        i, j = (emit.iota(np.dtype(np.int64), t.shape, len(t.shape) - n) for n in (2, 1))
+        off = emit.sub(j, i)
+        keep = emit.compare("LE" if lower else "GE", off, emit.like(k.value, off))
+        return as_array(emit.select(keep, t, emit.like(0, t)))
+
+    return row
+
+
+def _diag(low: L, v: Operand) -> Operand | None:
+    t = array(low, v)
+    if t is None or len(t.shape) not in (1, 2):
+        return None
+    shape = t.shape * 2 if len(t.shape) == 1 else t.shape
+    i, j = (emit.iota(np.dtype(np.int64), shape, n) for n in (0, 1))
+    if len(t.shape) == 1:
+        wide = emit.broadcast(emit.reshape(t, (t.shape[0], 1)), shape)
+        return as_array(emit.select(emit.compare("EQ", i, j), wide, emit.like(0, wide)))
+    n = min(shape)
+    at = emit.iota(np.dtype(np.int64), (n,), 0)
+    return as_array(emit.gather_points(t, [at, at]))
+
+
+# ------------------------------------------------------------------------------------------------- attributes, shapes
+
+
+def _shape(low: L, a: Operand) -> Operand | None:
+    return Known(a.num.shape) if isinstance(a, Val) else Known(np.shape(a.value)) if isinstance(a, Known) and is_numpy(a) else None
+
+
+def _len(low: L, a: Operand) -> Operand | None:
+    if isinstance(a, Val) and a.num.shape:
+        return Known(a.num.shape[0])
+    if isinstance(a, Known) and isinstance(a.value, np.ndarray) and a.value.ndim:
+        return Known(len(a.value))
+    return Known(len(a.parts)) if isinstance(a, Struct) and a.callee in (operations.make_tuple, operations.make_list) else None
+
+
+def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
+    """``x.shape``, ``x.T`` …, and methods, which wait for their call."""
+    if not isinstance(name, Known) or not is_numpy(x):
+        return None
+    val = low.val(x)
+    num = val.num
+    known = {"shape": num.shape, "ndim": len(num.shape), "size": math.prod(num.shape), "dtype": num.dtype, "itemsize": num.dtype.itemsize}
+    known["nbytes"] = known["size"] * num.dtype.itemsize
+    if name.value in known:
+        return Known(known[name.value])
+    if name.value == "T":
+        return Val(num if not num.shape else Num(ARRAY, num.dtype, num.shape[::-1]), emit.transpose(tensor(val), range(len(num.shape))[::-1]).ir, val.roots)
+    if name.value in ("real", "imag") and (num.dtype.kind == "c" or name.value == "real"):
+        part = emit.real(tensor(val)) if name.value == "real" else emit.imag(tensor(val))
+        return Val(Num(num.kind, part.dtype, part.shape), part.ir, val.roots)
+    method = getattr(np.ndarray if num.kind == ARRAY else num.dtype.type, name.value, None)
+    return Bound(method, val) if callable(method) and num.kind != PYTHON else None
+
+
+def _item(low: L, a: Operand) -> Operand | None:
+    """``x.item()``: a Python number."""
+    if not isinstance(a, Val) or a.num.kind == PYTHON or math.prod(a.num.shape) != 1:
+        return None
+    kind = {"b": np.bool_, "i": np.int64, "f": np.float64, "c": np.complex128}.get(a.num.dtype.kind)
+    return None if kind is None else Val(Num(PYTHON, np.dtype(kind)), emit.convert(emit.reshape(tensor(a), ()), np.dtype(kind)).ir)
+
+
+#: Calls whose result may be a view of an argument.
+VIEWS: Final = frozenset({
+    np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
+    np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.flip, np.flipud, np.fliplr, np.asarray, np.asanyarray, np.ascontiguousarray,
+    np.atleast_1d, np.atleast_2d, np.real, np.imag, operator.getitem, builtins.getattr, np.diag, np.diagonal,
+})  # fmt: skip
+
+ROWS: Final[dict[Any, Row]] = {
+    np.reshape: lambda low, a, shape: _reshape(low, a, shape), np.ndarray.reshape: _reshape, np.ravel: _flat, np.ndarray.ravel: _flat,
+    np.ndarray.flatten: _flat, np.transpose: _transpose_function, np.ndarray.transpose: _transpose, np.swapaxes: _swapaxes,
+    np.ndarray.swapaxes: _swapaxes, np.moveaxis: _moveaxis, np.expand_dims: _expand_dims, np.squeeze: _squeeze, np.ndarray.squeeze: _squeeze,
+    np.broadcast_to: _broadcast_to, np.flip: _flip, np.flipud: lambda low, m: _flip(low, m, Known(0)), np.fliplr: lambda low, m: _flip(low, m, Known(1)),
+    np.roll: _roll, np.concatenate: _concatenate, np.stack: _stack, np.hstack: _joined(at_least_1d, lambda rank: 0 if rank == 1 else 1),
+    np.vstack: _joined(at_least_2d, lambda rank: 0), np.column_stack: _joined(_as_column, lambda rank: 1), np.atleast_1d: _at_least(at_least_1d),
+    np.atleast_2d: _at_least(at_least_2d), np.repeat: _repeat, np.ndarray.repeat: _repeat, np.tile: _tile,
+    np.zeros: _filled(0), np.ones: _filled(1), np.empty: _filled(0), np.full: _full, np.zeros_like: _like(0), np.ones_like: _like(1),
+    np.empty_like: _like(0), np.full_like: _full_like, np.arange: _arange, np.linspace: _known_array(np.linspace), np.eye: _known_array(np.eye),
+    np.identity: _known_array(np.identity), np.array: _asarray(True), np.asarray: _asarray(False), np.asanyarray: _asarray(False),
+    np.copy: _copy, np.ndarray.copy: _copy, np.tril: _triangle(True), np.triu: _triangle(False), np.diag: _diag,
+    np.shape: _shape, np.ndim: lambda low, a: Known(len(a.num.shape)) if isinstance(a, Val) else None,
+    np.size: lambda low, a: Known(math.prod(a.num.shape)) if isinstance(a, Val) else None, builtins.len: _len,
+    builtins.getattr: _attribute, np.ndarray.item: _item, np.generic.item: _item,
+}  # fmt: skip
