@@ -15,6 +15,7 @@ from hovis import api
 from hovis.backend.entry import leaves
 from hovis.errors import SpecError, TraceError
 from hovis.ir.operations import UNBOUND
+from hovis.jit import VARIANTS
 from hovis.jit import Jitted as PythonJitted
 from hovis.jit import Variant as PythonVariant
 from hovis_xla import adapter, cache
@@ -75,8 +76,18 @@ class Jitted(PythonJitted):
         )
         return self._options.trace(self.__wrapped__, *specs, **named)
 
-    def _variant(self, traced: api.Trace, key: Hashable) -> PythonVariant:
-        return Variant(traced, self.__wrapped__, key, self._exact, self._strict)
+    def _compile(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> PythonVariant:
+        with self._lock:
+            found = self._variants.get(key)
+            if found is not None and found.holds():
+                return found
+            made = Variant(self.trace(*args, **kwargs), self.__wrapped__, key, self._exact, self._strict)
+            self._made += 1
+            table = {k: v for k, v in self._variants.items() if k != key}
+            while len(table) >= VARIANTS:
+                del table[next(iter(table))]
+            self._variants = {**table, key: made}
+            return made
 
     def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""

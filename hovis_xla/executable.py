@@ -100,6 +100,8 @@ class Executable:
             if array.shape != num.shape or array.dtype != num.dtype:
                 return BAILED  # somebody has reshaped it in place
             inputs.append(array)
+        if any(read(*where) is not value for read, where, value in self.lowered.environment):
+            return BAILED
         outputs = self._execute(inputs)
         low = self.lowered
         if low.bail is not None and outputs[low.bail][()]:

@@ -57,6 +57,7 @@ class Lowered:
     constants: list[np.ndarray[Any, Any]]
     callbacks: list[Callable[..., Any]]
     failures: list[BaseException] = field(default_factory=list)
+    environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = field(default_factory=list)
 
 
 class Lowering(Walker):
@@ -69,6 +70,7 @@ class Lowering(Walker):
         self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.failures: list[BaseException] = []
+        self.environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = []
         self.arguments: dict[Any, int] = {}
         self.active: list[Function] = []
         self.op: Op | None = None
@@ -282,6 +284,8 @@ class Lowering(Walker):
             return Struct(callee, tuple(args), op)
         if callee is builtins.print:
             return self.print(args, kwargs)
+        if callee in (operations.load_global, operations.cell_get):
+            return self._environment(callee, args)
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
@@ -305,6 +309,18 @@ class Lowering(Walker):
         except Exception:
             return None
         return Known(found) if _constant(found) else None
+
+    def _environment(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:
+        """A global or cell that is read again after a call that could have changed it; none that is compiled does.
+
+        What it holds now is taken for granted, and checked at every call.
+        """
+        values = [a.value for a in args if isinstance(a, Known)]
+        if len(values) < len(args):
+            raise NotLowerable("a variable that is not known")
+        found = callee(*values)
+        self.environment.append((callee, tuple(values), found))
+        return Known(found)
 
     def _inline(self, function: Function, args: list[Operand]) -> Operand:
         arrival = self.function(function, args)
@@ -451,5 +467,6 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     main.attributes["function_type"] = ir.TypeAttr.get(signature)
     module.operation.verify()
     return Lowered(
-        module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures
-    )
+        module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
+        lowering.environment,
+    )  # fmt: skip

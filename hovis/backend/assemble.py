@@ -32,7 +32,7 @@ from hovis.backend.encode import (
     unique,
 )
 from hovis.backend.flow import Flow, Sightings, may_finalize
-from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, LOAD, MACRO, MOVE, STORE, Item, Linear, Pool
+from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, LOAD, MOVE, STORE, Item, Linear, Pool
 from hovis.backend.load import PACKAGE, Tracebacks, outline
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots

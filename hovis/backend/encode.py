@@ -5,6 +5,7 @@ for a sample), so that no table of version numbers is needed.
 """
 
 import dis
+import itertools
 import opcode
 from collections.abc import Callable, Sequence
 from types import CodeType
@@ -24,7 +25,9 @@ DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
 END_FOR_POPS_ONE: Final = "CALL_KW" in OP
 
 _raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
-CACHES: Final[list[int]] = [_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k] for k, name in enumerate(opcode.opname[:256])]
+#: How many code units each instruction takes with its caches, and what is behind its first.
+_SIZES: Final[list[int]] = [1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])]
+_EMPTY: Final = [b""] + [bytes(2 * size - 2) for size in range(1, max(_SIZES) + 1)]
 
 LOAD_CONST: Final = OP["LOAD_CONST"]
 LOAD_FAST: Final = OP["LOAD_FAST"]
@@ -169,17 +172,13 @@ class Assembly:
     def layout(self) -> list[int]:
         """The offset of every instruction in code units, and of the end; arguments of jumps are filled in."""
         ops, args = self.ops, self.args
-        sizes = [1 + CACHES[op] + ((arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF) if arg > 0xFF else 0) for op, arg in zip(ops, args, strict=True)]
+        sizes = [_SIZES[op] if arg <= 0xFF else _SIZES[op] + 1 + (arg > 0xFFFF) + (arg > 0xFFFFFF) for op, arg in zip(ops, args, strict=True)]
         while True:
-            starts = [0]
-            at = 0
-            for size in sizes:
-                at += size
-                starts.append(at)
+            starts = list(itertools.accumulate(sizes, initial=0))
             settled = True
             for k, label in self.jumps.items():
                 arg = args[k] = abs(starts[label.at] - starts[k + 1])
-                need = 1 + CACHES[ops[k]] + (arg > 0xFF) + (arg > 0xFFFF)
+                need = _SIZES[ops[k]] + (arg > 0xFF) + (arg > 0xFFFF)
                 if need > sizes[k]:
                     sizes[k] = need
                     settled = False
@@ -189,16 +188,16 @@ class Assembly:
     def bytecode(self, starts: list[int]) -> bytes:
         """``co_code``."""
         out = bytearray()
-        caches = CACHES
         for k, (op, arg) in enumerate(zip(self.ops, self.args, strict=True)):
-            extra = starts[k + 1] - starts[k] - 1 - caches[op]
+            size = _SIZES[op]
+            extra = starts[k + 1] - starts[k] - size
             while extra:
                 out += bytes((_EXTENDED_ARG, arg >> 8 * extra & 0xFF))
                 extra -= 1
             out.append(op)
             out.append(arg & 0xFF)
-            if caches[op]:
-                out += bytes(2 * caches[op])
+            if size > 1:
+                out += _EMPTY[size]
         return bytes(out)
 
     def exception_table(self, starts: list[int]) -> bytes:
@@ -259,9 +258,10 @@ def _signed(out: bytearray, value: int) -> None:
 def _locate(out: bytearray, units: int, previous: int, position: Position) -> int:
     """Say of so many code units where they stand; gives the line that the next entry counts from."""
     line, end_line, column, end_column = position
-    while units > 8:
-        previous = _locate(out, 8, previous, position)
-        units -= 8
+    if units > 8:
+        for _ in range((units - 1) // 8):
+            previous = _locate(out, 8, previous, position)
+        units = (units - 1) % 8 + 1
     head = 0x80 | units - 1
     if line is None:
         out.append(head | 15 << 3)

@@ -116,8 +116,8 @@ class Linear:
         self.rules: dict[Op, Rule | None] = {}
         #: ops whose result stays on the stack
         self.inline: set[Operand] = set()
-        #: cells of the user's, as cells of this code
-        self.user_cells: dict[tuple[CellType, str | None], int] = {}
+        #: (id of a cell of the user's, name) -> cell of this code
+        self.user_cells: dict[tuple[int, str | None], int] = {}
         #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER to its false one); None: the condition is known
         self.tests: dict[Block, str | None] = {}
         #: where the last statement begins of a block that leaves the function
@@ -336,11 +336,11 @@ class Linear:
 
     def user_cell(self, cell: CellType, name: str | None) -> bool:
         """Make a closure cell of the user's one of this code, under its own name (None: any); False: the name is taken."""
-        if (cell, name) not in self.user_cells:
+        if (id(cell), name) not in self.user_cells:
             at = self.pool.user_cell(cell, name)
             if at is None:
                 return False
-            self.user_cells[cell, name] = at
+            self.user_cells[id(cell), name] = at
         return True
 
     def at(self, location: Location | None) -> None:

@@ -336,11 +336,11 @@ def _make_cell(linear: "Linear", op: Op) -> Rule | None:
 
 def _load_cell(linear: "Linear", op: Op) -> None:
     cell, name = op.args[0], op.args[1]
-    linear.cell(OP["LOAD_DEREF"], linear.user_cells[constant_of(cell), constant_of(name)], 1)
+    linear.cell(OP["LOAD_DEREF"], linear.user_cells[id(constant_of(cell)), constant_of(name)], 1)
 
 
 def _store_cell(linear: "Linear", op: Op) -> None:
-    linear.cell(OP["STORE_DEREF"], linear.user_cells[constant_of(op.args[0]), None], -1)
+    linear.cell(OP["STORE_DEREF"], linear.user_cells[id(constant_of(op.args[0])), None], -1)
 
 
 _CELL_GET: Final = Rule(_load_cell, ())

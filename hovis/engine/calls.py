@@ -4,6 +4,7 @@
 """
 
 import inspect
+import operator
 import types
 import warnings
 from collections.abc import Callable, Hashable
@@ -152,7 +153,14 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
     kind = ANY
     if isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
-    return m.emit(callee, args, kwargs, kind)
+    made = m.emit(callee, args, kwargs, kind)
+    if kind is ANY and not any(callee is quiet for quiet in _QUIET):
+        made.ends = m.endings = True
+    return made
+
+
+#: What gives a value that somebody else holds, or one that has no end to be seen.
+_QUIET: Final[tuple[object, ...]] = (getattr, next, iter, type, *(f for f in vars(operator).values() if callable(f)))
 
 
 def may_be_written(value: object) -> bool:

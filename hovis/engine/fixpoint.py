@@ -7,7 +7,7 @@ with that key.  The key holds the constants that the program was seen to need; e
 from collections import deque
 from typing import Any
 
-from hovis.engine import escape
+from hovis.engine import escape, lifetimes
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj
 from hovis.engine.joins import Matching, Pair, agree, align
@@ -397,6 +397,9 @@ class Engine(Machine):
             copy.locals = [None if v is None else new[paths[depth, "local", k]] for k, v in enumerate(frame.locals)]
             copy.stack = [new[paths[depth, "stack", k]] for k in range(len(frame.stack))]
             frames.append(copy)
+        for aid, obj in old.heap.items():
+            if obj.kind == "generator" and aid not in heap:
+                lifetimes.abandon(obj)
         return State(frames, heap, new[paths["handled"]], old.world)
 
     def _param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
@@ -444,7 +447,8 @@ class Engine(Machine):
         lost = self.label(entry, path) if strength != STRONG and (not isinstance(a, Dyn) or a.lost is not None) else None
         dims = a.dims if isinstance(a, Dyn) else None
         dims = tuple(d if isinstance(d, Known) else None for d in dims) if dims else None
-        return Dyn(self._param(entry, path, type), type, dims, lost, isinstance(a, Dyn) and a.maybe_unbound)
+        unbound, ends = (a.maybe_unbound, a.ends) if isinstance(a, Dyn) else (False, False)
+        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends)
 
     def _both(self, entry: Entry, matching: Matching, path: int, a: V, b: V) -> V:
         """The join of what a slot holds and what arrives."""
@@ -459,7 +463,9 @@ class Engine(Machine):
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
         lost = self.label(entry, path) if can_split and strength != STRONG else None
         dims = self._join_dims(a, b)
-        if isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None) == (type, lost is None, unbound, dims is None):
+        ends = (isinstance(a, Dyn) and a.ends) or (isinstance(b, Dyn) and b.ends)
+        new = type, lost is None, unbound, dims is None, ends
+        if isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends) == new:
             if a.dims == dims or a.dims is None or all(x is y for x, y in zip(a.dims, dims or (), strict=False)):
                 return a
         self._changed = True
@@ -470,7 +476,7 @@ class Engine(Machine):
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(self._param(entry, path, type), type, dims, lost, unbound)
+        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends)
 
     def _join_dims(self, a: V, b: V) -> tuple[V | None, ...] | None:
         x = a.dims if isinstance(a, Dyn) else None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, matching
+from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching
 from hovis.engine.calls import AFTER, call, call_builtin, finish, opaque
 from hovis.engine.heap import VObj
 from hovis.engine.machine import STOP, SWITCH, Machine, Restart
@@ -104,7 +104,14 @@ def get_local(m: Machine, slot: int) -> int | None:
 @handles("SetLocal")
 def set_local(m: Machine, slot: int) -> None:
     frame = m.frame
-    frame.locals[slot] = frame.stack.pop()
+    held = frame.locals
+    old = held[slot]
+    if old is not None and lifetimes.matters(m, old):
+        before = lifetimes.held(m.state)
+        held[slot] = frame.stack.pop()
+        lifetimes.end(m, before)
+    else:
+        held[slot] = frame.stack.pop()
 
 
 @handles("DelLocal")
@@ -113,7 +120,9 @@ def del_local(m: Machine, slot: int) -> int | None:
     checked = _bound(m, frame.locals[slot], frame.code.names[slot])
     if isinstance(checked, int):
         return checked
+    before = lifetimes.held(m.state) if lifetimes.matters(m, checked) else {}
     m.frame.locals[slot] = UNBOUND_VALUE
+    lifetimes.end(m, before)
     return None
 
 
@@ -668,13 +677,23 @@ def return_(m: Machine, _: Any) -> int | None:
     frame = m.frame
     if frame.owner is not None:
         return generators.finished(m, value)
+    before = lifetimes.held(m.state) if m.endings else {}
     if len(m.state.frames) == 1:
         operand = m.operand(value)
+        for obj in m.state.heap.values():
+            if obj.kind == "generator":
+                lifetimes.abandon(obj)
+        frame.locals = []
+        lifetimes.end(m, before, value)
         m.returned(m.type_of_in(m.state, value))  # type: ignore[attr-defined]
         m.block.terminator = Return(operand, m.location())
         return STOP
     m.state.frames.pop()
     caller = m.frame
+    if before:
+        caller.stack.append(value)
+        lifetimes.end(m, before)
+        caller.stack.pop()
     status = finish(m, value, frame.mode)
     if status is None:
         caller.pc += 1

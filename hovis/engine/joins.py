@@ -11,7 +11,7 @@ from typing import Any
 from hovis.engine.escape import check_materializable
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.state import Paths, State
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice.constants import same_constant
 
 Pair = tuple[int, V, V, VObj | None]
@@ -96,11 +96,14 @@ class Matching:
 
 
 def align(old: State, new: State) -> tuple[State, State]:
-    """Locals that only one of the states still holds are dead: drop them from both."""
+    """Locals that only one of the states still holds are dead: drop them from both, unless their end would show."""
     for one, other in zip(old.frames, new.frames, strict=True):
         for k, (x, y) in enumerate(zip(one.locals, other.locals, strict=True)):
             if (x is None) != (y is None):
-                one.locals[k] = other.locals[k] = None
+                held = y if x is None else x
+                gone = UNBOUND_VALUE if isinstance(held, Dyn) and held.ends else None
+                one.locals[k] = (gone if x is None else x) if gone else None
+                other.locals[k] = (gone if y is None else y) if gone else None
     return old, new
 
 

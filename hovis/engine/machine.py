@@ -87,6 +87,7 @@ class Machine:
         self.locations: dict[tuple[int, int], Location | None] = {}
         self.read_static: set[Any] = set()
         self.frozen = frozen
+        self.endings = False
         self.guards: dict[Any, Guard] = {}
         self.homes: dict[int, Any] = {}
 

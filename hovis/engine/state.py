@@ -85,7 +85,7 @@ class State:
             live = frame.code.live[frame.pc] if depth == last else live_after(frame.code, frame.pc)
             held = frame.locals
             for k, value in enumerate(held):
-                if value is not None and not live >> k & 1:
+                if value is not None and not live >> k & 1 and not (type(value) is Dyn and value.ends):
                     held[k] = None
 
 
@@ -142,6 +142,10 @@ def substitute(state: State, old: Op | Any, new: V) -> None:
 
 def _replacer(old: object, new: V) -> Any:
     def replace(value: V | None) -> V | None:
-        return new if isinstance(value, Dyn) and value.value is old else value
+        if not isinstance(value, Dyn) or value.value is not old:
+            return value
+        if value.ends and isinstance(new, Dyn):
+            return Dyn(new.value, new.type, new.dims, new.lost, new.maybe_unbound, True)
+        return new
 
     return replace

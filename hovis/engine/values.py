@@ -48,9 +48,12 @@ class Ref:
 
 
 class Dyn:
-    """An SSA value (or a constant whose contents are not to be trusted: a thawed static object)."""
+    """An SSA value (or a constant whose contents are not to be trusted: a thawed static object).
 
-    __slots__ = ("dims", "lost", "maybe_unbound", "type", "value")
+    ``ends``: somebody may see when its life ends (the result of an opaque call).
+    """
+
+    __slots__ = ("dims", "ends", "lost", "maybe_unbound", "type", "value")
 
     def __init__(
         self,
@@ -59,12 +62,14 @@ class Dyn:
         dims: "tuple[V | None, ...] | None" = None,
         lost: Labels | None = None,
         maybe_unbound: bool = False,
+        ends: bool = False,
     ) -> None:
         self.value = value
         self.type = type
         self.dims = dims
         self.lost = lost
         self.maybe_unbound = maybe_unbound
+        self.ends = ends
 
     def __repr__(self) -> str:
         return f"Dyn({self.type!r})"

@@ -1,8 +1,9 @@
 """Is a Function well formed?  The complaint is printed under the offending line.
 
 What holds of every Function: each value is defined once, and on every way to each of its uses; an edge carries what
-the target's parameters expect (or what a test on the way has left of it); the result of an Invoke exists only behind its ok edge, the exception only as the
-first argument of its error edge; handlers are entered and left in balance.
+the target's parameters expect, or what a test on the way may have left of it; the result of an Invoke exists only
+behind its ok edge, the exception only as the first argument of its error edge; handlers are entered and left in
+balance.
 """
 
 from collections.abc import Iterator

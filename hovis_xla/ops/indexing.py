@@ -87,7 +87,8 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
         return None
     result = _basic(low, t, written)
     dots = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
-    return Val(Num(ARRAY if result.shape or dots else SCALAR, result.dtype, result.shape), result.ir)
+    num = Num(ARRAY if result.shape or dots else SCALAR, result.dtype, result.shape)
+    return Val(num, result.ir, low.val(a).roots) if num.kind == ARRAY else Val(num, result.ir)
 
 
 def _basic(low: L, t: T, items: list[Operand]) -> T:

@@ -11,7 +11,7 @@ from hovis_xla import emit
 from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.reductions import axes_of, extreme, finish, total
-from hovis_xla.ops.shaping import array
+from hovis_xla.ops.shaping import array, literal
 from hovis_xla.types import ARRAY, BOOL, FALSE, NONE, Known, NotLowerable, Num, Operand, Val, num_of_dtype
 
 #: ``tensordot`` contracts two axes, if it is not told.
@@ -110,7 +110,7 @@ def _vdot(low: L, a: Operand, b: Operand) -> Operand | None:
 
 
 def _tensordot(low: L, a: Operand, b: Operand, axes: Operand = _TWO) -> Operand | None:
-    pair = _pair(low, a, b)
+    pair, axes = _pair(low, a, b), literal(axes)
     if pair is None or not isinstance(axes, Known):
         return None
     x, y = pair

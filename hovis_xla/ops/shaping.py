@@ -2,7 +2,6 @@
 
 import builtins
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -44,6 +43,16 @@ def sizes(operand: Operand, what: str = "a shape") -> tuple[int, ...] | None:
     if isinstance(value, tuple | list) and all(isinstance(d, int | np.integer) for d in value):
         return tuple(map(int, value))
     return None
+
+
+def literal(operand: Operand) -> Operand:
+    """A tuple or list of known items as a known value."""
+    if isinstance(operand, Struct) and operand.callee in (operations.make_tuple, operations.make_list):
+        parts = [literal(p) for p in operand.parts]
+        values = [p.value for p in parts if isinstance(p, Known)]
+        if len(values) == len(parts):
+            return Known(operand.callee(*values))
+    return operand
 
 
 # ------------------------------------------------------------------------------------------------- reshape, axes
@@ -278,7 +287,7 @@ def dtype_argument(dtype: Operand, default: Any) -> "np.dtype[Any] | None":
 
 
 def _filled(value: int) -> Row:
-    def row(low: L, shape: Operand, dtype: Operand = NONE) -> Operand | None:
+    def row(low: L, shape: Operand, dtype: Operand = NONE, order: Operand = NONE, *, device: Operand = NONE, like: Operand = NONE) -> Operand | None:
         new, found = sizes(shape), dtype_argument(dtype, float)
         return None if new is None or found is None or min(new, default=0) < 0 else as_array(emit.full(value, found, new))
 
@@ -446,7 +455,7 @@ def _item(low: L, a: Operand) -> Operand | None:
 VIEWS: Final = frozenset({
     np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
     np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.flip, np.flipud, np.fliplr, np.asarray, np.asanyarray, np.ascontiguousarray,
-    np.atleast_1d, np.atleast_2d, np.real, np.imag, operator.getitem, builtins.getattr, np.diag, np.diagonal,
+    np.atleast_1d, np.atleast_2d, np.real, np.imag, builtins.getattr, np.diag, np.diagonal,
 })  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {

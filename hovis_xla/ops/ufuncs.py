@@ -218,6 +218,13 @@ UFUNCS: Final[dict[np.ufunc, Make]] = {
 }  # fmt: skip
 
 
+#: Functions that are written out for real numbers only here.
+REAL_ONLY: Final = frozenset({
+    np.log2, np.log10, np.log1p, np.expm1, np.exp2, np.rint, np.sign, np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.sinh, np.cosh,
+    np.maximum, np.minimum, np.fmax, np.fmin, np.cbrt, np.logaddexp,
+})  # fmt: skip
+
+
 # ------------------------------------------------------------------------------------------------- applying one
 
 
@@ -275,6 +282,8 @@ def apply(low: L, u: np.ufunc, *args: Operand) -> T | None:
     dtypes = loop_dtypes(u, args)
     make = UFUNCS.get(u)
     if dtypes is None or make is None or any(d.kind not in "biufc" or d.itemsize > (16 if d.kind == "c" else 8) for d in dtypes):
+        return None
+    if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0].kind in "iu" and u is np.reciprocal):
         return None
     shape = broadcast_shapes(*map(shape_of, args))
     xs = [emit.broadcast(cast(low, a, d), shape) for a, d in zip(args, dtypes, strict=False)]
@@ -491,7 +500,8 @@ MIXED: Final[dict[Any, Row]] = {fn: operator_row(fn, u) for fn, u in OPERATORS.i
 ROWS: Final[dict[Any, Row]] = {
     **{u: ufunc_row(u) for u in [*UFUNCS, np.divmod]},
     **{cls: scalar_call(cls) for cls in {t for t in np.sctypeDict.values() if np.dtype(t).kind in "biufc"}},
-    np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip, np.ndarray.clip: lambda low, a, min=NONE, max=Known(None): clip(low, a, min, max),
+    np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip,
+    np.ndarray.clip: lambda low, a, min=NONE, max=NONE: clip(low, a, min, max),
     np.real: _part("real"), np.imag: _part("imag"), np.ndarray.conj: _conjugated, np.ndarray.conjugate: _conjugated, np.generic.conj: _conjugated,
     np.generic.conjugate: _conjugated, np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,
 }  # fmt: skip

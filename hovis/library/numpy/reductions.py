@@ -19,7 +19,9 @@ REDUCE: Final[list[Any]] = [
 ]  # fmt: skip
 
 #: Methods of NumPy scalars that reduce nothing.
-OF_SCALARS: Final[list[Any]] = [np.generic.sum, np.generic.prod, np.generic.mean, np.generic.std, np.generic.var, np.generic.min, np.generic.max, np.generic.item]
+OF_SCALARS: Final[list[Any]] = [
+    np.generic.sum, np.generic.prod, np.generic.mean, np.generic.std, np.generic.var, np.generic.min, np.generic.max, np.generic.item,
+]  # fmt: skip
 
 SCAN: Final[list[Any]] = [np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, np.ndarray.cumsum, np.ndarray.cumprod]
 

@@ -241,7 +241,12 @@ def _fresh(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> Ab
 
 _FLAT: Final[list[Any]] = [np.ravel, np.ndarray.ravel, np.ndarray.flatten]
 
-_AXES: Final[list[tuple[Any, Any]]] = [(np.transpose, _transpose_dims), (np.ndarray.transpose, _transpose_dims), (np.swapaxes, _swapaxes_dims), (np.ndarray.swapaxes, _swapaxes_dims)]
+_AXES: Final[list[tuple[Any, Any]]] = [
+    (np.transpose, _transpose_dims),
+    (np.ndarray.transpose, _transpose_dims),
+    (np.swapaxes, _swapaxes_dims),
+    (np.ndarray.swapaxes, _swapaxes_dims),
+]
 
 ROWS: Final[list[Primitive]] = [
     row(np.reshape, _reshape_function, dims=for_engine(_reshape_dims)),

@@ -204,9 +204,8 @@ def _math(fn: Callable[..., Any]) -> Primitive:
     return row(fn, result, Effect.RAISES)
 
 
-MATH: Final = [
-    fn for name, fn in vars(math).items() if callable(fn) and name not in {"prod", "fsum", "dist", "sumprod", "factorial", "comb", "perm", "gcd", "lcm", "isqrt"}
-]
+_NOT_FLOATS: Final = {"prod", "fsum", "dist", "sumprod", "factorial", "comb", "perm", "gcd", "lcm", "isqrt"}
+MATH: Final = [fn for name, fn in vars(math).items() if callable(fn) and name not in _NOT_FLOATS]
 
 
 # ------------------------------------------------------------------------------------------------- scalar types, casts
@@ -255,7 +254,9 @@ def _where(*types: AbstractValue) -> AbstractValue | None:
 
 
 #: Functions of NumPy that are elementwise without being ufuncs.
-LOOSE: Final[list[Any]] = [np.round, np.around, np.real, np.imag, np.angle, np.nan_to_num, np.isclose, np.sinc, np.i0, np.heaviside, np.iscomplex, np.isreal, np.fix]
+LOOSE: Final[list[Any]] = [
+    np.round, np.around, np.real, np.imag, np.angle, np.nan_to_num, np.isclose, np.sinc, np.i0, np.iscomplex, np.isreal, np.fix,
+]  # fmt: skip
 
 _METHODS: Final[list[Any]] = [np.ndarray.round, np.generic.round, np.ndarray.conj, np.ndarray.conjugate, np.generic.conj, np.generic.conjugate]
 

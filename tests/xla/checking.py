@@ -1,0 +1,105 @@
+"""Runs a function through hovis_xla and compares with CPython and NumPy: values, exact types, output, exceptions."""
+import contextlib
+import copy
+import io
+import math
+import warnings
+
+import numpy as np
+
+import hovis
+import hovis_xla
+from hovis_xla import cache
+from hovis_xla.executable import BAILED, Executable
+
+
+def same(a, b, exact=False):
+    """Equal in value and exact type, floats to 1e-12 relative."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(same(x, y, exact) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[k], b[k], exact) for k in a)
+    if isinstance(a, np.ma.MaskedArray):
+        return a.tolist() == b.tolist()
+    if isinstance(a, (np.ndarray, np.generic)):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if exact or a.dtype.kind not in "fc":
+            return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+        tolerance = {2: 2e-2, 4: 2e-5, 8: 1e-12, 16: 1e-12}[np.empty(0, a.dtype).real.itemsize if a.dtype.kind == "f" else np.empty(0, a.dtype).real.itemsize]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            scale = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))) if b.size else 0.0
+            return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * max(scale, 1e-300), equal_nan=True))
+    if isinstance(a, float):
+        return (math.isnan(a) and math.isnan(b)) or a == b and math.copysign(1, a) == math.copysign(1, b) or (not exact and math.isclose(a, b, rel_tol=1e-12))
+    if isinstance(a, complex):
+        return same(a.real, b.real, exact) and same(a.imag, b.imag, exact)
+    return a == b
+
+
+def outcome(fn, args):
+    """(result or exception, what was printed)."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = "returned", fn(*copy.deepcopy(args))
+        except Exception as error:
+            found = "raised", type(error), error.args
+    return found, out.getvalue()
+
+
+def agree(fn, got, *args, exact=False):
+    """Does the compiled function do with args what fn does?"""
+    wanted, seen = outcome(fn, args), outcome(got, args)
+    assert seen[1] == wanted[1]
+    assert seen[0][0] == wanted[0][0], (seen, wanted)
+    if wanted[0][0] == "returned":
+        assert same(seen[0][1], wanted[0][1], exact), (seen[0][1], wanted[0][1])
+    else:
+        assert seen == wanted
+
+
+def compiled(fn, *args, static=()):
+    """fn compiled for arguments like these; it has to be lowered as a whole."""
+    jitted = hovis_xla.jit(fn, static=static, strict=True)
+    return jitted
+
+
+def check(fn, *calls, bails=None, exact=False):
+    """Compile fn, and compare for each tuple of arguments.  ``bails``: does XLA give up on these (None: either)?"""
+    jitted = compiled(fn)
+    for args in calls:
+        args = args if isinstance(args, tuple) else (args,)
+        agree(fn, jitted, *args, exact=exact)
+        if bails is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                variants = list(jitted._variants.values())
+            gave_up = any(v.bailed for v in variants)
+            assert gave_up == bails, (gave_up, args)
+            for v in variants:
+                v.bailed = 0
+    return jitted
+
+
+def stays_python(fn, *args):
+    """fn is not lowered, runs all the same, and says why."""
+    jitted = hovis_xla.jit(fn)
+    agree(fn, jitted, *args)
+    text = jitted.explain()
+    assert "residual Python" in text, text
+    return text
+
+
+def run_function(function, *leaves, types=None):
+    """A hand-built Function, compiled and called with its leaves."""
+    found = Executable(function, types)(leaves)
+    assert found is not BAILED
+    return found
+
+
+__all__ = ["BAILED", "Executable", "agree", "cache", "check", "compiled", "hovis", "outcome", "run_function", "same", "stays_python"]
