@@ -221,12 +221,12 @@ class Walker:
         while True:
             if not start.entries:
                 return start
-            stops = [not first and (block in until or self.is_exit(block)) for block, _ in start.entries]
-            if all(stops):
-                return start
             blocks = [block for block, _ in start.entries]
-            loops = {id(region.loops.get(b)) for b in blocks}
             alone = len(set(blocks)) == len(blocks)
+            stops = [not first and (block in until or self.is_exit(block)) for block in blocks]
+            if all(stops) and alone:
+                return start
+            loops = {id(region.loops.get(b)) for b in blocks}
             if blocks[0] in region.loops and len(loops) == 1 and alone and not any(stops):
                 start = self.loop(start, region.loops[blocks[0]], until)
             elif len(blocks) == 1:

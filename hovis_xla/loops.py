@@ -11,13 +11,13 @@ body for the values it defines, and a last time behind the loop.  All others are
 from collections.abc import Collection, Sequence
 from typing import Any, Final, cast
 
-from hovis.ir.model import Block, Branch, Effect
+from hovis.ir.model import Block, Branch
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import Arrival, Choice, Walker, as_tensor, as_val, block_of, describe, is_one_of, num_of, renumber, same_slot, scratch, truth
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.regions import ACTS, Region
+from hovis_xla.regions import Region, acts
 from hovis_xla.types import ARRAY, BOOL, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
@@ -109,8 +109,8 @@ class LoopLowering:
             return None
         stay, go = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
         ops = [op for op in head.ops if op in self.walker.needed]
-        scalar = all(not getattr(op.type, "rank", 0) for op in ops)
-        return (stay, go) if stay.block is not head and len(ops) <= TEST_OPS and scalar and not any(op.effect & (ACTS | Effect.OPAQUE) for op in ops) else None
+        cheap = len(ops) <= TEST_OPS and not any(acts(op) or getattr(op.type, "rank", 0) for op in ops)
+        return (stay, go) if cheap and stay.block is not head else None
 
     # --------------------------------------------------------------------------------------------- closing
 

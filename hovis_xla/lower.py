@@ -8,13 +8,13 @@ is only checked against.  Whatever has no row, or is no number where one is need
 import builtins
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 import numpy as np
 
 from hovis.ir import operations
-from hovis.ir.model import Block, Effect, Function, Location, Op, Return, callees
+from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const
 from hovis.lattice.constants import constant_key, is_immutable
@@ -25,8 +25,8 @@ from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.loops import LoopLowering
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
-from hovis_xla.regions import Region, carried_out, needed, reachable, regions
-from hovis_xla.types import ARRAY, BOOL, INT32, Bound, Known, NotLowerable, Num, Operand, Slot, Struct, Val, num_of_value
+from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
+from hovis_xla.types import ARRAY, BOOL, INT32, Bound, Known, NotLowerable, Num, Operand, Owned, Slot, Struct, Val, num_of_value, view_roots
 
 #: Calls that build a container of the result.
 BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object})
@@ -37,10 +37,15 @@ INLINE_DEPTH: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders."""
+    """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders.
+
+    ``owners`` says of which inputs each leaf may be the very object.
+    """
 
     tree: Any
     nums: tuple[Num, ...]
+    location: Location | None = field(default=None, compare=False)
+    owners: tuple[frozenset[Owned], ...] = field(default=(), compare=False)
 
 
 @dataclass(slots=True)
@@ -71,7 +76,7 @@ class Lowering(Walker):
         self.callbacks: list[Callable[..., Any]] = []
         self.failures: list[BaseException] = []
         self.environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = []
-        self.arguments: dict[Any, int] = {}
+        self.arguments: dict[Any, tuple[int, Num]] = {}
         self.active: list[Function] = []
         self.op: Op | None = None
         self.main: Any = None
@@ -95,14 +100,11 @@ class Lowering(Walker):
         self.templates: dict[Block, Template] = {}
         start = control_start(function, args)
         arrival = self.walk(start, top, ())
-        self.found = [(self.template_of(b), slots) for b, slots in arrival.entries]
+        self.found = [(self.templates[b], slots) for b, slots in arrival.entries]
         self.active.pop()
         for name, value in saved.items():
             setattr(self, name, value)
         return arrival
-
-    def template_of(self, block: Block) -> Template:
-        return self.templates[block]
 
     def is_exit(self, block: Block) -> bool:
         return block in self.templates
@@ -111,7 +113,7 @@ class Lowering(Walker):
         """The exit that a return goes to: one for each way in which the result is put together."""
         leaves: list[Val] = []
         tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
-        template = Template(tree, tuple(leaf.num for leaf in leaves))
+        template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
         key = tree, template.nums
         block = self.exits.get(key)
         if block is None:
@@ -137,17 +139,31 @@ class Lowering(Walker):
     def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
         """A number of the result.  Memory that the original would share has to be shared, so views are refused."""
         argument = self.arguments.get(value.ir) if len(self.active) == 1 else None
-        if argument is not None:
-            return "argument", argument
+        if argument is not None and argument[1] == value.num:
+            return "argument", argument[0]
         for k, leaf in enumerate(leaves):
-            if leaf.ir == value.ir:
+            if leaf.ir == value.ir and leaf.num == value.num:
                 return "leaf", k
-        if value.num.kind == ARRAY and len(self.active) == 1:
-            others = frozenset[object]().union(*(leaf.roots for leaf in leaves if leaf.num.kind == ARRAY))
-            if value.roots & others or any(isinstance(r, str) for r in value.roots):
-                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
         leaves.append(value)
         return "leaf", len(leaves) - 1
+
+    def _owners(self, slots: list[Slot], location: Location | None) -> tuple[frozenset[Owned], ...]:
+        """Of which inputs each leaf may be the very object; refuses results that may be views of something else.
+
+        One that may *be* an argument (``x`` after a loop that may run no times) is found out by the host: if its bits are
+        those of the argument, Python does the call.
+        """
+        found: list[frozenset[Owned]] = []
+        seen: set[object] = set()
+        for slot in slots:
+            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY else frozenset[object]()
+            owners = frozenset(r for r in roots if isinstance(r, Owned))
+            fresh = roots - owners
+            if fresh & seen or any(r.view for r in owners) or (owners and self.callbacks):
+                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
+            seen |= fresh
+            found.append(owners)
+        return tuple(found)
 
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
         return LoopLowering(self, start, region, until).run()
@@ -188,7 +204,7 @@ class Lowering(Walker):
         found = self.constants.get(id(array))
         if found is None:
             argument = self.main.body.blocks[0].add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
-            found = self.constants[id(array)] = array, Val(num, argument, frozenset({f"constant {id(array)}"}))
+            found = self.constants[id(array)] = array, Val(num, argument, frozenset({Owned(None, id(array))}))
         return found[1]
 
     def number(self, operand: Operand, num: Num) -> T:
@@ -293,9 +309,8 @@ class Lowering(Walker):
         found = row(self, *args, **kwargs) if row is not None and _binds(row, args, kwargs) else None
         if found is None:
             raise NotLowerable(f"{_name(callee)}({', '.join([_what(a) for a in args] + [f'{k}={_what(v)}' for k, v in kwargs.items()])})")
-        if callee in VIEWS and isinstance(found, Val):
-            roots = [a.roots for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
-            found = Val(found.num, found.ir, frozenset[object]().union(*roots)) if roots and found.num.kind == ARRAY else found
+        if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
+            found = Val(found.num, found.ir, view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
         return cast(Operand, found)
 
     def _fold(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
@@ -430,10 +445,10 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> L
             if isinstance(arg, Known):
                 operands.append(arg)
             else:
-                value = Val(arg, next(values), frozenset({f"argument {k}"}))
-                lowering.arguments[value.ir] = k
+                value = Val(arg, next(values), frozenset({Owned(k)}))
+                lowering.arguments[value.ir] = k, arg
                 operands.append(value)
-        if any(op.effect & Effect.IO for op in _all_ops(function)):
+        if any(acts(op) for op in _all_ops(function)):
             lowering.token = emit.create_token()
         arrival = lowering.function(function, operands)
         return _finish(module, main, lowering, arrival, nums)
@@ -457,7 +472,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
         outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
     templates, starts = [], []
     for template, slots in lowering.found:
-        templates.append(template)
+        templates.append(replace(template, owners=lowering._owners(slots, template.location)))
         starts.append(len(outputs))
         outputs += [(num, as_val(slot, num).ir) for num, slot in zip(template.nums, slots, strict=True)]
     func.return_([value for _, value in outputs])

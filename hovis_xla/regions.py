@@ -8,6 +8,7 @@ heads taken away, the loops are the strongly connected components, each again a 
 (an irreducible one): nothing special is needed for it but a number that says which head comes next.
 """
 
+import builtins
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,11 @@ from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Invok
 
 #: Effects that somebody outside can see, whatever is done with the result.
 ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
+
+
+def acts(op: Op) -> bool:
+    """Does the call do something that can be seen from outside?"""
+    return op.callee is builtins.print or bool(op.effect & ACTS)
 
 
 def successors(block: Block) -> list[Edge]:
@@ -61,7 +67,7 @@ def terminator_operands(block: Block) -> list[Operand]:
 def body_ops(block: Block) -> list[Op]:
     """The ops of a block that compiled code has to see to."""
     if isinstance(block.terminator, Raise):
-        return [op for op in block.all_ops() if op.effect & ACTS]
+        return [op for op in block.all_ops() if acts(op)]
     return list(block.all_ops())
 
 
@@ -122,8 +128,8 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
             continue
         entered = {e.block for b in inside - members for e in successors(b)} | set(region.heads)
         exits = dict.fromkeys(e.block for b in ordered for e in successors(b) if e.block not in members)
-        acts = any(op.effect & ACTS for b in ordered for op in b.all_ops())
-        loop = Region(members, [b for b in ordered if b in entered], list(exits), acts=acts)
+        busy = any(acts(op) for b in ordered for op in b.all_ops())
+        loop = Region(members, [b for b in ordered if b in entered], list(exits), acts=busy)
         region.loops.update(dict.fromkeys(members, loop))
         _find_loops(loop, ordered, set(loop.heads))
 

@@ -7,7 +7,7 @@
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -75,6 +75,16 @@ TRUTH: Final = python_num(bool)
 COMPLEX: Final = python_num(complex)
 
 
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Memory that the caller knows: that of an argument (by its number) or of a constant; ``view``: a part of it, or another
+    way to look at it."""
+
+    argument: int | None
+    constant: int | None = None
+    view: bool = False
+
+
 _numbers = itertools.count()
 
 
@@ -123,6 +133,12 @@ class Bound:
 
     method: Callable[..., object]
     instance: Val
+
+
+def view_roots(arrays: "Iterable[Val]") -> frozenset[object]:
+    """The roots of a view of one of these."""
+    found = frozenset[object]().union(*(a.roots for a in arrays))
+    return frozenset(Owned(r.argument, r.constant, True) if isinstance(r, Owned) else r for r in found)
 
 
 class _Undefined:

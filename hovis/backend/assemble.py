@@ -36,7 +36,7 @@ from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, LOAD, MOVE
 from hovis.backend.load import PACKAGE, Tracebacks, outline
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
-from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import bind, current_exception, drop
 from hovis.lattice import Const
 
@@ -256,8 +256,16 @@ class Emitter:
     def run(self) -> None:
         """The whole function."""
         asm, order = self.asm, self.flow.order
-        if self.pool.cells:
-            asm.do(OP["COPY_FREE_VARS"], len(self.pool.cells))
+        self.linear.items = []
+        for block in order:
+            # what edges load needs its cells now: their number comes first in the code
+            for edge in edges(block.terminator):
+                for _, value in self.flow.moves(edge):
+                    if isinstance(value, Const):
+                        self.linear.constant(value.value)
+        count = len(self.pool.cells)
+        if count:
+            asm.do(OP["COPY_FREE_VARS"], count)
         asm.do(OP["RESUME"])
         falling = True
         for k, block in enumerate(order):
@@ -268,6 +276,7 @@ class Emitter:
         for block in order:
             self._write_stubs(block, falls=False)
         self._cleanups()
+        assert len(self.pool.cells) == count
 
     # --------------------------------------------------------------------------------------------- blocks
 
@@ -288,7 +297,8 @@ class Emitter:
             if kind == DO:
                 do(item[1], item[2], item[3])
             elif kind == LOAD:
-                self._load(item[1], k in last and k < tail)
+                # what a parameter of the target is to hold stays, or is overwritten
+                self._load(item[1], k in last and k < tail and self.of[item[1]] not in stored)
             elif kind == CELL:
                 deref(item[1], item[2], item[3])
             elif kind == STORE:
@@ -298,7 +308,7 @@ class Emitter:
             elif kind == MOVE:
                 self._move(item[1], item[2], k in last, stored)
             elif kind == DROP:
-                if k in last and k < tail and self._matters(item[1]):
+                if k in last and k < tail and self._matters(item[1]) and self.of[item[1]] not in stored:
                     do(DELETE_FAST, self.of[item[1]])
             elif kind == COVER:
                 asm.cover(Region(pad, self.handlers))

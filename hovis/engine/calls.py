@@ -76,6 +76,9 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     if type(fn) is FUNCTION:
         if fn in OPERATIONS:
             return call_builtin(m, fn, args, kwargs, mode)
+        status = by_library(m, fn, args, kwargs, mode)
+        if status is not NOT_MINE:
+            return status  # type: ignore[return-value]
         return call_function(m, callee, fn, args, kwargs, mode)
     if type(fn) is METHOD:
         return call(m, Known(fn.__func__), [Known(fn.__self__), *args], kwargs, mode)
@@ -174,12 +177,24 @@ def may_be_written(value: object) -> bool:
 
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
-    """A callable without Python code: by an action, folded, by a model, or left as a call."""
+    """A callable without Python code: as the library says, or left as a call."""
+    status = by_library(m, fn, args, kwargs, mode)
+    if status is NOT_MINE:
+        return finish(m, opaque(m, fn, args, kwargs), mode)
+    return status  # type: ignore[return-value]
+
+
+#: The library has nothing to say of a call.
+NOT_MINE: Final = object()
+
+
+def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str) -> object:
+    """By an action, folded, by a model, or as a primitive; NOT_MINE if none of these answers."""
     library = m.library
     try:
         action = library.actions.get(fn)
     except TypeError:
-        return finish(m, opaque(m, fn, args, kwargs), mode)
+        return NOT_MINE
     args = [m.resolve(a) for a in args]
     if kwargs:
         kwargs = {name: m.resolve(v) for name, v in kwargs.items()}
@@ -202,7 +217,7 @@ def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode:
         typed = primitive(m, rule, args, kwargs)
         if typed is not None:
             return finish(m, typed, mode)
-    return finish(m, opaque(m, fn, args, kwargs), mode)
+    return NOT_MINE
 
 
 def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | None:

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NoReturn
 
-from hovis.ir.analysis import liveness
-from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.analysis import liveness, terminator_operands
+from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import current_exception, drop, enter_handler, leave_handler
 from hovis.lattice import Const
 
@@ -43,7 +43,7 @@ class Interpreter:
 
     def enter(self, op: Op, function: Function, args: list[Any]) -> "Activation":
         """A residual function begins."""
-        return Activation(function, args, self._liveness(function))
+        return Activation(function, args, *self._liveness(function))
 
     def branch(self, branch: Branch, condition: Any) -> bool:
         """Which way?  True: the true edge."""
@@ -69,11 +69,12 @@ class Interpreter:
         """Run function from its entry to its end."""
         if len(args) != len(function.params):
             raise TypeError(f"{function.name} takes {len(function.params)} arguments, not {len(args)}")
-        return self._run([Activation(function, args, self._liveness(function))])
+        return self._run([Activation(function, args, *self._liveness(function))])
 
-    def _liveness(self, function: Function) -> dict[Block, set[Value]]:
+    def _liveness(self, function: Function) -> "tuple[dict[Block, set[Value]], Deaths]":
         if function not in self._needs:
-            self._needs[function] = liveness(function)
+            needs = liveness(function)
+            self._needs[function] = needs, {block: last_uses(block, needs) for block in function.blocks}
         return self._needs[function]
 
     def _run(self, stack: "list[Activation]") -> Any:
@@ -119,6 +120,7 @@ class Interpreter:
             while at.index < len(block.ops):
                 op = block.ops[at.index]
                 at.index += 1
+                at.release(at.index - 2)
                 event = self._op(at, op)
                 if event is not None:
                     return event
@@ -149,7 +151,6 @@ class Interpreter:
         if callee is leave_handler:
             return leave_handler, None
         if callee is drop:
-            at.values.pop(op.args[0], None)
             return None
         args = [at.value(self, arg) for arg in op.args]
         if isinstance(callee, Function):
@@ -181,23 +182,52 @@ class Interpreter:
         return False
 
 
+#: For each block and each of its ops, the values that the op uses last.
+Deaths = Mapping[Block, list[list[Value]]]
+
+
+def last_uses(block: Block, needs: Mapping[Block, set[Value]]) -> list[list[Value]]:
+    """What dies with each op of block."""
+    later: set[Any] = set(terminator_operands(block.terminator))
+    if isinstance(block.terminator, Invoke):
+        later |= set(block.terminator.op.operands())
+    for edge in edges(block.terminator):
+        later |= set(edge.args) | needs[edge.block]
+    found: list[list[Value]] = []
+    for op in reversed(block.ops):
+        dying: list[Value] = []
+        for value in (op, *op.operands()):
+            if isinstance(value, Param | Op) and value not in later:
+                later.add(value)
+                dying.append(value)
+        found.append(dying)
+    return found[::-1]
+
+
 class Activation:
     """One run of a Function: where it is, and the values that are still needed."""
 
-    __slots__ = ("block", "function", "index", "invoke", "needs", "pending", "values")
+    __slots__ = ("block", "deaths", "function", "index", "invoke", "needs", "pending", "values")
 
-    def __init__(self, function: Function, args: Iterable[Any], needs: Mapping[Block, set[Value]]) -> None:
+    def __init__(self, function: Function, args: Iterable[Any], needs: Mapping[Block, set[Value]], deaths: "Deaths") -> None:
         self.function = function
         self.block = function.blocks[0]
         self.index = 0
         self.values: dict[Any, Any] = dict(zip(function.params, args, strict=True))
         self.needs = needs
+        self.deaths = deaths
         self.pending: Op | None = None
         self.invoke: Invoke | None = None
 
     def value(self, interpreter: Interpreter, operand: Operand) -> Any:
         """What an operand is now."""
         return interpreter.constant(operand.value) if isinstance(operand, Const) else self.values[operand]
+
+    def release(self, index: int) -> None:
+        """Let go of what the op at index has used last."""
+        if index >= 0:
+            for value in self.deaths[self.block][index]:
+                self.values.pop(value, None)
 
     def go(self, interpreter: Interpreter, edge: Edge, error: BaseException | None = None) -> None:
         """Take an edge: what is not needed any more is not held any more."""

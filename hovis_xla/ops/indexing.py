@@ -14,7 +14,7 @@ from hovis_xla.control import tensor
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row, class_of
-from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy
+from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy, view_roots
 
 
 def items_of(index: Operand) -> tuple[Operand, ...] | None:
@@ -88,7 +88,7 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     result = _basic(low, t, written)
     dots = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
     num = Num(ARRAY if result.shape or dots else SCALAR, result.dtype, result.shape)
-    return Val(num, result.ir, low.val(a).roots) if num.kind == ARRAY else Val(num, result.ir)
+    return Val(num, result.ir, view_roots([low.val(a)])) if num.kind == ARRAY else Val(num, result.ir)
 
 
 def _basic(low: L, t: T, items: list[Operand]) -> T:

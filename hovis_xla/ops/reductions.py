@@ -288,7 +288,20 @@ def _of_ufunc(row: Row) -> Row:
     return lambda low, a, axis=ZERO, **named: row(low, a, axis, **named)
 
 
+_BY_UFUNC: Final[dict[Any, Row]] = {
+    np.add: _sum, np.multiply: _prod, np.maximum: _extreme("maximum"), np.minimum: _extreme("minimum"), np.logical_and: _truths(True),
+    np.logical_or: _truths(False),
+}  # fmt: skip
+
+
+def _reduce(low: L, ufunc: Operand, array: Operand, axis: Operand = ZERO, *rest: Operand, **named: Operand) -> Operand | None:
+    """``np.add.reduce(a)`` where the method has been taken from the class."""
+    row = _BY_UFUNC.get(ufunc.value) if isinstance(ufunc, Known) else None
+    return None if row is None or rest else row(low, array, axis, **named)
+
+
 ROWS: Final[dict[Any, Row]] = {
+    np.ufunc.reduce: _reduce,
     np.sum: _sum, np.ndarray.sum: _sum, np.prod: _prod, np.ndarray.prod: _prod, np.mean: _mean, np.ndarray.mean: _mean,
     np.var: _variance(False), np.ndarray.var: _variance(False), np.std: _variance(True), np.ndarray.std: _variance(True),
     np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.ndarray.max: _extreme("maximum"),
@@ -297,6 +310,5 @@ ROWS: Final[dict[Any, Row]] = {
     np.argmax: _arg(True), np.ndarray.argmax: _arg(True), np.argmin: _arg(False), np.ndarray.argmin: _arg(False),
     np.cumsum: _scan(np.cumsum, 0, emit.add), np.ndarray.cumsum: _scan(np.cumsum, 0, emit.add),
     np.cumprod: _scan(np.cumprod, 1, emit.mul), np.ndarray.cumprod: _scan(np.cumprod, 1, emit.mul), np.sort: _sort, np.argsort: _argsort,
-    np.ndarray.argsort: _argsort, np.add.reduce: _of_ufunc(_sum), np.multiply.reduce: _of_ufunc(_prod), np.maximum.reduce: _of_ufunc(_extreme("maximum")),
-    np.minimum.reduce: _of_ufunc(_extreme("minimum")), np.logical_and.reduce: _of_ufunc(_truths(True)), np.logical_or.reduce: _of_ufunc(_truths(False)),
+    np.ndarray.argsort: _argsort, **{u.reduce: _of_ufunc(row) for u, row in _BY_UFUNC.items()},
 }  # fmt: skip

@@ -14,7 +14,7 @@ from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.reductions import axes_of
 from hovis_xla.ops.ufuncs import cast
-from hovis_xla.types import ARRAY, NONE, PYTHON, ZERO, Bound, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy, num_of_value
+from hovis_xla.types import ARRAY, NONE, PYTHON, ZERO, Bound, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy, num_of_value, view_roots
 
 
 def array(low: L, x: Operand) -> T | None:
@@ -406,7 +406,8 @@ def _diag(low: L, v: Operand) -> Operand | None:
         return as_array(emit.select(emit.compare("EQ", i, j), wide, emit.like(0, wide)))
     n = min(shape)
     at = emit.iota(np.dtype(np.int64), (n,), 0)
-    return as_array(emit.gather_points(t, [at, at]))
+    found = emit.gather_points(t, [at, at])
+    return Val(Num(ARRAY, found.dtype, found.shape), found.ir, view_roots([low.val(v)]))
 
 
 # ------------------------------------------------------------------------------------------------- attributes, shapes
@@ -435,10 +436,10 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     if name.value in known:
         return Known(known[name.value])
     if name.value == "T":
-        return Val(num if not num.shape else Num(ARRAY, num.dtype, num.shape[::-1]), emit.transpose(tensor(val), range(len(num.shape))[::-1]).ir, val.roots)
+        return Val(num if not num.shape else Num(ARRAY, num.dtype, num.shape[::-1]), emit.transpose(tensor(val), range(len(num.shape))[::-1]).ir, view_roots([val]))
     if name.value in ("real", "imag") and (num.dtype.kind == "c" or name.value == "real"):
         part = emit.real(tensor(val)) if name.value == "real" else emit.imag(tensor(val))
-        return Val(Num(num.kind, part.dtype, part.shape), part.ir, val.roots)
+        return Val(Num(num.kind, part.dtype, part.shape), part.ir, view_roots([val]))
     method = getattr(np.ndarray if num.kind == ARRAY else num.dtype.type, name.value, None)
     return Bound(method, val) if callable(method) and num.kind != PYTHON else None
 
@@ -455,7 +456,7 @@ def _item(low: L, a: Operand) -> Operand | None:
 VIEWS: Final = frozenset({
     np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
     np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.flip, np.flipud, np.fliplr, np.asarray, np.asanyarray, np.ascontiguousarray,
-    np.atleast_1d, np.atleast_2d, np.real, np.imag, builtins.getattr, np.diag, np.diagonal,
+    np.atleast_1d, np.atleast_2d, np.real, np.imag, builtins.getattr,
 })  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {

@@ -529,6 +529,14 @@ def test_text():
     assert made("s", ">3") == "  s/s"
 
 
+def test_constants_on_edges():
+    flag, x = Param(BOOL), Param(ANY)
+    join = Block((x,), [], Return(x))
+    made = assemble(Function("f", [Block((flag,), [], Branch(flag, Edge(join, (Const([1]),)), Edge(join, (Const({2: 3}),)))), join]), {})
+    assert made(True) == [1]
+    assert made(False) == {2: 3}
+
+
 def test_recursion_through_cells():
     n = Param(INT, None, "n")
     even, odd = Function("even", []), Function("odd", [])

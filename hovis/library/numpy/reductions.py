@@ -45,6 +45,18 @@ def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]
     return result
 
 
+def _reduce(ufunc: AbstractValue, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+    """``np.ufunc.reduce(np.add, a)``: the method as it is found on the class."""
+    if not isinstance(ufunc, Const) or ufunc.value not in FOLDING:
+        return None
+    return _reduction(ufunc.value.reduce)(*types, **named)  # type: ignore[attr-defined]
+
+
+def _reduce_dims(ufunc: Facts, x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    found: Shape | None = _dims(0).rule(x, *rest, **named)
+    return found
+
+
 def _dims(default_axis: Any) -> Callable[..., Any]:
     """The dims rule of a reduction.  Of further positional arguments (dtype, out, keepdims) nothing is said."""
 
@@ -81,5 +93,6 @@ ROWS: Final[list[Primitive]] = [
     *(row(u.reduce, _reduction(u.reduce), dims=_dims(0)) for u in FOLDING),
     *(row(u.accumulate, _reduction(u.accumulate)) for u in FOLDING),
     *(row(fn, _reduction(fn), dims=for_engine(_argsort_dims)) for fn in (np.sort, np.argsort, np.ndarray.argsort)),
+    row(np.ufunc.reduce, _reduce, dims=for_engine(_reduce_dims)),
     row(np.ndarray.item, _item),
 ]

@@ -1,0 +1,190 @@
+"""What ``hovis.explain`` says: what was left as it is, where in the source, why, and what would help."""
+
+import linecache
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hovis.backend.load import outline
+from hovis.ir import naming
+from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Const
+from hovis.library.core import Library
+
+#: What reads an attribute or calls a method of its first argument.
+_ATTRIBUTES: Final = frozenset({getattr, setattr, delattr})
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One thing that was left for run time.
+
+    what      the thing: a call, a branch, a whole function
+    why       the reason, a sentence
+    hint      what would change it, or ""
+    location  where it stands in the user's source
+    """
+
+    what: str
+    why: str
+    hint: str = ""
+    location: Location | None = None
+
+    def lines(self, times: int = 1) -> list[str]:
+        """The remark as text: the place, the source line with the span underlined, the reason."""
+        text = [f"{self.what}: {self.why}" if self.why else self.what]
+        if times > 1:
+            text[0] += f" ({times} times)"
+        if self.hint:
+            text.append(self.hint)
+        at = outline(self.location)[::-1]
+        if not at:
+            return text
+        return [place(at[0]), *quote(at[0]), *("  " + line for line in text), *(f"  inlined at {place(caller)}" for caller in at[1:])]
+
+
+class Report:
+    """What stayed as it was, and why: ``remarks`` one by one, ``str`` for people."""
+
+    def __init__(self, headlines: Sequence[str], remarks: Iterable[Remark]) -> None:
+        self.headlines = list(headlines)
+        self.counts = Counter(remarks)
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """Each remark once, in the order of the trace."""
+        return list(self.counts)
+
+    @property
+    def complete(self) -> bool:
+        """Was everything specialized?"""
+        return not self.counts
+
+    def __str__(self) -> str:
+        parts = ["\n".join(self.headlines)] if self.headlines else []
+        parts += ["\n".join(remark.lines(times)) for remark, times in self.counts.items()]
+        if not self.counts:
+            parts.append("Everything was specialized.")
+        return "\n\n".join(parts)
+
+    __repr__ = __str__
+
+
+# ------------------------------------------------------------------------------------------------- source
+
+
+def place(location: Location) -> str:
+    """``file:line, in function``."""
+    line = "" if location.line is None else f":{location.line}"
+    return f"{location.file}{line}, in {location.function}"
+
+
+def quote(location: Location) -> list[str]:
+    """The source line, and the columns under it where they are known."""
+    if location.line is None:
+        return []
+    raw = linecache.getline(location.file, location.line).rstrip("\n")
+    code = raw.lstrip()
+    if not code:
+        return []
+    indent = len(raw) - len(code)
+    lines = ["    " + code]
+    if location.col is not None and location.end_col is not None:
+        start = _characters(raw, location.col)
+        end = _characters(raw, location.end_col) if location.end_line == location.line else len(raw)
+        start = max(start, indent)
+        if end > start and (start, end) != (indent, len(raw)):
+            lines.append("    " + " " * (start - indent) + "^" * (end - start))
+    return lines
+
+
+def _characters(line: str, column: int) -> int:
+    """CPython counts columns in bytes of UTF-8."""
+    return len(line.encode()[:column].decode(errors="replace"))
+
+
+# ------------------------------------------------------------------------------------------------- remarks
+
+
+def of_functions(functions: Iterable[Function], library: Library, names: Mapping[int, str]) -> list[Remark]:
+    """The remarks on a trace; names: what the user calls a Param, by id."""
+    found: list[Remark] = []
+    for k, function in enumerate(functions):
+        if k:
+            found.append(Remark(f"{function.name} stays a function of its own", "it calls itself where a decision is made at run time", "", function.location))
+        for block in function.blocks:
+            found += [_of_op(op, library, names) for op in block.all_ops() if op.effect & Effect.OPAQUE]
+            if isinstance(block.terminator, Branch):
+                found.append(_of_branch(block))
+    return found
+
+
+def _of_branch(block: Block) -> Remark:
+    branch = block.terminator
+    assert isinstance(branch, Branch)
+    location = branch.location or (branch.cond.location if isinstance(branch.cond, Op) else None)
+    return Remark("decided at run time", "what it tests is not known while tracing", "", location)
+
+
+def _of_op(op: Op, library: Library, names: Mapping[int, str]) -> Remark:
+    return Remark(f"opaque call of {callee_text(op)}", *_why(op, library, names), op.location)
+
+
+def callee_text(op: Op) -> str:
+    """What is called, for a reader."""
+    callee = op.callee
+    if isinstance(callee, Function):
+        return callee.name
+    if isinstance(callee, Op) and callee.callee is getattr and len(callee.args) > 1 and isinstance(callee.args[1], Const):
+        return f"the method {callee.args[1].value!s}"
+    if isinstance(callee, Param | Op):
+        return "an unknown callable"
+    if callee in _ATTRIBUTES and len(op.args) > 1 and isinstance(op.args[1], Const):
+        return f"{callee.__name__} {op.args[1].value!r}"  # type: ignore[attr-defined]
+    return naming.name_of(callee) or repr(callee)
+
+
+def _why(op: Op, library: Library, names: Mapping[int, str]) -> tuple[str, str]:
+    callee = op.callee
+    if isinstance(callee, Param | Op):
+        return "what is called here is not known while tracing", ""
+    unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
+    if not _has_rule(callee, library):
+        if callable(callee) and hasattr(callee, "__code__"):
+            return "hovis did not enter it", ""
+        return "hovis has no rule for it, so it may do anything", "hovis.primitive gives it one"
+    if unknown:
+        told = _listed(unknown, names)
+        hint = f"a spec for {told} would help" if any(id(v) in names for v in unknown) else ""
+        return f"{told or 'an operand'} may be of any class, and the class decides what happens", hint
+    return f"it may run code of the user's classes ({', '.join(str(a.type) for a in op.args if isinstance(a, Param | Op))})", ""
+
+
+def _has_rule(callee: Any, library: Library) -> bool:
+    try:
+        return any(callee in table for table in (library.primitives, library.actions, library.models, library.always)) or callee in _ATTRIBUTES
+    except TypeError:
+        return False
+
+
+def _listed(values: Sequence[Operand], names: Mapping[int, str]) -> str:
+    told = dict.fromkeys(names[id(v)] for v in values if id(v) in names)
+    return " and ".join(told)
+
+
+def headline(name: str, parameters: Iterable[str], functions: Sequence[Function]) -> str:
+    """The first line: the function as it was traced, and how much is left of it."""
+    ops = sum(1 for f in functions for _ in f.ops())
+    blocks = sum(len(f.blocks) for f in functions)
+    opaque = sum(1 for f in functions for op in f.ops() if op.effect & Effect.OPAQUE)
+    told = f"{_count(ops, 'operation')} in {_count(blocks, 'block')}"
+    return f"{name}({', '.join(parameters)}): {told}{f', {opaque} of them opaque' if opaque else ''}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+__all__ = ["Remark", "Report", "callee_text", "headline", "of_functions", "place", "quote"]
