@@ -1,25 +1,27 @@
 """The public functions: trace, specialize, return_type, evaluate, explain, options."""
 
+import dis
 import os
 import types
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from hovis import html, report
 from hovis.backend import entry
-from hovis.bytecode.normalize import normalize
 from hovis.engine import trace as engine
 from hovis.engine.machine import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError
 from hovis.ir import Block, Effect, Function, Given, Location, Op, Param, Return, show
-from hovis.ir.model import LASTING, callees
+from hovis.ir.model import callees
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
 from hovis.passes import pipeline
+from hovis.report import Remark, Report
 from hovis.signature import Signature
-from hovis.specs import is_spec, part_of
+from hovis.specs import part_of
 from hovis.transforms import interpret
 
 PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))
@@ -92,7 +94,7 @@ class Trace:
         self.functions = functions
         self.options = options
         self.fallback = False
-        self.reasons: list[tuple[str, Location | None]] = []
+        self.reasons: list[Remark] = []
         self.stats: dict[str, Any] = {}
         self.guards: tuple[Any, ...] = ()
         self.static: tuple[object, ...] = ()
@@ -147,10 +149,16 @@ class Trace:
         return [Const(self.fn), *(_shown(part, used) for part in self.signature.parts)]
 
     def show(self, locations: bool = False, full: bool = False, guards: bool = False) -> str:
-        """The text of the IR."""
+        """The text of the IR.
+
+        locations  each line with the place that it comes from
+        full       nothing is cut, and all that ``hovis.parse`` needs is there
+        guards     then what is checked on entry, and what is taken for granted, as comments
+        """
         text = show(self.functions, params=self._header(), locations=locations, full=full)
         if guards:
-            text += "".join(f"\n# {line}" for line in entry.describe(self.signature, self.static))
+            unknown = [(u.name, u.part) for u in self.signature.unknown]
+            text += "".join(f"\n# {line}" for line in report.checks(unknown, self.static, self.guards))
         return text
 
     def __str__(self) -> str:
@@ -159,16 +167,15 @@ class Trace:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        import html
-
-        return f"<pre>{html.escape(self.show(locations=True))}</pre>"
+        return html.render(self.functions, self._header())
 
     def passes(self, names: Any = "default") -> "Trace":
         """The Trace after these passes."""
         function = pipeline.run(self.function, names)
         signature = self.signature.renamed(self.function.params, function.params)
         other = Trace(self.fn, signature, callees(function), self.options)
-        other.fallback, other.reasons, other.stats, other.static = self.fallback, self.reasons, self.stats, self.static
+        other.fallback, other.reasons, other.stats = self.fallback, self.reasons, self.stats
+        other.static, other.guards = self.static, self.guards
         return other
 
     def compile(self) -> Callable[..., Any]:
@@ -182,9 +189,7 @@ class Trace:
         return self.compile()(*args, **kwargs)
 
     def source(self) -> str:
-        """The residual as text (until CFGs are structured: the listing of its bytecode)."""
-        import dis
-
+        """The residual as text: the listing of its bytecode (Python text needs control flow with structure)."""
         return dis.Bytecode(self.compile()).dis()
 
 
@@ -257,7 +262,10 @@ def evaluate(trace: Trace, *unknown: Any) -> Any:
     """Run a trace by the reference semantics on the unknown arguments; TypeError if they do not fit."""
     if not isinstance(trace, Trace):
         return interpret.evaluate(trace, *unknown)
-    values = entry.leaves(trace.signature, unknown)
+    try:
+        values = entry.leaves(trace.signature, unknown)
+    except SpecError as misfit:
+        raise SpecError(f"{_name(trace.fn)}: {misfit}") from None
     return interpret.evaluate(trace.function, *values)
 
 
@@ -271,7 +279,13 @@ def _specialize(traced: Trace) -> Callable[..., Any]:
 
 def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options) -> Trace:
     function, bound = _python_function(fn)
-    parts_of = lambda spec, name: part_of(spec, name, make_array)  # noqa: E731
+
+    def parts_of(spec: Any, name: str) -> Part:
+        try:
+            return part_of(spec, name, make_array)
+        except SpecError as wrong:
+            raise SpecError(f"{_name(fn)}, argument {name!r}: {wrong}") from None
+
     signature = Signature.of(fn, function, (*bound, *specs), named, parts_of)
     signature.bound = bool(bound)
     if function is None:
@@ -294,7 +308,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     signature.drop_unused_wholes(cleaned)
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
-    traced.reasons = result.reasons
+    traced.reasons = [Remark(what, "", "", where) for what, where in result.reasons]
     traced.guards = tuple(result.engine.guards.values())
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(part.value for part in signature.parts if isinstance(part, Fixed) and id(part.value) in result.engine.read_static)
@@ -316,8 +330,11 @@ def _python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...
 
 def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace:
     """One call of the original."""
+    code = getattr(fn, "__code__", None)
+    place = Location(code.co_filename, code.co_firstlineno, None, None, None, code.co_qualname, code.co_firstlineno) if code else None
+    reason = Remark(f"{_name(fn)} was left as one call of the original", why, "", place)
     if chosen.strict:
-        raise TraceError(f"{getattr(fn, '__qualname__', fn)} was left as it is: {why}")
+        raise TraceError("\n".join([*reason.lines(), "  Without strict=True it runs as it is."]))
     signature.wholes()
     params = tuple(signature.leaf_params())
     function = Function(getattr(fn, "__name__", "call"), [Block(params)])
@@ -327,39 +344,39 @@ def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace
     function.blocks[0].terminator = Return(op)
     traced = Trace(fn, signature, [function], chosen)
     traced.fallback = True
-    code = getattr(fn, "__code__", None)
-    place = Location(code.co_filename, code.co_firstlineno, None, None, None, code.co_qualname, code.co_firstlineno) if code else None
-    traced.reasons = [(f"{getattr(fn, '__qualname__', fn)} was left as one call of the original: {why}", place)]
+    traced.reasons = [reason]
     return traced
 
 
-class Report:
-    """What stayed as it was, and why."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines) or "Everything was specialized."
-
-    __repr__ = __str__
-
-
 def explain(traced: Any) -> Report:
-    """What stayed dynamic in a Trace (or a specialized function), where and why."""
+    """What stayed dynamic, where and why: in a Trace, in what ``hovis.specialize`` gave, or in a jitted function so far."""
     found = traced if isinstance(traced, Trace) else getattr(traced, "trace", None)
-    if not isinstance(found, Trace):
-        raise SpecError(f"hovis.explain takes a Trace or what hovis.specialize gave, not {type(traced).__name__}")
-    lines = [f"{_place(where)}{what}" for what, where in found.reasons]
-    for function in found.functions:
-        for op in function.ops():
-            if op.effect & Effect.OPAQUE and not found.fallback:
-                lines.append(f"{_place(op.location)}opaque call: {getattr(op.callee, '__qualname__', op.callee)!s}")
-    return Report(list(dict.fromkeys(lines)))
+    if isinstance(found, Trace):
+        return Report([_headline(found)], _remarks(found))
+    traces = getattr(traced, "traces", None)
+    if traces is None:
+        raise SpecError(f"hovis.explain takes a Trace, or what hovis.specialize or hovis.jit gave, not {type(traced).__name__}")
+    if not traces:
+        return Report([f"{traced!r} has not been called yet"], ())
+    return Report([_headline(t) for t in traces], [remark for t in traces for remark in _remarks(t)])
 
 
-def _place(where: Location | None) -> str:
-    return f"{where.file}:{where.line}: " if where is not None else ""
+def _headline(traced: Trace) -> str:
+    parameters = [f"{u.name} :: {report.fits(u.part)}" for u in traced.signature.unknown]
+    if traced.fallback:
+        return f"{_name(traced.fn)}({', '.join(parameters)}): left as one call of the original"
+    return report.headline(_name(traced.fn), parameters, traced.functions)
 
 
-__all__ = ["LASTING", "Options", "Report", "Trace", "Type", "evaluate", "explain", "is_spec", "normalize", "options", "return_type", "specialize", "trace"]
+def _remarks(traced: Trace) -> list[Remark]:
+    if traced.fallback:
+        return traced.reasons
+    names = {id(part.param): u.name for u in traced.signature.unknown for part in (u.part,) if isinstance(part, Leaf)}
+    return traced.reasons + report.of_functions(traced.functions, traced.options.library, names)
+
+
+def _name(fn: Any) -> str:
+    return str(getattr(fn, "__qualname__", None) or f"a {type(fn).__qualname__}")
+
+
+__all__ = ["Options", "Report", "Trace", "Type", "evaluate", "explain", "options", "return_type", "specialize", "trace"]

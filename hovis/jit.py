@@ -124,6 +124,11 @@ class Jitted:
                 extra[p.name] = Const(p.default)
         return specs, {**extra, **named}
 
+    @property
+    def traces(self) -> list[api.Trace]:
+        """The Traces of the residuals that are kept, for ``hovis.explain``."""
+        return [variant.trace for variant in self._variants.values()]
+
     def cache_info(self) -> dict[str, int]:
         """How many residuals are kept, and how many were made."""
         return {"kept": len(self._variants), "made": self._made}

@@ -9,8 +9,10 @@ from typing import Any, Final
 from hovis.backend.load import outline
 from hovis.ir import naming
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param
+from hovis.engine.machine import Guard
+from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.lattice import Any as AnyType
-from hovis.lattice import Const
+from hovis.lattice import Array, Const
 from hovis.library.core import Library
 
 #: What reads an attribute or calls a method of its first argument.
@@ -187,4 +189,61 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-__all__ = ["Remark", "Report", "callee_text", "headline", "of_functions", "place", "quote"]
+# ------------------------------------------------------------------------------------------------- checks
+
+
+def checks(unknown: Iterable[tuple[str, Part]], static: Iterable[object], guards: Iterable[Guard]) -> list[str]:
+    """What a residual checks on entry, and what it takes for granted: one line each."""
+    lines = [f"entry: {name} :: {fits(part)}" for name, part in unknown]
+    lines += [f"frozen: {_short(value)}" for value in static]
+    return lines + [f"guard: {_guard(guard)}" for guard in guards]
+
+
+def fits(part: Part) -> str:
+    """What an argument has to be, as a spec is written."""
+    if isinstance(part, Fixed):
+        return f"const({_short(part.value)})"
+    if isinstance(part, Leaf):
+        kind = part.param.type
+        if isinstance(kind, Array):
+            dims = part.param.dims or (Const(None),) * kind.rank
+            shown = [str(d.value) if isinstance(d, Const) and d.value is not None else ":" for d in dims]
+            return f"{kind.dtype}[{', '.join(shown)}]"
+        return str(kind)
+    inner = [fits(p) for p in part.parts]
+    keys = part.keys or ()
+    if getattr(part, "kind", "") == "instance":
+        return f"{part.cls.__qualname__}({', '.join(f'{k}={v}' for k, v in zip(keys, inner, strict=True))})"  # type: ignore[union-attr]
+    if keys:
+        return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inner, strict=True)) + "}"
+    if getattr(part, "kind", "tuple") == "list":
+        return f"[{', '.join(inner)}]"
+    return f"({', '.join(inner)}{',' if len(inner) == 1 else ''})"
+
+
+def _guard(guard: Guard) -> str:
+    """A guard in words."""
+    holder, name, value = guard.holder, guard.name, _short(guard.value)
+    match guard.kind:
+        case "item":
+            scope = holder.get("__name__") if isinstance(holder, dict) else None
+            return f"{name} in {f'module {scope}' if scope else _short(holder)} is {value}"
+        case "class":
+            return f"{_short(holder)}.{name} is {value}"
+        case "items" | "dict":
+            return f"{_short(holder)} holds what it held"
+        case "cell":
+            return f"a closure's variable is {value}"
+        case _:
+            return f"{_short(holder)} has its code and its defaults"
+
+
+def _short(value: object) -> str:
+    """A value in little space, without running code of the user's."""
+    if isinstance(value, str | bytes | int | float | complex | bool | type(None)):
+        text = repr(value)
+        return text if len(text) <= 40 else text[:39] + "…"
+    return naming.name_of(value) or f"a {type(value).__qualname__}"
+
+
+__all__ = ["Remark", "Report", "callee_text", "checks", "fits", "headline", "of_functions", "place", "quote"]

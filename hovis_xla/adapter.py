@@ -46,7 +46,7 @@ def version() -> str:
 # ------------------------------------------------------------------------------------------------- MLIR
 
 
-class _Context(ir.Context):  # type: ignore[misc, name-defined]
+class _Context(ir.Context):  # type: ignore[misc]
     """jaxlib's own subclass loads every dialect there is; this one does not."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ def _device() -> Any:
     return client().devices()[0]
 
 
-class _Sharding(xla_client.SingleDeviceSharding):  # type: ignore[misc, name-defined]
+class _Sharding(xla_client.SingleDeviceSharding):  # type: ignore[misc]
     """jaxlib 0.10 asks a sharding for these two attributes."""
 
     memory_kind = None
@@ -160,9 +160,10 @@ def _as_numpy(buffer: Any, aval: _Aval) -> Array:
     view = np.asarray(memoryview(buffer))
     if view.nbytes < COPY_BELOW:
         return view.copy()
-    raw = (ctypes.c_char * view.nbytes).from_address(view.ctypes.data)
+    raw: Any = (ctypes.c_char * view.nbytes).from_address(view.ctypes.data)
     raw._owner = buffer  # the memory lives as long as the array that stands on it
-    return np.frombuffer(raw, dtype=aval.dtype).reshape(aval.shape)
+    found: Array = np.frombuffer(raw, dtype=aval.dtype).reshape(aval.shape)
+    return found
 
 
 class Program:

@@ -55,7 +55,7 @@ def key_of(value: Any, static: bool = False) -> Hashable:
         return (kind, *[key_of(v) for v in value])
     if kind is dict and len(value) <= WIDEST and all(type(k) is str for k in value):
         return (dict, tuple(value), *[key_of(v) for v in value.values()])
-    return kind
+    return "type", kind
 
 
 def aliasing(values: list[Any]) -> Hashable:

@@ -333,13 +333,13 @@ class Walker:
             width = next(len(r) for r in rows if r is not None)
             table += [(target, k, [UNDEF if r is None else r[k] for r in rows]) for k in range(width)]
         joined = Joined(self, choice, sides, holder)
-        merged: dict[Block, list[Slot]] = {target: [] for target in targets}
+        merged: dict[Block, list[Slot | Pending]] = {target: [] for target in targets}
         for target, k, slots in table:
             merged[target].append(joined.slot(slots, self._name(target, k)))
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
         self.acted = self.acted or any(s.acted for s in sides)
-        return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())  # type: ignore[misc]
+        return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
 
     def _name(self, block: Block, k: int) -> str:
         names = [p.name for p in block.params]
@@ -404,7 +404,7 @@ class Joined:
             return defined[0]
         pending = Pending()
         self.wanted.append((pending, slots, unify(slots, name)))
-        return pending  # type: ignore[return-value]
+        return pending
 
     def _inside(self, slot: Slot) -> bool:
         """Is it made on one of the sides, so that it can't be seen outside?"""

@@ -113,7 +113,7 @@ def _passed(block: Block, edge: Edge, value: IrOperand, left: bool) -> bool:
     if not isinstance(end, Branch) or not isinstance(end.cond, Op) or end.true.block is end.false.block:
         return False
     fact, true = end.cond, edge is end.true
-    less = _LESS.get(fact.callee) if callable(fact.callee) else None  # type: ignore[arg-type]
+    less = _LESS.get(fact.callee) if callable(fact.callee) else None
     if less is None or len(fact.args) != 2 or not all(map(_is_int, fact.args)):
         return False
     a, b = fact.args if less else fact.args[::-1]

@@ -20,6 +20,7 @@ from hovis.lattice import Const
 from hovis.lattice.constants import constant_key, is_immutable
 from hovis_xla import emit
 from hovis_xla.adapter import context, func, ir
+from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import Arrival, Walker, as_tensor, as_val, tensor
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
@@ -254,10 +255,10 @@ class Lowering(Walker):
         if self.bail is None:
             self.token = emit.callback(self.token, values, number)
             return
-        made = emit.hlo.IfOp([emit.hlo.TokenType.get()], emit.not_(self.bail).ir)
-        for region, acts in zip(made.regions, (True, False), strict=True):
+        made = hlo.IfOp([hlo.TokenType.get()], emit.not_(self.bail).ir)
+        for region, does in zip(made.regions, (True, False), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
-                emit.hlo.return_([emit.callback(self.token, values, number) if acts else self.token])
+                hlo.return_([emit.callback(self.token, values, number) if does else self.token])
         self.token = made.results[0]
 
     def in_range(self, callee: Callable[..., Any]) -> bool:
@@ -369,9 +370,10 @@ def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Oper
         return slots[tree[1]]
     if tree[0] == "known":
         return Known(tree[1].value)
-    if tree[3] not in built:
-        built[tree[3]] = Struct(tree[1].value, tuple(_rebuild(p, slots, built) for p in tree[2]), Op(tree[1].value, ()))
-    return built[tree[3]]
+    number: int = tree[3]
+    if number not in built:
+        built[number] = Struct(tree[1].value, tuple(_rebuild(p, slots, built) for p in tree[2]), Op(tree[1].value, ()))
+    return built[number]
 
 
 def _lookup(table: dict[Any, Any], key: object) -> Any:

@@ -177,10 +177,12 @@ def _supported(dtype: "np.dtype[Any]") -> bool:
 def num_of_type(t: AbstractValue, dims: Any = None) -> Num | None:
     """What a value of this type is; None if it is no number, or if a dimension of it is not known."""
     if isinstance(t, Array):
-        shape = tuple(d.value if isinstance(d, Const) else d for d in dims) if dims is not None else (() if t.rank == 0 else None)
-        if t.cls is not np.ndarray or shape is None or not all(isinstance(d, int) for d in shape):
+        shape = tuple(d.value if isinstance(d, Const) else d for d in dims) if dims is not None else ()
+        sizes = tuple(d for d in shape if isinstance(d, int))
+        dtype: Any = t.dtype
+        if t.cls is not np.ndarray or len(sizes) < t.rank or len(shape) > t.rank:
             return None
-        return Num(ARRAY, np.dtype(t.dtype), shape) if _supported(np.dtype(t.dtype)) else None  # type: ignore[call-overload]
+        return Num(ARRAY, np.dtype(dtype), sizes) if _supported(np.dtype(dtype)) else None
     if isinstance(t, Const):
         return num_of_value(t.value)
     if isinstance(t, Type):

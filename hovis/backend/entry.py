@@ -129,12 +129,6 @@ def _describe(part: Part) -> str:
     return repr(part.cls.__name__) if isinstance(part, Structure) else "const"
 
 
-def describe(signature: Signature, static: tuple[object, ...]) -> list[str]:
-    """The entry checks in words."""
-    lines = [f"entry: {u.name} fits {_describe(u.part)}" for u in signature.unknown]
-    return lines + [f"frozen: {type(value).__name__} object" for value in static]
-
-
 # ------------------------------------------------------------------------------------------------- the prologue
 
 
@@ -271,4 +265,4 @@ def _starred(signature: Signature, by_part: dict[int, Param], args: tuple[Operan
     return (Const(target), star, double, names, *args, *(v for _, v in kwargs))
 
 
-__all__ = ["LASTING", "compile_residual", "describe", "edges", "leaves"]
+__all__ = ["LASTING", "compile_residual", "edges", "leaves"]

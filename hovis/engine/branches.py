@@ -9,7 +9,7 @@ from hovis.engine.values import STRONG, WEAK, Dyn, Known, Ref, V, labels_of
 from hovis.ir.model import Op
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import Any as AnyType
-from hovis.lattice import Const, Type, Union, contains
+from hovis.lattice import ANY, Const, Type, Union, contains
 from hovis.lattice.constants import PLAIN
 
 _SINGLETONS = (None, True, False, Ellipsis, NotImplemented, END, UNBOUND)
@@ -51,6 +51,8 @@ def _by_type(a: V, b: V) -> Known | None:
     if not isinstance(dyn, Dyn) or not isinstance(known, Known):
         return None
     value = known.value
+    if value is END and not dyn.maybe_end or value is UNBOUND and not dyn.maybe_unbound:
+        return Known(False)
     if not _could_be(dyn.type, value):
         return Known(False)
     if isinstance(dyn.type, Type) and dyn.type.cls is type(None) and value is None:
@@ -109,8 +111,10 @@ def _is(state: State, cond: Op, truth: bool) -> None:
     if isinstance(b, Const) and any(b.value is s for s in _SINGLETONS) and not isinstance(a, Const):
         if truth:
             substitute(state, a, Known(b.value))
+        elif b.value is END:
+            _retype(state, a, _without(getattr(a, "type", ANY), Type(type(END))), always=True)
         else:
-            _remove(state, a, Type(type(b.value)) if b.value is None or b.value is END or b.value is UNBOUND else None)
+            _remove(state, a, Type(type(b.value)) if b.value is None or b.value is UNBOUND else None)
     elif truth and isinstance(b, Const) and isinstance(b.value, type) and isinstance(a, Op) and a.callee is type:
         _retype(state, a.args[0], Type(b.value))
 
@@ -124,16 +128,22 @@ def _remove(state: State, value: Any, kind: Any) -> None:
     if kind is None:
         return
     held = getattr(value, "type", None)
+    _retype(state, value, _without(held, kind))
+
+
+def _without(held: Any, kind: Any) -> Any:
+    """A Union without one of its members; anything else stays."""
     if isinstance(held, Union) and kind in held.members:
         rest = held.members - {kind}
-        _retype(state, value, next(iter(rest)) if len(rest) == 1 else Union(rest))
+        return next(iter(rest)) if len(rest) == 1 else Union(rest)
+    return held
 
 
-def _retype(state: State, value: Any, kind: Any) -> None:
+def _retype(state: State, value: Any, kind: Any, always: bool = False) -> None:
     if isinstance(value, Const):
         return
     held = getattr(value, "type", None)
-    if held == kind:
+    if held == kind and not always:
         return
     substitute(state, value, Dyn(value, kind))
 

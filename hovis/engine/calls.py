@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
 from hovis.engine import classes, generators
-from hovis.engine.folding import fold
+from hovis.engine.folding import constant_form, fold
 from hovis.engine.heap import VObj
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Restart
 from hovis.engine.state import Frame
@@ -204,12 +204,14 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
             return finish(m, result, mode)
     rule = library.primitives.get(fn)
     if rule is not None:
+        args = [constant_form(m, a) for a in args]
         folded = fold(m, rule, args, kwargs)
         if folded is not None:
             return finish(m, folded, mode)
     model = library.models.get(fn)
-    if model is not None and any(_worth_tracing(m, a) for a in (*args, *kwargs.values())):
-        if fn not in library.lazy or m.user_site() not in m.tables.not_virtual:
+    lazy = fn in library.lazy
+    if model is not None and any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
+        if not lazy or m.user_site() not in m.tables.not_virtual:
             return call_function(m, Known(model), model, args, kwargs, mode)
     if looks_at_frames(fn) and not _sees_its_own_frame(m, fn):
         _leave_caller(m, fn)
@@ -239,11 +241,13 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect & LASTING & ~Effect.RAISES else lost_of(*args))
 
 
-def _worth_tracing(m: Machine, value: V) -> bool:
+def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
     """Would a model of a builtin find something known in this argument?"""
     if isinstance(value, Ref):
         return True
-    return isinstance(value, Known) and type(value.value) in (list, tuple, dict, str, FUNCTION, METHOD)
+    if not isinstance(value, Known):
+        return False
+    return type(value.value) in (list, tuple, dict, FUNCTION, METHOD) or (lazy and type(value.value) is str)
 
 
 def _sees_its_own_frame(m: Machine, fn: object) -> bool:

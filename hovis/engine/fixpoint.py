@@ -15,7 +15,7 @@ from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Restart, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, edges
-from hovis.ir.operations import UNBOUND
+from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import BOTTOM, AbstractValue, Bottom, Const, join
 from hovis.lattice.constants import constant_key
 from hovis.library.core import Library
@@ -447,8 +447,8 @@ class Engine(Machine):
         lost = self.label(entry, path) if strength != STRONG and (not isinstance(a, Dyn) or a.lost is not None) else None
         dims = a.dims if isinstance(a, Dyn) else None
         dims = tuple(d if isinstance(d, Known) else None for d in dims) if dims else None
-        unbound, ends = (a.maybe_unbound, a.ends) if isinstance(a, Dyn) else (False, False)
-        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends)
+        unbound, ends, end = (a.maybe_unbound, a.ends, a.maybe_end) if isinstance(a, Dyn) else (False, False, False)
+        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends, end)
 
     def _both(self, entry: Entry, matching: Matching, path: int, a: V, b: V) -> V:
         """The join of what a slot holds and what arrives."""
@@ -464,8 +464,9 @@ class Engine(Machine):
         lost = self.label(entry, path) if can_split and strength != STRONG else None
         dims = self._join_dims(a, b)
         ends = (isinstance(a, Dyn) and a.ends) or (isinstance(b, Dyn) and b.ends)
-        new = type, lost is None, unbound, dims is None, ends
-        if isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends) == new:
+        end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
+        new = type, lost is None, unbound, dims is None, ends, end
+        if isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new:
             if a.dims == dims or a.dims is None or all(x is y for x, y in zip(a.dims, dims or (), strict=False)):
                 return a
         self._changed = True
@@ -476,7 +477,7 @@ class Engine(Machine):
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends)
+        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends, end)
 
     def _join_dims(self, a: V, b: V) -> tuple[V | None, ...] | None:
         x = a.dims if isinstance(a, Dyn) else None

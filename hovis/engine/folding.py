@@ -85,6 +85,18 @@ def _known_raise(m: Machine, error: Exception) -> int | None:
     return None
 
 
+def constant_form(m: Machine, value: V) -> V:
+    """A virtual tuple or slice of constants as the constant that it is."""
+    if isinstance(value, Ref):
+        obj = m.state.heap[value.aid]
+        if obj.kind in ("tuple", "slice") and obj.cls in (tuple, slice):
+            cells = [constant_form(m, c) for c in obj.cells]
+            if all(isinstance(c, Known) and is_immutable(c.value) for c in cells):
+                held = [c.value for c in cells]  # type: ignore[union-attr]
+                return Known(tuple(held) if obj.kind == "tuple" else slice(*held), labels_of(value, *cells))
+    return value
+
+
 def reify(m: Machine, value: V, depth: int = 5) -> Any:
     """The value itself, if it is known and immutable all the way down or a virtual container of such: a copy then."""
     if isinstance(value, Known):

@@ -13,7 +13,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import UNBOUND, enter_handler, raised
+from hovis.ir.operations import END, UNBOUND, enter_handler, raised
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
@@ -262,7 +262,8 @@ class Machine:
         if dims is not None:
             op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
         self.add(op)
-        return Dyn(op, type, dims, lost)
+        ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
+        return Dyn(op, type, dims, lost, maybe_end=ended)
 
     def add(self, op: Op) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""

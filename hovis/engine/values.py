@@ -51,9 +51,10 @@ class Dyn:
     """An SSA value (or a constant whose contents are not to be trusted: a thawed static object).
 
     ``ends``: somebody may see when its life ends (the result of an opaque call).
+    ``maybe_end``: it may be the END of an iterator (which no value of the user's is).
     """
 
-    __slots__ = ("dims", "ends", "lost", "maybe_unbound", "type", "value")
+    __slots__ = ("dims", "ends", "lost", "maybe_end", "maybe_unbound", "type", "value")
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Dyn:
         lost: Labels | None = None,
         maybe_unbound: bool = False,
         ends: bool = False,
+        maybe_end: bool = False,
     ) -> None:
         self.value = value
         self.type = type
@@ -70,6 +72,7 @@ class Dyn:
         self.lost = lost
         self.maybe_unbound = maybe_unbound
         self.ends = ends
+        self.maybe_end = maybe_end
 
     def __repr__(self) -> str:
         return f"Dyn({self.type!r})"

@@ -162,7 +162,7 @@ def _fancy(low: L, t: T, items: tuple[Operand, ...]) -> Operand | None:
 
 
 def _dtype(item: Operand) -> "np.dtype[Any]":
-    return item.num.dtype if isinstance(item, Val) else item.value.dtype  # type: ignore[union-attr,no-any-return]
+    return item.num.dtype if isinstance(item, Val) else item.value.dtype  # type: ignore[union-attr]
 
 
 def _in_range(low: L, x: T, size: int) -> T:

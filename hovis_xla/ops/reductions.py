@@ -191,7 +191,8 @@ def _count_nonzero(low: L, a: Operand, axis: Operand = NONE, *, keepdims: Operan
         return None
     found = finish(total(emit.convert(emit.convert(x, BOOL), INT64), axes), axes, x.shape, keepdims)
     # of a whole array it is a Python int, in some versions
-    python = type(np.count_nonzero(np.zeros(1))) is int and isinstance(axis, Known) and axis.value is None
+    counted: Any = np.count_nonzero(np.zeros(1))
+    python = type(counted) is int and isinstance(axis, Known) and axis.value is None
     return Val(Num(PYTHON, INT64), found.ir) if found is not None and python and not found.num.shape else found
 
 

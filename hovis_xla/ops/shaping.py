@@ -436,7 +436,8 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     if name.value in known:
         return Known(known[name.value])
     if name.value == "T":
-        return Val(num if not num.shape else Num(ARRAY, num.dtype, num.shape[::-1]), emit.transpose(tensor(val), range(len(num.shape))[::-1]).ir, view_roots([val]))
+        turned = emit.transpose(tensor(val), range(len(num.shape))[::-1])
+        return Val(Num(num.kind, num.dtype, turned.shape), turned.ir, view_roots([val]))
     if name.value in ("real", "imag") and (num.dtype.kind == "c" or name.value == "real"):
         part = emit.real(tensor(val)) if name.value == "real" else emit.imag(tensor(val))
         return Val(Num(num.kind, part.dtype, part.shape), part.ir, view_roots([val]))

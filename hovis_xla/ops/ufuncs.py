@@ -444,11 +444,15 @@ def astype(low: L, x: Operand, dtype: Operand, copy: Operand = TRUE) -> Operand 
     return Val(Num(x.num.kind, found, x.num.shape), emit.convert(tensor(x), found).ir)
 
 
+#: Python's numbers as ``np.result_type`` takes them.
+_WEAK: Final[dict[Any, Any]] = {int: 0, float: 0.0, complex: 0j}
+
+
 def where(low: L, condition: Operand, x: Operand, y: Operand) -> Operand | None:
-    dtypes = [class_of(v) or (v.num.dtype if isinstance(v, Val) else getattr(getattr(v, "value", None), "dtype", None)) for v in (x, y)]
+    dtypes: list[Any] = [class_of(v) or (v.num.dtype if isinstance(v, Val) else getattr(getattr(v, "value", None), "dtype", None)) for v in (x, y)]
     if any(d is None for d in dtypes):
         return None
-    dtype = np.result_type(*(np.dtype(bool) if d is bool else {int: 0, float: 0.0, complex: 0j}.get(d, d) for d in dtypes))  # type: ignore[call-overload]
+    dtype = np.result_type(*(np.dtype(bool) if d is bool else _WEAK.get(d, d) for d in dtypes))
     test = emit.convert(tensor(low.val(condition)), BOOL)
     shape = broadcast_shapes(test.shape, shape_of(x), shape_of(y))
     a, b = (emit.broadcast(cast(low, v, dtype), shape) for v in (x, y))

@@ -4,6 +4,7 @@ import operator
 from typing import Final
 
 import numpy as np
+
 from hovis.lattice import AbstractValue, Const
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes

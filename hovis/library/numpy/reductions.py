@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
 from hovis.lattice import AbstractValue, Const
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
@@ -49,25 +50,25 @@ def _reduce(ufunc: AbstractValue, *types: AbstractValue, **named: AbstractValue)
     """``np.ufunc.reduce(np.add, a)``: the method as it is found on the class."""
     if not isinstance(ufunc, Const) or ufunc.value not in FOLDING:
         return None
-    return _reduction(ufunc.value.reduce)(*types, **named)  # type: ignore[attr-defined]
+    return _reduction(ufunc.value.reduce)(*types, **named)
 
 
 def _reduce_dims(ufunc: Facts, x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
-    found: Shape | None = _dims(0).rule(x, *rest, **named)
-    return found
+    return _dims_rule(0, x, *rest, **named)
 
 
 def _dims(default_axis: Any) -> Callable[..., Any]:
     """The dims rule of a reduction.  Of further positional arguments (dtype, out, keepdims) nothing is said."""
 
-    def dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
-        axis = constant(rest[0] if rest else named.get("axis"), default_axis)
-        keepdims = constant(named.get("keepdims"), False)
-        if x.dims is None or len(rest) > 1 or not isinstance(keepdims, bool | np.bool_):
-            return None
-        return shapes.reduced(x.dims, axis, bool(keepdims))
+    return for_engine(lambda x, *rest, **named: _dims_rule(default_axis, x, *rest, **named))
 
-    return for_engine(dims)
+
+def _dims_rule(default_axis: Any, x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    axis = constant(rest[0] if rest else named.get("axis"), default_axis)
+    keepdims = constant(named.get("keepdims"), False)
+    if x.dims is None or len(rest) > 1 or not isinstance(keepdims, bool | np.bool_):
+        return None
+    return shapes.reduced(x.dims, axis, bool(keepdims))
 
 
 def _scan_dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:

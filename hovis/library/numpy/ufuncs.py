@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.library.core import Primitive
