@@ -117,10 +117,15 @@ def of_functions(functions: Iterable[Function], library: Library, names: Mapping
         if k:
             found.append(Remark(f"{function.name} stays a function of its own", "it calls itself where a decision is made at run time", "", function.location))
         for block in function.blocks:
-            found += [_of_op(op, library, names) for op in block.all_ops() if op.effect & Effect.OPAQUE]
+            found += [_of_op(op, library, names) for op in block.all_ops() if op.effect & Effect.OPAQUE and not _follows(op)]
             if isinstance(block.terminator, Branch):
                 found.append(_of_branch(block))
     return found
+
+
+def _follows(op: Op) -> bool:
+    """Is this the call of a method that was already unknown when it was looked up?"""
+    return isinstance(op.callee, Op) and op.callee.callee is getattr and bool(op.callee.effect & Effect.OPAQUE)
 
 
 def _of_branch(block: Block) -> Remark:
@@ -139,12 +144,10 @@ def callee_text(op: Op) -> str:
     callee = op.callee
     if isinstance(callee, Function):
         return callee.name
-    if isinstance(callee, Op) and callee.callee is getattr and len(callee.args) > 1 and isinstance(callee.args[1], Const):
-        return f"the method {callee.args[1].value!s}"
     if isinstance(callee, Param | Op):
         return "an unknown callable"
     if callee in _ATTRIBUTES and len(op.args) > 1 and isinstance(op.args[1], Const):
-        return f"{callee.__name__} {op.args[1].value!r}"  # type: ignore[attr-defined]
+        return f"{callee.__name__} of {op.args[1].value!r}"  # type: ignore[attr-defined]
     return naming.name_of(callee) or repr(callee)
 
 

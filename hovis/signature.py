@@ -153,11 +153,14 @@ class _Binder:
         self.named = named
         self.part_of = part_of
         self.out = Signature()
+        self.plain: list[str] = []
+        self.names: list[str] = []
 
     def bind(self) -> Signature:
         parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
         plain = [p for p in parameters if p.kind in _POSITIONAL]
         keyword_only = [p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        self.plain, self.names = [p.name for p in plain], [p.name for p in plain + keyword_only]
         star = next((p for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
         double = next((p for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), None)
         for p in plain:
@@ -200,9 +203,9 @@ class _Binder:
         """Specs beyond the parameters: into ``*args`` and ``**kwargs``."""
         name = self.function.__qualname__
         if self.specs and star is None:
-            raise SpecError(f"{name} takes {len(self.out.positional)} positional arguments, but there are {len(self.specs)} specs more")
+            raise SpecError(f"{name} takes {_listed(self.plain)}, so there is no parameter for the spec {self.specs[0]!r}")
         if self.named and double is None:
-            raise SpecError(f"{name} has no parameter {next(iter(self.named))!r}")
+            raise SpecError(f"{name} has no parameter {next(iter(self.named))!r}; it has {_listed(self.names)}")
         if star is not None:
             self._star(star)
         if double is not None:
@@ -235,6 +238,13 @@ class _Binder:
             if not isinstance(part, Fixed):
                 self.out.unknown.append(Unknown(key, part, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty))
         self.out.parts.append(Fresh(tuple(self.named), parts))
+
+
+def _listed(names: list[str]) -> str:
+    """How many parameters there are, and their names."""
+    if not names:
+        return "no parameters"
+    return f"{len(names)} parameter{'' if len(names) == 1 else 's'} ({', '.join(names)})"
 
 
 def _of_builtin(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part]) -> Signature:

@@ -9,14 +9,15 @@
 """
 
 from collections.abc import Callable
+from operator import index
 from typing import Any as Anything
 from typing import Final
 
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
+from hovis.errors import SpecError
 from hovis.ir.model import Operand, Param
 from hovis.lattice import ANY, AbstractValue, Const, Type, join
 from hovis.lattice import Array as ArrayType
-from hovis.library.core import Library
 
 Int: Final = Type(int)
 Float: Final = Type(float)
@@ -50,11 +51,25 @@ class Array:
 
     def __init__(self, dtype: Anything, shape: tuple[Anything, ...] = (), layout: str = "") -> None:
         self.dtype = dtype
-        self.shape = tuple(None if isinstance(d, slice) else d for d in (shape if isinstance(shape, tuple) else (shape,)))
+        self.shape = tuple(map(_dimension, shape if isinstance(shape, tuple | list) else (shape,)))
         self.layout = layout
+        if layout not in ("", "C", "F"):
+            raise SpecError(f'the layout of an array is "C", "F" or "" (unknown), not {layout!r}')
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join(':' if d is None else str(d) for d in self.shape)}]"
+
+
+def _dimension(dim: Anything) -> Anything:
+    if dim is None or isinstance(dim, slice | str):
+        return None if isinstance(dim, slice) else dim
+    try:
+        size = index(dim)
+    except TypeError:
+        size = -1
+    if size < 0:
+        raise SpecError(f"a dimension is an int, or None (or `:`) where it is unknown, or a name; not {dim!r}")
+    return size
 
 
 class DType:
@@ -84,6 +99,8 @@ class OneOf:
     __slots__ = ("values",)
 
     def __init__(self, *values: object) -> None:
+        if not values:
+            raise SpecError("OneOf takes at least one value")
         self.values = values
 
     def __repr__(self) -> str:
@@ -96,6 +113,8 @@ class Instance:
     __slots__ = ("cls", "fields")
 
     def __init__(self, cls: type, /, **fields: object) -> None:
+        if not isinstance(cls, type):
+            raise SpecError(f"Instance takes a class, then specs of attributes by name; not {cls!r}")
         self.cls = cls
         self.fields = fields
 
@@ -124,7 +143,9 @@ def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
         return Leaf(Param(spec, None, name))
     if isinstance(spec, Array):
         dims: tuple[Operand, ...] = tuple(Const(d if isinstance(d, int) else None) for d in spec.shape)
-        return Leaf(Param(make_array(spec.dtype, len(spec.shape), spec.layout), dims, name))
+        return Leaf(Param(_array(spec, make_array), dims, name))
+    if isinstance(spec, DType):
+        raise SpecError(f"{spec!r} needs a shape: {spec!r}[3, :], {spec!r}[()]; the class of a scalar is numpy.{spec!r}")
     if isinstance(spec, OneOf):
         kind: AbstractValue = Type(type(spec.values[0]))
         for value in spec.values[1:]:
@@ -140,6 +161,13 @@ def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
     return Fixed(spec)
 
 
+def _array(spec: Array, make_array: ArrayMaker) -> ArrayType:
+    try:
+        return make_array(spec.dtype, len(spec.shape), spec.layout)
+    except TypeError as error:
+        raise SpecError(f"{spec!r}: {error}") from None
+
+
 def _structure(spec: Anything, name: str, make_array: ArrayMaker) -> Part:
     kind = type(spec)
     whole = Param(Type(kind), None, name)
@@ -150,4 +178,4 @@ def _structure(spec: Anything, name: str, make_array: ArrayMaker) -> Part:
     return Structure(kind.__name__, kind, (), parts, whole)
 
 
-__all__ = ["Any", "Array", "Bool", "Bytes", "Complex", "DType", "Float", "Instance", "Int", "Library", "NoneType", "OneOf", "Str", "const", "is_spec", "part_of"]
+__all__ = ["Any", "Array", "Bool", "Bytes", "Complex", "DType", "Float", "Instance", "Int", "NoneType", "OneOf", "Str", "const", "is_spec", "part_of"]

@@ -367,7 +367,8 @@ class Keyed:
 def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
     """The operand that an inlined call gives."""
     if tree[0] == "leaf":
-        return slots[tree[1]]
+        leaf: int = tree[1]
+        return slots[leaf]
     if tree[0] == "known":
         return Known(tree[1].value)
     number: int = tree[3]

@@ -297,8 +297,7 @@ class Emitter:
             if kind == DO:
                 do(item[1], item[2], item[3])
             elif kind == LOAD:
-                # what a parameter of the target is to hold stays, or is overwritten
-                self._load(item[1], k in last and k < tail and self.of[item[1]] not in stored)
+                self._load(item[1], k in last and k < tail)
             elif kind == CELL:
                 deref(item[1], item[2], item[3])
             elif kind == STORE:
@@ -308,7 +307,7 @@ class Emitter:
             elif kind == MOVE:
                 self._move(item[1], item[2], k in last, stored)
             elif kind == DROP:
-                if k in last and k < tail and self._matters(item[1]) and self.of[item[1]] not in stored:
+                if k in last and k < tail and self._matters(item[1]):
                     do(DELETE_FAST, self.of[item[1]])
             elif kind == COVER:
                 asm.cover(Region(pad, self.handlers))

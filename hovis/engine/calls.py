@@ -4,6 +4,8 @@
 """
 
 import inspect
+import itertools
+import math
 import operator
 import types
 import warnings
@@ -19,7 +21,7 @@ from hovis.engine.state import Frame
 from hovis.engine.values import NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, lost_of
 from hovis.ir import operations
 from hovis.ir.model import LASTING, Effect, Location
-from hovis.lattice import ANY, Const, Type
+from hovis.lattice import ANY, AbstractValue, Array, Const, Type, Union, join
 from hovis.lattice.constants import constant_key, is_immutable
 
 #: Frames of one call string; beyond, calls stay calls.
@@ -28,6 +30,8 @@ MAX_DEPTH: Final = 120
 MAX_ACTIVE: Final = 64
 #: Containers within containers that a residual function takes apart.
 MAX_NESTING: Final = 2
+#: Combinations of Union members that a rule is asked for.
+MAX_MEMBERS: Final = 16
 #: The same where only numbers differ between the activations.
 MAX_COUNTING: Final = 8
 
@@ -226,19 +230,39 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     """Leave the call of a callable whose rule knows its result; None: it does not."""
     types_ = [m.type_of(a) for a in args]
     named = {name: m.type_of(v) for name, v in kwargs.items()}
-    try:
-        result = rule.result(*types_, **named)
-    except TypeError:
+    answer = _answer(rule, types_, named) or _by_members(rule, types_, named)
+    if answer is None:
         return None
-    if result is None:
-        return None
-    effect = rule.effect if isinstance(rule.effect, Effect) else rule.effect(*types_, **named)
+    result, effect = answer
     if effect & Effect.WRITES and args and isinstance(args[0], Known):
         m.thaw(args[0].value)
-    dims = None
-    if rule.dims is not None:
-        dims = rule.dims(m, args, kwargs)
+    dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect & LASTING & ~Effect.RAISES else lost_of(*args))
+
+
+def _answer(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    try:
+        result = rule.result(*types_, **named)
+        if result is None:
+            return None
+        return result, rule.effect if isinstance(rule.effect, Effect) else rule.effect(*types_, **named)
+    except TypeError:
+        # a call that does not bind to the rule's parameters
+        return None
+
+
+def _by_members(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    """A rule that knows all members of the Unions among the arguments knows the join."""
+    members = [t.members if isinstance(t, Union) else (t,) for t in types_]
+    if not any(isinstance(t, Union) for t in types_) or math.prod(map(len, members)) > MAX_MEMBERS:
+        return None
+    found: tuple[AbstractValue, Effect] | None = None
+    for chosen in itertools.product(*members):
+        answer = _answer(rule, list(chosen), named)
+        if answer is None:
+            return None
+        found = answer if found is None else (join(found[0], answer[0]), found[1] | answer[1])
+    return found
 
 
 def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
