@@ -18,6 +18,7 @@ WIDTH: Final = 116
 HEIGHT: Final = 34
 GAP: Final = 26
 LANE: Final = 14
+MARGIN: Final = 26
 
 #: Source columns do not get longer than this.
 COLUMNS: Final = 100
@@ -81,7 +82,7 @@ def draw(function: Function) -> str:
         else:
             lanes[target > source] += 1
             paths.append(_around(source, target, label, lanes[target > source]))
-    left, right = LANE * (lanes[False] + 2), LANE * (lanes[True] + 2)
+    left, right = (MARGIN + LANE * (lanes[side] + 1) for side in (False, True))
     height = len(function.blocks) * (HEIGHT + GAP) - GAP + 4
     boxes = "".join(_box(k, block) for k, block in enumerate(function.blocks))
     title = f"<title>{escape(function.name)}</title>"
@@ -132,7 +133,7 @@ def _straight(source: int, label: str) -> str:
 def _around(source: int, target: int, label: str, lane: int) -> str:
     forward = target > source
     start, side = (WIDTH, 1) if forward else (0, -1)
-    x = start + side * LANE * lane
+    x = start + side * (MARGIN + LANE * lane)
     y0, y1 = _top(source) + HEIGHT - 8, _top(target) + 8
     return _path(f"M{start},{y0} H{x} V{y1} H{start}", label, start + side * 3, y0 - 3, "start" if forward else "end")
 

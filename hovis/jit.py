@@ -15,20 +15,21 @@ from typing import Any, Final
 from hovis import api
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.lookups import lookup
-from hovis.engine.machine import Guard
+from hovis.engine.machine import Guard, Promote
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Any as Unknown
-from hovis.specs import Array
+from hovis.specs import Array, Promotable
 
 #: Residuals that one function keeps; the oldest go first.
 VARIANTS: Final = 64
-#: Known leaves of one place that are told apart, before the place is unknown.
-CONSTANTS: Final = 16
+#: Values of a number that chooses, before it is unknown after all.
+PROMOTED: Final = 8
 
 _CONSTANT: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType)
-_TYPED: Final = (int, float, complex, list, set, bytearray)
+_NUMBERS: Final = (int, float, complex)
+_TYPED: Final = (list, set, bytearray)
 #: Kinds of leaves: what the key of one begins with.
 _VALUE, _TYPE, _SHAPE = "value", "type", "shape"
 
@@ -62,6 +63,8 @@ class Jitted:
         self._variants: dict[Hashable, Variant] = {}
         self._seen: dict[Hashable, set[Hashable]] = {}
         self._made = 0
+        self._promoted: tuple[tuple[int, ...], ...] = ()
+        self._dynamic: frozenset[tuple[int, ...]] = frozenset()
         self._signature = _signature(fn)
         self._static = self._positions(static)
 
@@ -89,7 +92,18 @@ class Jitted:
         key: tuple[Hashable, ...] = tuple([_leaf_key(a, k in static) for k, a in enumerate(args)])
         if kwargs:
             key += tuple((name, _leaf_key(v, name in static)) for name, v in kwargs.items())
+        for place in self._promoted:
+            key += (constant_key(self._at(place, args, kwargs)),)
         return key
+
+    def _at(self, place: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The part of the arguments at a place; UNBOUND if there is none."""
+        names = list(self._signature.parameters) if self._signature else []
+        value = args[place[0]] if place[0] < len(args) else kwargs.get(names[place[0]], UNBOUND) if place[0] < len(names) else UNBOUND
+        for index in place[1:]:
+            parts = list(value.values()) if isinstance(value, dict) else value
+            value = parts[index] if isinstance(parts, (list, tuple)) and index < len(parts) else UNBOUND
+        return value
 
     def _compile(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         with self._lock:
@@ -97,6 +111,7 @@ class Jitted:
             if found is not None and found.holds():
                 return found
             traced = self.trace(*args, **kwargs)
+            key = self._key(args, kwargs)
             made = Variant(traced, self.__wrapped__, key)
             self._made += 1
             table = {k: v for k, v in self._variants.items() if k != key}
@@ -106,13 +121,42 @@ class Jitted:
             return made
 
     def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
-        """The Trace for arguments like these."""
-        specs = [_spec(a, k in self._static) for k, a in enumerate(args)]
-        named = {name: _spec(v, name in self._static) for name, v in kwargs.items()}
+        """The Trace for arguments like these.  Numbers that turn out to choose become known, a few values of each."""
+        while True:
+            try:
+                return self._trace(args, kwargs)
+            except Promote as promoted:
+                (place,) = promoted.args
+                seen = self._seen.setdefault(place, set())
+                seen.add(constant_key(self._at(place, args, kwargs)))
+                if len(seen) > PROMOTED or place in self._dynamic:
+                    self._dynamic |= {place}
+                    self._promoted = tuple(p for p in self._promoted if p != place)
+                elif place not in self._promoted:
+                    self._promoted = (*self._promoted, place)
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
+        names = list(self._signature.parameters) if self._signature else []
+        specs = [self._spec((k,), a, k in self._static) for k, a in enumerate(args)]
+        named = {n: self._spec((names.index(n) if n in names else -1,), v, n in self._static) for n, v in kwargs.items()}
+        given, extra = self._with_defaults(specs, named)
         try:
-            return self._options.trace(self.__wrapped__, *self._with_defaults(specs, named)[0], **self._with_defaults(specs, named)[1])
+            return self._options.trace(self.__wrapped__, *given, **extra)
         except api.SpecError:
             return self._options.trace(_caller(self.__wrapped__), *specs)
+
+    def _spec(self, place: tuple[int, ...], value: Any, static: bool) -> Any:
+        """What the key says of an argument, as a spec."""
+        kind = type(value)
+        if static or kind in _CONSTANT or place in self._promoted:
+            return Const(value)
+        if kind in _NUMBERS:
+            return Type(kind) if place in self._dynamic else Promotable(kind)
+        if kind is tuple and value:
+            return tuple(self._spec((*place, k), v, False) for k, v in enumerate(value))
+        if _is_config(value) and value:
+            return {key: self._spec((*place, k), v, False) for k, (key, v) in enumerate(value.items())}
+        return _leaf_spec(value)
 
     def _with_defaults(self, specs: list[Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Parameters that are not passed are known by their defaults; ``*args`` and ``**kwargs`` that are empty, too."""
@@ -199,7 +243,7 @@ def _leaf_key(value: Any, static: bool) -> Hashable:
         return _VALUE, constant_key(value), _Held(value) if kind not in _CONSTANT else None
     if kind is tuple:
         return (tuple, *[_leaf_key(v, False) for v in value])
-    if kind is dict and len(value) <= 64 and all(type(k) is str for k in value):
+    if _is_config(value):
         return (dict, tuple(value), *[_leaf_key(v, False) for v in value.values()])
     if hasattr(value, "dtype") and hasattr(value, "shape") and kind.__module__ == "numpy":
         return kind, value.dtype.str, len(value.shape)
@@ -221,19 +265,16 @@ class _Held:
         return 0
 
 
-def _spec(value: Any, static: bool) -> Any:
-    """What the key says of an argument, as a spec."""
+def _is_config(value: Any) -> bool:
+    return type(value) is dict and len(value) <= 64 and all(type(k) is str for k in value)
+
+
+def _leaf_spec(value: Any) -> Any:
     kind = type(value)
-    if static or kind in _CONSTANT:
-        return Const(value)
-    if kind in _TYPED:
-        return Type(kind)
     if kind is tuple:
-        return tuple(_spec(v, False) for v in value) if value else Const(())
-    if kind is dict and value and len(value) <= 64 and all(type(k) is str for k in value):
-        return {k: _spec(v, False) for k, v in value.items()}
-    if kind is dict:
-        return Type(dict)
+        return Const(())
+    if kind in _TYPED or kind is dict:
+        return Type(kind)
     if kind.__module__ == "numpy" and kind.__name__ == "ndarray" and value.dtype.kind in "biufc" and value.dtype.isnative:
         return Array(value.dtype, (None,) * value.ndim)
     if kind.__module__ == "numpy" and hasattr(value, "dtype"):

@@ -131,7 +131,7 @@ def _follows(op: Op) -> bool:
 def _of_branch(block: Block) -> Remark:
     branch = block.terminator
     assert isinstance(branch, Branch)
-    location = branch.location or (branch.cond.location if isinstance(branch.cond, Op) else None)
+    location = (branch.cond.location if isinstance(branch.cond, Op) else None) or branch.location
     return Remark("decided at run time", "what it tests is not known while tracing", "", location)
 
 
@@ -243,8 +243,8 @@ def _guard(guard: Guard) -> str:
 
 def _short(value: object) -> str:
     """A value in little space, without running code of the user's."""
-    if isinstance(value, str | bytes | int | float | complex | bool | type(None)):
-        text = repr(value)
+    text = naming.literal(value)
+    if text is not None:
         return text if len(text) <= 40 else text[:39] + "…"
     return naming.name_of(value) or f"a {type(value).__qualname__}"
 

@@ -122,13 +122,22 @@ class Instance:
         return f"Instance({self.cls.__qualname__}, {', '.join(f'{k}={v!r}' for k, v in self.fields.items())})"
 
 
+class Promotable:
+    """The spec of an unknown number that the tracer asks for (by Promote) if it turns out to choose: the jit's."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+
 #: What turns a dtype into the lattice type of an array: the NumPy library's part.
 ArrayMaker = Callable[[Anything, int, str], ArrayType]
 
 
 def is_spec(value: object) -> bool:
     """Is value a spec, or a container that holds one?"""
-    if isinstance(value, AbstractValue | Array | OneOf | Instance | DType | type):
+    if isinstance(value, (AbstractValue, Array, OneOf, Instance, DType, Promotable, type)):
         return True
     if type(value) in (list, tuple):
         return any(map(is_spec, value))  # type: ignore[call-overload]
@@ -146,6 +155,8 @@ def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
         return Leaf(Param(_array(spec, make_array), dims, name))
     if isinstance(spec, DType):
         raise SpecError(f"{spec!r} needs a shape: {spec!r}[3, :], {spec!r}[()]; the class of a scalar is numpy.{spec!r}")
+    if isinstance(spec, Promotable):
+        return Leaf(Param(Type(spec.cls), None, name), promotable=True)
     if isinstance(spec, OneOf):
         kind: AbstractValue = Type(type(spec.values[0]))
         for value in spec.values[1:]:

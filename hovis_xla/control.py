@@ -477,7 +477,7 @@ class Joined:
                         found = value
                     else:
                         pick = truth(is_one_of(self.by, [number]))
-                        found = Val(num, emit.select(pick, tensor(value), tensor(found)).ir, value.roots | found.roots)
+                        found = Val(num, emit.select(pick, tensor(value), tensor(found)).ir, roots=value.roots | found.roots)
                 pending.value = found
 
     def _branch(self) -> None:
@@ -497,6 +497,6 @@ class Joined:
             side.block.append_to(made.regions[k])
         for (pending, slots, num), result in zip(self.wanted, made.results, strict=False):
             roots = frozenset[object]().union(*(s.roots for s in slots if isinstance(s, Val)))
-            pending.value = Val(num, result, roots) if num.kind == ARRAY and num.shape else Val(num, result)
+            pending.value = Val(num, result, roots=roots) if num.kind == ARRAY and num.shape else Val(num, result)
         if acts:
             self.walker.token = list(made.results)[-1]

@@ -73,6 +73,8 @@ class Facts:
         for block in self.edges:
             for edge in successors(block):
                 self.edges[edge.block].append((block, edge))
+        # a way in that is no edge: nothing is known of what the caller passes
+        self.entry = function.blocks[0]
         self.home: dict[Op | Param, Block] = {}
         for block in self.edges:
             self.home.update(dict.fromkeys([*block.params, *block.all_ops()], block))
@@ -88,7 +90,7 @@ class Facts:
     def _strict(self, block: Block | None, value: IrOperand, left: bool, seen: set[Param]) -> bool:
         if isinstance(value, Const):
             return type(value.value) is int and LEAST < value.value < GREATEST
-        while block is not None and len(self.edges[block]) == 1:
+        while block is not None and block is not self.entry and len(self.edges[block]) == 1:
             before, edge = self.edges[block][0]
             if _passed(before, edge, value, left):
                 return True
@@ -101,7 +103,7 @@ class Facts:
             return True
         seen.add(value)
         home = self.home[value]
-        if not self.edges[home] or value not in home.params or not _is_int(value):
+        if home is self.entry or value not in home.params or not _is_int(value):
             return False
         place = home.params.index(value)
         return all(_passed(block, edge, edge.args[place], left) or self._strict(block, edge.args[place], left, seen) for block, edge in self.edges[home])

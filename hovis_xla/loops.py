@@ -76,7 +76,7 @@ class LoopLowering:
 
     def _emit_body(self) -> Arrival:
         w = self.walker
-        values = [Val(v.num, self._argument(v.num), frozenset({self.root})) for v in self.inits]
+        values = [Val(v.num, self._argument(v.num), roots=frozenset({self.root})) for v in self.inits]
         entries: list[tuple[Block, list[Slot]]] = []
         for block, slots in self.start.entries:
             entries.append((block, [self.fixed.get((block, k)) or values[self.index[block, k][0]] for k in range(len(slots))]))
@@ -251,7 +251,7 @@ class LoopLowering:
                 slots.append(self.fixed[head, k])
             else:
                 at, num = self.index[head, k]
-                slots.append(Val(num, values[at], self.roots))
+                slots.append(Val(num, values[at], roots=self.roots))
         return slots
 
     def _test(self, values: Sequence[Any]) -> T:
@@ -272,7 +272,7 @@ class LoopLowering:
             if isinstance(found, tuple):
                 at, slot = found
                 roots = slot.roots - {self.root} | (self.roots if self.root in slot.roots else frozenset())
-                return Val(slot.num, results[at], roots)
+                return Val(slot.num, results[at], roots=roots)
             if isinstance(found, Struct):
                 return Struct(found.callee, tuple(cast(Operand, resolve(p)) for p in found.parts), found.op)
             return cast(Slot, found)

@@ -205,7 +205,7 @@ class Lowering(Walker):
         found = self.constants.get(id(array))
         if found is None:
             argument = self.main.body.blocks[0].add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
-            found = self.constants[id(array)] = array, Val(num, argument, frozenset({Owned(None, id(array))}))
+            found = self.constants[id(array)] = array, Val(num, argument, roots=frozenset({Owned(None, id(array))}))
         return found[1]
 
     def number(self, operand: Operand, num: Num) -> T:
@@ -311,7 +311,7 @@ class Lowering(Walker):
         if found is None:
             raise NotLowerable(f"{_name(callee)}({', '.join([_what(a) for a in args] + [f'{k}={_what(v)}' for k, v in kwargs.items()])})")
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
-            found = Val(found.num, found.ir, view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
+            found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
         return cast(Operand, found)
 
     def _fold(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
@@ -448,7 +448,7 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> L
             if isinstance(arg, Known):
                 operands.append(arg)
             else:
-                value = Val(arg, next(values), frozenset({Owned(k)}))
+                value = Val(arg, next(values), roots=frozenset({Owned(k)}))
                 lowering.arguments[value.ir] = k, arg
                 operands.append(value)
         if any(acts(op) for op in _all_ops(function)):

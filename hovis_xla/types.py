@@ -14,11 +14,13 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.model import Location, Op
-from hovis.lattice import AbstractValue, Array, Const, Type
+from hovis.lattice import AbstractValue, Array, Const, Type, Union
 
 PYTHON: Final = "python"
 SCALAR: Final = "scalar"
 ARRAY: Final = "array"
+#: A number that is Python's or NumPy's, and a truth beside it says which: ``total = 0.0`` before ``total = total + v[i]``.
+EITHER: Final = "either"
 
 #: Python's numbers and what carries them.
 CARRIERS: Final[dict[type, np.dtype[Any]]] = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
@@ -59,6 +61,8 @@ class Num:
         return PYTHON_OF[self.dtype] if self.kind == PYTHON else None
 
     def __str__(self) -> str:
+        if self.kind == EITHER:
+            return f"{Num(PYTHON, self.dtype)} | {Num(SCALAR, self.dtype)}"
         if self.kind == PYTHON:
             return {bool: "Bool", int: "Int", float: "Float", complex: "Complex"}[PYTHON_OF[self.dtype]]
         return str(self.dtype) if self.kind == SCALAR else f"{self.dtype}[{', '.join(map(str, self.shape))}]"
@@ -92,11 +96,12 @@ _numbers = itertools.count()
 class Val:
     """An XLA value (``ir``: an MLIR value of the same dtype and shape).
 
-    ``roots`` says which arrays its memory may be part of in the original program: those it is a view of, else itself.
+    ``tag`` (of an EITHER) is an MLIR truth: NumPy's?  ``roots`` says which arrays its memory may be part of in the original program: those it is a view of, else itself.
     """
 
     num: Num
     ir: Any
+    tag: Any = None
     roots: frozenset[object] = field(default_factory=lambda: frozenset({next(_numbers)}))
 
 
@@ -191,6 +196,16 @@ def num_of_type(t: AbstractValue, dims: Any = None) -> Num | None:
         if issubclass(t.cls, np.generic) and t.cls in np.sctypeDict.values() and _supported(np.dtype(t.cls)):
             return Num(SCALAR, np.dtype(t.cls))
     return None
+
+
+def either_of(t: AbstractValue) -> Num | None:
+    """What a Union of a Python number and the NumPy scalar with the same bits is."""
+    if not isinstance(t, Union) or len(t.members) != 2:
+        return None
+    nums = [num_of_type(m) for m in t.members]
+    kinds = {n.kind for n in nums if n is not None}
+    dtypes = {n.dtype for n in nums if n is not None}
+    return Num(EITHER, dtypes.pop()) if kinds == {PYTHON, SCALAR} and len(dtypes) == 1 else None
 
 
 def abstract(operand: Operand) -> AbstractValue | None:

@@ -290,14 +290,15 @@ class Emitter:
         asm.place = next((item[1] for item in self.code[block] if item[0] == AT), None)
         pad = Label()
         last, tail = self.slots.last[block], self.linear.tails.get(block, 1 << 60)
-        stored = self._overwritten(block)
+        stored, arguments = self._overwritten(block), self.linear.arguments.get(block, 1 << 60)
         do, deref = asm.do, asm.deref
         for k, item in enumerate(self.code[block]):
             kind = item[0]
             if kind == DO:
                 do(item[1], item[2], item[3])
             elif kind == LOAD:
-                self._load(item[1], k in last and k < tail)
+                # among a Jump's arguments, what a param of the target holds already stays where it is
+                self._load(item[1], k in last and k < tail and (k < arguments or self.of[item[1]] not in stored))
             elif kind == CELL:
                 deref(item[1], item[2], item[3])
             elif kind == STORE:

@@ -122,6 +122,8 @@ class Linear:
         self.tests: dict[Block, str | None] = {}
         #: where the last statement begins of a block that leaves the function
         self.tails: dict[Block, int] = {}
+        #: where the arguments of a closing Jump begin
+        self.arguments: dict[Block, int] = {}
         self._at: Location | None = None
         self._spread: set[Op] = set()
 
@@ -260,6 +262,7 @@ class Linear:
         if isinstance(terminator, Return | Raise):
             self.push(terminator.value)
         elif isinstance(terminator, Jump):
+            self.arguments[block] = len(self.items)
             for param, value in self.flow.moves(terminator.edge):
                 if value in self.inline:
                     self.push(value)

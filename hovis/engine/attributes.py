@@ -46,8 +46,10 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
     """An operator on values of any kind."""
     args = [m.resolve(a) for a in args]
     for a in args[:2]:
+        if type(a) is Dyn:
+            continue
         cls = m.class_of(a)
-        if cls is not None and is_python_class(cls) and not isinstance(a, Dyn):
+        if cls is not None and is_python_class(cls):
             status = _by_protocol(m, fn, args, mode)
             if status is not _NOT_MINE:
                 return status  # type: ignore[return-value]

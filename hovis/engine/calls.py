@@ -230,14 +230,29 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     """Leave the call of a callable whose rule knows its result; None: it does not."""
     types_ = [m.type_of(a) for a in args]
     named = {name: m.type_of(v) for name, v in kwargs.items()}
-    answer = _answer(rule, types_, named) or _by_members(rule, types_, named)
+    answer = _ask(m, rule, types_, named)
     if answer is None:
         return None
     result, effect = answer
-    if effect & Effect.WRITES and args and isinstance(args[0], Known):
+    if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         m.thaw(args[0].value)
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
-    return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect & LASTING & ~Effect.RAISES else lost_of(*args))
+    return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args))
+
+
+_WRITES: Final = Effect.WRITES.value
+_IMPURE: Final = (LASTING & ~Effect.RAISES).value
+
+
+def _ask(m: Machine, rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    """What the rule says of these types; answers about types alone are remembered."""
+    if named or any(isinstance(t, Const) for t in types_):
+        return _answer(rule, types_, named) or _by_members(rule, types_, named)
+    key = (id(rule), *types_)
+    if key not in m.tables.answers:
+        m.tables.answers[key] = _answer(rule, types_, named) or _by_members(rule, types_, named)
+    found: tuple[AbstractValue, Effect] | None = m.tables.answers[key]
+    return found
 
 
 def _answer(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:

@@ -11,7 +11,7 @@ from hovis.engine import escape, lifetimes
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj
 from hovis.engine.joins import Matching, Pair, agree, align
-from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Restart, Tables
+from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, edges
@@ -317,6 +317,10 @@ class Engine(Machine):
             if entry.marked.get(path, 0) >= strength:
                 continue
             entry.marked[path] = strength
+            if entry is self.start and isinstance(self.value_at(entry.state, path), Dyn):
+                if strength == STRONG:
+                    raise Promote(self._place(path))
+                continue
             used = self.tables.used.setdefault(entry.site, {})
             forced = self.tables.forced.setdefault(entry.site, {})
             fresh = used.get(path, 0) < strength
@@ -330,6 +334,11 @@ class Engine(Machine):
                 if fresh:
                     self.rekey(entry.site)
             todo += entry.depends.get(path, ())
+
+    def _place(self, path: int) -> tuple[int, ...]:
+        """Where in the arguments a slot of START is."""
+        part = self.tables.paths.parts[path]
+        return (part[2],) if len(part) == 3 else (*self._place(part[0]), part[1])
 
     def _depend(self, entry: Entry, path: int, value: V) -> None:
         labels = value.lost if isinstance(value, Dyn) else value.labels
@@ -495,7 +504,7 @@ class Engine(Machine):
 
     def add(self, op: Op) -> None:
         home = self.homes[self.state.frames[0].ctx]
-        if op.effect & ~home.effect:
+        if op.effect._value_ & ~home.effect._value_:
             self._spread(home, home.result, op.effect)
         super().add(op)
 

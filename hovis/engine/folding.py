@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
-from hovis.engine.values import STRONG, Known, Labels, Ref, V, labels_of
+from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir.model import Effect
 from hovis.lattice.constants import PLAIN, is_immutable
 
@@ -36,7 +36,7 @@ _MISSING: Final = object()
 
 def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int | None":
     """The result of a primitive on known values; None: not to be had now."""
-    if not rule.fold:
+    if not rule.fold or any(type(a) is Dyn for a in args):
         return None
     values = [reify(m, a) for a in args]
     if any(v is _MISSING for v in values):

@@ -31,9 +31,11 @@ class VObj:
     cells     the values
     extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
     labels    the labels of the shape: who reads the length or the keys uses these constants
+    argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
+    forgotten True: the cells are not to be trusted; "suspect": they are, after a test
     """
 
-    __slots__ = ("_bulk", "cells", "cls", "extra", "forgotten", "keys", "kind", "labels", "node")
+    __slots__ = ("_bulk", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "labels", "node")
 
     def __init__(
         self,
@@ -44,7 +46,8 @@ class VObj:
         extra: Any = None,
         node: Operand | None = None,
         labels: Labels = NO_LABELS,
-        forgotten: bool = False,
+        forgotten: "bool | str" = False,
+        argument: bool = False,
     ) -> None:
         self.kind = kind
         self.cls = cls
@@ -54,6 +57,7 @@ class VObj:
         self.node = node
         self.labels = labels
         self.forgotten = forgotten
+        self.argument = argument
         self._bulk: bool | None = None
 
     @property
@@ -68,7 +72,8 @@ class VObj:
         """A copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
-        made.node, made.labels, made.forgotten, made._bulk = self.node, self.labels, self.forgotten, None
+        made.node, made.labels, made.forgotten, made.argument = self.node, self.labels, self.forgotten, self.argument
+        made._bulk = None
         for name, value in changes.items():
             setattr(made, name, value)
         return made

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching
+from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, suspects
 from hovis.engine.calls import AFTER, call, call_builtin, finish, opaque
 from hovis.engine.heap import VObj
 from hovis.engine.machine import STOP, SWITCH, Machine, Restart
@@ -422,6 +422,8 @@ def to_bool(m: Machine, _: Any) -> int | None:
 @handles("GetItem")
 def get_item(m: Machine, _: Any) -> int | None:
     key, container = m.pop(), m.pop()
+    if suspects.read(m, container, key, operator.getitem):
+        return None
     return attributes.operate(m, operator.getitem, [container, key])
 
 
@@ -449,7 +451,10 @@ def build_slice(m: Machine, count: int) -> None:
 
 @handles("GetAttr", "GetMethod")
 def get_attr(m: Machine, name: str) -> int | None:
-    return attributes.get(m, m.pop(), name)
+    value = m.pop()
+    if suspects.suspect(m, value) and suspects.read(m, value, Known(name), getattr):
+        return None
+    return attributes.get(m, value, name)
 
 
 @handles("SetAttr")

@@ -214,7 +214,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if at >= length:
             m.put(ref, obj.with_cell(1, Known(EXHAUSTED)))
             return generators.exhausted(m, Known(None), mode)
-        if position.labels and not _alike(m, source):
+        if position.labels and not alike(m, source):
             m.tables.static_size = max(m.tables.static_size, min(length, 20_000))
             m.mark(position.labels, STRONG)
         item = _item(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
@@ -222,7 +222,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         m.push(item)
         return None
     assert isinstance(position, Dyn)
-    if position.lost and not _alike(m, source):
+    if position.lost and not alike(m, source):
         m.mark(position.lost, STRONG)
     if mode == "for" and not m.header():
         return STOP
@@ -254,7 +254,7 @@ def _item(m: Machine, source: V, at: int, position: V, labels: frozenset[int]) -
     return m.pop()
 
 
-def _alike(m: Machine, source: V) -> bool:
+def alike(m: Machine, source: V) -> bool:
     """Are all elements unknown values of one type, or constants of one plain type (so that none of them can choose)?"""
     if isinstance(source, Dyn):
         return True

@@ -26,9 +26,17 @@ STOP: Final = -2
 MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
 
+_MAY_RAISE: Final = MAY_RAISE.value
+_MAY_WRITE: Final = MAY_WRITE.value
+_OPAQUE: Final = Effect.OPAQUE.value
+
 
 class Restart(Exception):
     """A table has grown: what was traced under its old contents has to be traced again."""
+
+
+class Promote(Exception):
+    """An unknown number of the arguments chooses: the argument is the place of it, a parameter's position and indices below."""
 
 
 class GiveUp(Exception):
@@ -59,6 +67,7 @@ class Tables:
         self.contexts = Paths()
         self.reasons: dict[Any, tuple[str, Location | None]] = {}
         self.static_size = 0
+        self.answers: dict[Any, Any] = {}
 
 
 class Guard(NamedTuple):
@@ -212,9 +221,11 @@ class Machine:
     def forget(self) -> None:
         """Somebody else may have written: the contents of escaped objects are not known any more."""
         heap = self.state.heap
+        if not heap:
+            return
         for aid, obj in heap.items():
             if obj.node is not None and not obj.forgotten and not obj.immutable:
-                heap[aid] = obj.replace(forgotten=True, cells=(), keys=())
+                heap[aid] = obj.replace(forgotten="suspect") if obj.argument else obj.replace(forgotten=True, cells=(), keys=())
 
     def type_of(self, value: V) -> AbstractValue:
         """What is known of value, as library rules ask it."""
@@ -268,18 +279,22 @@ class Machine:
     def add(self, op: Op) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
-        if op.effect & MAY_WRITE:
+        effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op
+        if effect & _MAY_WRITE:
             self.forget()
-            if not self.frozen and op.effect & Effect.OPAQUE and not self.state.world:
+            if not self.frozen and effect & _OPAQUE and not self.state.world:
                 self.state.world = 1
-        if op.effect & MAY_RAISE and self.catching():
+        if effect & _MAY_RAISE and self.catching():
             self.invoke(op)
         else:
             self.block.ops.append(op)
 
     def catching(self) -> bool:
         """Is an exception handler of the traced program active?"""
-        return any(frame.code.instructions[frame.pc].handler is not None for frame in self.state.frames)
+        for frame in self.state.frames:
+            if frame.code.instructions[frame.pc].handler is not None:
+                return True
+        return False
 
     def invoke(self, op: Op) -> None:
         """End the block with op: the chain goes on in a new block, the exception goes to the handler."""

@@ -12,7 +12,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.instructions import HANDLERS
 from hovis.engine.machine import GiveUp, Restart, Tables
 from hovis.engine.state import Frame, State
-from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, V
+from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Function, Location, Param
 from hovis.lattice import Const
 from hovis.library.core import Library
@@ -22,12 +22,13 @@ FUEL = 2_000_000
 
 
 class Leaf:
-    """An unknown part of the arguments."""
+    """An unknown part of the arguments; promotable: if it turns out to choose, it had better be known (see Promote)."""
 
-    __slots__ = ("param",)
+    __slots__ = ("param", "promotable")
 
-    def __init__(self, param: Param) -> None:
+    def __init__(self, param: Param, promotable: bool = False) -> None:
         self.param = param
+        self.promotable = promotable
 
 
 class Fixed:
@@ -156,10 +157,11 @@ def value_of(engine: Engine, part: Part) -> V:
         return Known(part.value)
     if isinstance(part, Leaf):
         dims = part.param.dims
-        return Dyn(part.param, part.param.type, tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None)
+        known = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None
+        return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None)
     cells = tuple(value_of(engine, p) for p in part.parts)
     if isinstance(part, Structure):
-        return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param))
+        return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param, argument=True))
     if part.keys is None:
         return engine.new(VObj("tuple", tuple, cells))
     return engine.new(VObj("dict", dict, cells, part.keys))

@@ -258,7 +258,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         cells = tuple(Known(x, container.labels) for x in held[window])  # type: ignore[index]
         return m.new(VObj(kind.__name__, kind, cells), container.labels)
     if whole is None or not isinstance(whole, Known) or not known_key(whole):
-        if isinstance(key, Dyn) and key.lost is not None:
+        if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
             m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
             m.use(key)
         return None

@@ -88,7 +88,7 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     result = _basic(low, t, written)
     dots = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
     num = Num(ARRAY if result.shape or dots else SCALAR, result.dtype, result.shape)
-    return Val(num, result.ir, view_roots([low.val(a)])) if num.kind == ARRAY else Val(num, result.ir)
+    return Val(num, result.ir, roots=view_roots([low.val(a)])) if num.kind == ARRAY else Val(num, result.ir)
 
 
 def _basic(low: L, t: T, items: list[Operand]) -> T:

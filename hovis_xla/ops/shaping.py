@@ -407,7 +407,7 @@ def _diag(low: L, v: Operand) -> Operand | None:
     n = min(shape)
     at = emit.iota(np.dtype(np.int64), (n,), 0)
     found = emit.gather_points(t, [at, at])
-    return Val(Num(ARRAY, found.dtype, found.shape), found.ir, view_roots([low.val(v)]))
+    return Val(Num(ARRAY, found.dtype, found.shape), found.ir, roots=view_roots([low.val(v)]))
 
 
 # ------------------------------------------------------------------------------------------------- attributes, shapes
@@ -437,10 +437,10 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
         return Known(known[name.value])
     if name.value == "T":
         turned = emit.transpose(tensor(val), range(len(num.shape))[::-1])
-        return Val(Num(num.kind, num.dtype, turned.shape), turned.ir, view_roots([val]))
+        return Val(Num(num.kind, num.dtype, turned.shape), turned.ir, roots=view_roots([val]))
     if name.value in ("real", "imag") and (num.dtype.kind == "c" or name.value == "real"):
         part = emit.real(tensor(val)) if name.value == "real" else emit.imag(tensor(val))
-        return Val(Num(num.kind, part.dtype, part.shape), part.ir, view_roots([val]))
+        return Val(Num(num.kind, part.dtype, part.shape), part.ir, roots=view_roots([val]))
     method = getattr(np.ndarray if num.kind == ARRAY else num.dtype.type, name.value, None)
     return Bound(method, val) if callable(method) and num.kind != PYTHON else None
 

@@ -231,7 +231,7 @@ class Graph:
 
     def add(self, k, callee, count):
         op = self.op(k, callee, count)
-        closed = Op(close, (op,), (), INT)
+        closed = Op(close, (op,), (), self.r.choice([INT, ANY]))
         self.blocks[k].ops += [op, closed]
         self.values[k].append(closed)
 

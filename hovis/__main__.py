@@ -1,0 +1,261 @@
+"""The command line.
+
+    python -m hovis trace FILE.py:FUNCTION Int 3 n=4 --stage=ir
+    python -m hovis explain FILE.py:FUNCTION Int 3
+
+An argument is a literal or an expression of public spec names (``Int``, ``'float64[3, :]'``, ``'[Int, const(3)]'``,
+``n=list``); nothing else is evaluated.  Stages: bytecode (normalised), ir, passes, python (the residual), and those
+that installed packages add: hlo comes with hovis_xla.
+"""
+
+import argparse
+import ast
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final
+
+import hovis
+from hovis.bytecode.normalize import normalize
+from hovis.errors import HovisError
+
+#: Names that an argument may use, besides literals.
+SPECS: Final[dict[str, object]] = {
+    name: getattr(hovis, name)
+    for name in (
+        "Any", "Array", "Bool", "Bytes", "Complex", "Float", "Instance", "Int", "NoneType", "OneOf", "Str", "const",
+        "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",
+    )
+} | {cls.__name__: cls for cls in (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type)}  # fmt: skip
+#: Those of them that may be called.
+MAKERS: Final = ("Array", "Instance", "OneOf", "const")
+
+
+class Refused(Exception):
+    """What the user asked for can't be done; the message is all that is printed."""
+
+
+# ------------------------------------------------------------------------------------------------- arguments
+
+
+def parse_argument(text: str) -> tuple[str | None, object]:
+    """The name, if there is one, and the spec of an argument.
+
+    >>> parse_argument("n=[Int, const(3)]")
+    ('n', [Int, const(3)])
+    """
+    name, equals, rest = text.partition("=")
+    if equals and name.isidentifier():
+        return name, parse_spec(rest)
+    return None, parse_spec(text)
+
+
+def parse_spec(text: str) -> object:
+    """A literal, or an expression of public spec names."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise Refused(f"the argument {text!r} is no Python expression: {error.args[0]}") from None
+    return _Reader(text).read(tree)
+
+
+class _Reader:
+    """A walk over one argument."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name) if name in SPECS:
+                return SPECS[name]
+            case ast.Tuple(elts=parts):
+                return tuple(map(self.read, parts))
+            case ast.List(elts=parts):
+                return list(map(self.read, parts))
+            case ast.Set(elts=parts):
+                return set(map(self.read, parts))
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                return {self.read(k): self.read(v) for k, v in zip(keys, values, strict=True) if k is not None}
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.BinOp():
+                return self._number(node)
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                return self.read(left) | self.read(right)
+            case ast.Subscript(value=ast.Name(id=name), slice=shape) if hasattr(SPECS.get(name), "__getitem__") and not isinstance(SPECS[name], type):
+                dtype: Any = SPECS[name]
+                return self._made(lambda: dtype[self._shape(shape)])
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in MAKERS:
+                return self._call(name, args, keywords)
+        raise self._refusal(node)
+
+    def _number(self, node: ast.expr) -> object:
+        """``-1``, ``2 + 3j``; no other arithmetic."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return self._made(lambda: self.read(node.left) | self.read(node.right))
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            raise self._refusal(node) from None
+
+    def _shape(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Tuple):
+            return tuple(map(self._shape, node.elts))
+        if isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None:
+            return slice(None)
+        return self.read(node)
+
+    def _call(self, name: str, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> object:
+        maker: Any = SPECS[name]
+        given = [self.read(a) for a in args]
+        named = {k.arg: self.read(k.value) for k in keywords if k.arg is not None}
+        return self._made(lambda: maker(*given, **named))
+
+    def _made(self, make: Callable[[], object]) -> object:
+        try:
+            return make()
+        except TypeError as error:
+            raise Refused(f"the argument {self.text!r}: {error}") from None
+
+    def _refusal(self, node: ast.expr) -> Refused:
+        part = ast.get_source_segment(self.text.strip(), node) or self.text
+        if isinstance(node, ast.Name):
+            return Refused(f"the argument {self.text!r}: {part!r} is no spec; a string is quoted for Python as well: \"'{part}'\"")
+        return Refused(f"the argument {self.text!r}: {part!r} is neither a literal nor an expression of spec names, and nothing else is evaluated")
+
+
+# ------------------------------------------------------------------------------------------------- the function
+
+
+def load(target: str) -> Any:
+    """The function that ``FILE.py:NAME`` names; a class's as ``FILE.py:Class.method``."""
+    file, colon, name = target.rpartition(":")
+    path = Path(file)
+    if not colon or not name:
+        raise Refused(f"{target!r} does not say which function: FILE.py:FUNCTION")
+    if not path.is_file():
+        raise Refused(f"there is no file {file!r}")
+    found: Any = _module(path)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise Refused(f"{file} has no {name!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise Refused(f"{name!r} in {file} is no function: {type(found).__name__}")
+    return found
+
+
+def _module(path: Path) -> Any:
+    """The file, run as a module of its name, as ``import`` in its folder would."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise Refused(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        seen = traceback.TracebackException.from_exception(error)
+        kept = [frame for frame in seen.stack if frame.filename != __file__ and not frame.filename.startswith("<frozen importlib")]
+        seen.stack = traceback.StackSummary.from_list(kept)
+        raise Refused(f"{path} does not run:\n" + "".join(seen.format(chain=False)).rstrip()) from None
+    return module
+
+
+# ------------------------------------------------------------------------------------------------- stages
+
+
+def bytecode(fn: Any) -> str:
+    """The normalised instructions of fn: index, line, instruction, argument, and where an exception goes."""
+    code = getattr(fn, "__code__", None) or getattr(getattr(type(fn), "__call__", None), "__code__", None)
+    if code is None:
+        raise Refused(f"{getattr(fn, '__qualname__', fn)} is not written in Python: it has no bytecode")
+    return str(normalize(code))
+
+
+STAGES: Final[dict[str, Callable[[hovis.Trace], str]]] = {
+    "bytecode": lambda trace: bytecode(trace.fn),
+    "ir": str,
+    "passes": lambda trace: str(trace.passes("default")),
+    "python": lambda trace: trace.source(),
+}
+
+
+def stage(name: str) -> Callable[[hovis.Trace], str]:
+    """What shows a Trace at a stage: one of STAGES, or of the entry-point group ``hovis.stages``."""
+    if name in STAGES:
+        return STAGES[name]
+    offered = {point.name: point for point in entry_points(group="hovis.stages")}
+    if name not in offered:
+        raise Refused(f"there is no stage {name!r}; there are {', '.join([*STAGES, *sorted(offered)])}")
+    try:
+        found: Callable[[hovis.Trace], str] = offered[name].load()
+    except ImportError as error:
+        raise Refused(f"the stage {name!r} is not installed here: {error} (pip install 'hovis[xla]')") from None
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- main
+
+
+def _parser() -> argparse.ArgumentParser:
+    lines = (__doc__ or "").split("\n\n")
+    parser = argparse.ArgumentParser(
+        prog="hovis", description="What is left of a function when some of its arguments are known.", epilog="\n\n".join(lines[1:]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("command", choices=("trace", "explain"), help="show the trace, or say what was left for run time and why")
+    parser.add_argument("target", metavar="FILE.py:FUNCTION")
+    parser.add_argument("--stage", default="ir", help="bytecode, ir (the default), passes, python, or hlo")
+    parser.add_argument("--locations", action="store_true", help="with the source line of each operation (ir)")
+    parser.add_argument("--full", action="store_true", help="with nothing cut, as hovis.parse reads it (ir)")
+    parser.add_argument("--guards", action="store_true", help="with what is checked on entry and taken for granted (ir)")
+    return parser
+
+
+def run(arguments: Sequence[str]) -> str:
+    """What to print."""
+    given, rest = _parser().parse_known_args(_protected(arguments))
+    specs = [parse_argument(text) for text in map(_unprotected, rest) if text != "--"]
+    show = stage(given.stage)
+    fn = load(given.target)
+    named = {name: spec for name, spec in specs if name is not None}
+    if len(named) < sum(name is not None for name, _ in specs):
+        raise Refused("a parameter is given twice")
+    traced = hovis.trace(fn, *(spec for name, spec in specs if name is None), **named)
+    if given.command == "explain":
+        return str(hovis.explain(traced))
+    if given.stage == "ir":
+        return traced.show(locations=given.locations, full=given.full, guards=given.guards)
+    return show(traced)
+
+
+def _protected(arguments: Sequence[str]) -> list[str]:
+    """argparse would take ``-3`` and the like for options."""
+    return [f" {a}" if a.startswith("-") and not a.startswith("--") and a != "-h" else a for a in arguments]
+
+
+def _unprotected(argument: str) -> str:
+    if argument.startswith("--"):
+        raise Refused(f"there is no option {argument}")
+    return argument.strip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 0, or 2 with a message where it can't be done."""
+    try:
+        text = run(sys.argv[1:] if arguments is None else arguments)
+    except (Refused, HovisError) as error:
+        print(f"hovis: {error}", file=sys.stderr)
+        return 2
+    print(text.rstrip())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""python -m hovis: arguments are read and never evaluated, stages, and errors as sentences."""
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hovis
+from hovis.__main__ import Refused, main, parse_argument, parse_spec
+
+ROOT = Path(__file__).parents[2]
+SOURCE = """\
+import beside
+
+def pow(x, n):
+    r = 1
+    while n > 0:
+        n -= 1
+        r *= x
+    return r
+
+def scaled(x, mode="plain"):
+    return beside.twice(x) if mode == "twice" else x
+
+class Box:
+    def get(self, x):
+        return x
+
+limit = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "beside.py").write_text("def twice(x):\n    return x * 2\n")
+    path = tmp_path / "program.py"
+    path.write_text(SOURCE)
+    yield path
+    for name in ("program", "beside"):
+        sys.modules.pop(name, None)
+    sys.path[:] = [p for p in sys.path if p != str(tmp_path)]
+
+
+def out(capsys, *arguments):
+    assert main(list(map(str, arguments))) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def err(capsys, *arguments):
+    assert main(list(map(str, arguments))) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert "Traceback" not in said.err or "does not run" in said.err
+    return said.err
+
+
+# ------------------------------------------------------------------------------------------- arguments
+
+
+@pytest.mark.parametrize(("text", "spec"), [
+    ("3", 3), ("-3", -3), ("-2.5", -2.5), ("2+3j", 2 + 3j), ("'a b'", "a b"), ("b'x'", b"x"), ("None", None), ("True", True),
+    ("(1, 'a')", (1, "a")), ("{'w': [1, 2]}", {"w": [1, 2]}), ("{1, 2}", {1, 2}), ("list", list), ("int", int),
+    ("Int", hovis.Int), ("const(int)", hovis.const(int)), ("const({'a': 1})", hovis.const({"a": 1})), ("Int | Float", hovis.Int | hovis.Float),
+])  # fmt: skip
+def test_arguments(text, spec):
+    got = parse_spec(text)
+    assert type(got) is type(spec)
+    assert got == spec if not isinstance(spec, hovis.const(0).__class__) else str(got) == str(spec)
+
+
+@pytest.mark.parametrize("text", ["float64[3, :]", "int32[2]", "Array('float64', (3, None))"])
+def test_arrays(text):
+    assert repr(parse_spec(text)).startswith(("float64[3, :]", "int32[2]"))
+
+
+def test_structures_of_specs():
+    assert repr(parse_spec("[Int, const(3), {'w': float64[3]}]")) == "[Int, const(3), {'w': float64[3]}]"
+    assert repr(parse_spec("OneOf(1, 2)")) == "OneOf(1, 2)"
+
+
+def test_names():
+    assert parse_argument("n=-4") == ("n", -4)
+    assert parse_argument("'a=b'") == (None, "a=b")
+
+
+@pytest.mark.parametrize("text", [
+    "relu", "print('x')", "__import__('os')", "open('f')", "().__class__", "Int.cls", "[x for x in (1,)]", "lambda: 0", "2**10**9", "1 + 1",
+    "f'{1}'", "'a' * 9", "const(print)", "const(x=1)", "Array()", "f(", "{**{}}", "(yield)", "int[3]", "list[int]", "x := 3", "Array('float64', (-1,))",
+])  # fmt: skip
+def test_nothing_else_is_evaluated(text):
+    with pytest.raises((Refused, hovis.SpecError)):
+        parse_spec(text)
+
+
+# ------------------------------------------------------------------------------------------- stages
+
+
+def test_the_trace(file, capsys):
+    assert out(capsys, "trace", f"{file}:pow", "Int", "3") == """\
+1: (%1 :: const(pow), %2 :: Int, %3 :: const(3))
+  %4 = (*)(1, %2) :: Int
+  %5 = (*)(%4, %2) :: Int
+  %6 = (*)(%5, %2) :: Int
+  return %6
+"""
+
+
+def test_named_and_negative_arguments_and_options_anywhere(file, capsys):
+    first = out(capsys, "trace", "--stage=ir", f"{file}:pow", "-2", "n=2")
+    assert first == out(capsys, "trace", f"{file}:pow", "n=2", "--stage", "ir", "-2")
+    assert "return 4" in first
+
+
+def test_imports_beside_the_file(file, capsys):
+    assert "(*)(%2, 2)" in out(capsys, "trace", f"{file}:scaled", "Int", "mode='twice'")
+
+
+def test_stages(file, capsys):
+    assert "Inplace          '*'" in out(capsys, "trace", f"{file}:pow", "Int", "3", "--stage=bytecode")
+    assert "br" not in out(capsys, "trace", f"{file}:pow", "1", "Int", "--stage=passes")
+    assert "LOAD" in out(capsys, "trace", f"{file}:pow", "Int", "3", "--stage=python")
+
+
+def test_the_stage_of_hovis_xla(file, capsys):
+    pytest.importorskip("jaxlib")
+    assert "stablehlo.multiply" in out(capsys, "trace", f"{file}:pow", "Int", "3", "--stage=hlo")
+
+
+def test_locations_and_guards(file, capsys):
+    text = out(capsys, "trace", f"{file}:pow", "Int", "3", "--locations", "--guards")
+    assert "# program.py:7" in text
+    assert "# entry: x :: Int" in text
+
+
+def test_a_method(file, capsys):
+    assert "return %3" in out(capsys, "trace", f"{file}:Box.get", "Any", "Int")
+
+
+def test_explain(file, capsys):
+    text = out(capsys, "explain", f"{file}:pow", "Int")
+    assert f"{file}:5, in pow\n    while n > 0:\n          ^^^^^\n" in text
+
+
+# ------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("{}:nothing",), "has no 'nothing'"), (("{}",), "which function"), (("{}.txt:f",), "no file"), (("{}:limit",), "is no function"),
+    (("{}:pow", "Int", "relu"), "\"'relu'\""), (("{}:pow", "1", "2", "3"), "no parameter for the spec 3"), (("{}:pow", "m=3"), "no parameter 'm'"),
+    (("{}:pow", "--stage=hxlo"), "no stage 'hxlo'"), (("{}:pow", "--shape=3"), "no option"), (("{}:pow", "n=1", "n=2"), "twice"),
+    (("{}:pow", "float64[3"), "no Python expression"),
+])  # fmt: skip
+def test_errors(file, capsys, arguments, said):
+    assert said in err(capsys, "trace", *(a.format(file) for a in arguments))
+
+
+def test_a_file_that_does_not_run(tmp_path, capsys):
+    path = tmp_path / "broken.py"
+    path.write_text("x = 1\ny = x / 0\n")
+    said = err(capsys, "trace", f"{path}:f")
+    assert "line 2" in said
+    assert "ZeroDivisionError" in said
+    assert "importlib" not in said
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop("broken", None)
+
+
+def test_as_a_process(file):
+    done = subprocess.run([sys.executable, "-m", "hovis", "trace", f"{file}:pow", "2", "3"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("return 8\n")
+    done = subprocess.run([sys.executable, "-m", "hovis", "trace"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
