@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,11 @@ def test_versions_of_python_are_told_apart_in_two_places(path):
 @pytest.mark.parametrize("path", FILES, ids=str)
 def test_jax_is_never_imported(path):
     assert "jax" not in imported(path)
+
+
+def test_every_module_has_its_floor():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    listed = {name.strip(" ()") for layer in contracts[0]["layers"] for name in layer.split(":")}
+    homeless = [path for path in FILES if path.parts[0] == "hovis" and not any(
+        ".".join(path.with_suffix("").parts[:n]) in listed for n in range(2, len(path.parts) + 1)) and path.name != "__init__.py"]
+    assert not homeless
