@@ -9,6 +9,18 @@ def counted(n):
 
 #: trace counted(Int)
 #: run (0) (-3) (1) (10)
+# 1: (%1 :: const(counted), %2 :: Int)
+#   br 2 (0, 0)
+# 2: (%3 :: Int, %4 :: Int)
+#   %5 = (<)(%3, %2) :: Bool
+#   br 4 unless %5
+#   br 3
+# 3:
+#   %6 = (+)(%3, 1) :: Int
+#   %7 = (+)(%4, %3) :: Int
+#   br 2 (%6, %7)
+# 4:
+#   return %4
 
 
 def both_arms(flag, x):
@@ -22,6 +34,18 @@ def both_arms(flag, x):
 
 #: trace both_arms(Bool, Int)
 #: run (True, 5) (False, 5)
+# 1: (%1 :: const(both_arms), %2 :: Bool, %3 :: Int)
+#   br 3 unless %2
+#   br 2
+# 2:
+#   %4 = (+)(%3, 0) :: Int
+#   %5 = (+)(%4, 1) :: Int
+#   %6 = (+)(%5, 2) :: Int
+#   return %6
+# 3:
+#   %7 = (*)(%3, 2) :: Int
+#   %8 = (*)(%7, 2) :: Int
+#   return %8
 
 
 def two_bases(n):
@@ -33,6 +57,46 @@ def two_bases(n):
 
 #: trace two_bases(Int)
 #: run (0) (1) (10)
+# 1: (%1 :: const(two_bases), %2 :: Int)
+#   %3 = (==)(%2, 0) :: Bool
+#   br 3 unless %3
+#   br 2
+# 2:
+#   return 0
+# 3:
+#   %4 = (==)(%2, 1) :: Bool
+#   br 5 unless %4
+#   br 4
+# 4:
+#   return 1
+# 5:
+#   %5 = (-)(%2, 1) :: Int
+#   %6 = two_bases.2(%5) :: Int
+#   %7 = (-)(%2, 2) :: Int
+#   %8 = two_bases.2(%7) :: Int
+#   %9 = (+)(%6, %8) :: Int
+#   return %9
+#
+# fn two_bases.2(%1 :: Int)
+# 1:
+#   %2 = (==)(%1, 0) :: Bool
+#   br 3 unless %2
+#   br 2
+# 2:
+#   return 0
+# 3:
+#   %3 = (==)(%1, 1) :: Bool
+#   br 5 unless %3
+#   br 4
+# 4:
+#   return 1
+# 5:
+#   %4 = (-)(%1, 1) :: Int
+#   %5 = two_bases.2(%4) :: Int
+#   %6 = (-)(%1, 2) :: Int
+#   %7 = two_bases.2(%6) :: Int
+#   %8 = (+)(%5, %7) :: Int
+#   return %8
 
 
 class Box:
@@ -47,9 +111,21 @@ def write(box, x):
 
 #: trace write(Box, Int)
 #: run (Box(1), 5)
+# 1: (%1 :: const(write), %2 :: Box, %3 :: Int)
+#   %4 = setattr!(%2, 'value', %3) :: None
+#   %5 = (+)(%3, %3) :: Int
+#   %6 = setattr!(%2, 'twice', %5) :: None
+#   %7 = getattr!(%2, 'value') :: Any
+#   return %7
 
 #: trace write(Any, Any)
 #: run (Box(1), "a")
+# 1: (%1 :: const(write), %2 :: Any, %3 :: Any)
+#   %4 = setattr!(%2, 'value', %3) :: None
+#   %5 = (+)!(%3, %3) :: Any
+#   %6 = setattr!(%2, 'twice', %5) :: None
+#   %7 = getattr!(%2, 'value') :: Any
+#   return %7
 
 
 def escapes(x):
@@ -61,6 +137,14 @@ def escapes(x):
 
 #: trace escapes(Int)
 #: run (3)
+# 1: (%1 :: const(escapes), %2 :: Int)
+#   %3 = (+)(%2, 1) :: Int
+#   %4 = make_list(%2, %3) :: list
+#   %5 = make_tuple(%4, %2) :: tuple
+#   %6 = make_dict('inner', %4, 'pair', %5) :: dict
+#   %7 = print!(%6) :: None
+#   %8 = make_list(%6, %4) :: list
+#   return %8
 
 
 def equal_looking(x):
@@ -71,6 +155,12 @@ def equal_looking(x):
 
 #: trace equal_looking(Int)
 #: run (1) (7)
+# 1: (%1 :: const(equal_looking), %2 :: Int)
+#   %3 = make_dict('v', %2) :: dict
+#   %4 = make_dict('v', 1) :: dict
+#   %5 = make_list(%3, %4, %3) :: list
+#   %6 = make_tuple(%2, 1, False, %5) :: tuple
+#   return %6
 
 
 def nested_tuple(n):
@@ -82,3 +172,20 @@ def nested_tuple(n):
 
 #: trace nested_tuple(Int)
 #: run (0) (1) (5)
+# 1: (%1 :: const(nested_tuple), %2 :: Int)
+#   %3 = (>)(%2, 0) :: Bool
+#   br 5 unless %3
+#   br 2 (%2, ())
+# 2: (%4 :: Int, %5 :: tuple)
+#   %6 = (-)(%4, 1) :: Int
+#   %7 = (>)(%6, 0) :: Bool
+#   br 4 unless %7
+#   br 3
+# 3:
+#   %8 = make_tuple(%5) :: tuple
+#   br 2 (%6, %8)
+# 4:
+#   %9 = make_tuple(%5) :: tuple
+#   return %9
+# 5:
+#   return ()

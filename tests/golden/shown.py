@@ -14,6 +14,17 @@ def pow(x, n):
 
 #: trace pow(1, Int)
 #: run (5) (0) (-1)
+# 1: (%1 :: const(pow), %2 :: const(1), %3 :: Int)
+#   %4 = (>)(%3, 0) :: Bool
+#   br 3 unless %4
+#   br 2 (%3)
+# 2: (%5 :: Int)
+#   %6 = (-)(%5, 1) :: Int
+#   %7 = (>)(%6, 0) :: Bool
+#   br 3 unless %7
+#   br 2 (%6)
+# 3:
+#   return 1
 
 #: passes pow(1, Int)
 #: run (5) (0) (-1)
@@ -22,6 +33,16 @@ def pow(x, n):
 
 #: trace pow(Int, const(100000))
 #: run (1) (-1) (0)
+# 1: (%1 :: const(pow), %2 :: Int, %3 :: const(100000))
+#   br 2 (100000, 1)
+# 2: (%4 :: Int, %5 :: Int)
+#   %6 = (-)(%4, 1) :: Int
+#   %7 = (*)(%5, %2) :: Int
+#   %8 = (>)(%6, 0) :: Bool
+#   br 3 unless %8
+#   br 2 (%6, %7)
+# 3:
+#   return %7
 
 
 def fact(n):
@@ -31,6 +52,30 @@ def fact(n):
 
 #: trace fact(Int)
 #: run (0) (1) (20)
+# 1: (%1 :: const(fact), %2 :: Int)
+#   %3 = (==)(%2, 0) :: Bool
+#   br 3 unless %3
+#   br 2
+# 2:
+#   return 1
+# 3:
+#   %4 = (-)(%2, 1) :: Int
+#   %5 = fact.2(%4) :: Int
+#   %6 = (*)(%2, %5) :: Int
+#   return %6
+#
+# fn fact.2(%1 :: Int)
+# 1:
+#   %2 = (==)(%1, 0) :: Bool
+#   br 3 unless %2
+#   br 2
+# 2:
+#   return 1
+# 3:
+#   %3 = (-)(%1, 1) :: Int
+#   %4 = fact.2(%3) :: Int
+#   %5 = (*)(%1, %4) :: Int
+#   return %5
 
 #: return_type fact(Int)
 #: run (5)
@@ -46,6 +91,18 @@ def env_loop(n, x):
 
 #: trace env_loop(Int, Int)
 #: run (5, 2) (0, 9) (-1, 1)
+# 1: (%1 :: const(env_loop), %2 :: Int, %3 :: Int)
+#   %4 = (>)(%2, 0) :: Bool
+#   br 3 (1) unless %4
+#   br 2 (%2, 1)
+# 2: (%5 :: Int, %6 :: Int)
+#   %7 = (-)(%5, 1) :: Int
+#   %8 = (*)(%6, %3) :: Int
+#   %9 = (>)(%7, 0) :: Bool
+#   br 3 (%8) unless %9
+#   br 2 (%7, %8)
+# 3: (%10 :: Int)
+#   return %10
 
 
 def lower(env, by):
@@ -62,6 +119,19 @@ def env_helper(n, by):
 
 #: trace env_helper(Int, Int)
 #: run (5, 2) (1, 2) (-4, 0) (3, -2)
+# 1: (%1 :: const(env_helper), %2 :: Int, %3 :: Int)
+#   %4 = (>)(%2, %3) :: Bool
+#   br 3 (%2) unless %4
+#   br 2
+# 2:
+#   %5 = (-)(%2, %3) :: Int
+#   br 3 (%5)
+# 3: (%6 :: Int)
+#   %7 = (<)(%6, 0) :: Bool
+#   br 4 (%6) unless %7
+#   br 4 (0)
+# 4: (%8 :: Int)
+#   return %8
 
 
 class Machine:
@@ -83,6 +153,15 @@ def slots(flag, x):
 
 #: trace slots(Bool, Int)
 #: run (True, 3) (False, 3)
+# 1: (%1 :: const(slots), %2 :: Bool, %3 :: Int)
+#   br 2 unless %2
+#   br 3 (%3)
+# 2:
+#   %4 = neg(%3) :: Int
+#   br 3 (%4)
+# 3: (%5 :: Int)
+#   %6 = (+)(%5, 1) :: Int
+#   return %6
 
 
 def chosen(flag):
@@ -94,6 +173,12 @@ def joins(flag):
 
 #: trace joins(Bool)
 #: run (True) (False)
+# 1: (%1 :: const(joins), %2 :: Bool)
+#   br 2 (2) unless %2
+#   br 2 (1)
+# 2: (%3 :: Int)
+#   %4 = (+)(%3, 10) :: Int
+#   return %4
 
 
 # -------------------------------------------------------------------------------- interpreters
@@ -137,12 +222,114 @@ NESTED = "[->[->>+<<]>>[-<+<+>>]<<<]"
 
 #: trace flat("++", {}, list)
 #: run ([0]) ([40])
+# 1: (%1 :: const(flat), %2 :: const('++'), %3 :: const(#0), %4 :: list)
+#   %5 = getitem(%4, 0) :: Any
+#   %6 = (+=)!(%5, 1) :: Any
+#   %7 = setitem!(%4, 0, %6) :: None
+#   %8 = getitem(%4, 0) :: Any
+#   %9 = (+=)!(%8, 1) :: Any
+#   %10 = setitem!(%4, 0, %9) :: None
+#   return %4
 
 #: trace flat(MOVES, jumps(MOVES), list)
 #: run ([3, 4, 5]) ([0, 0, 0])
+# 1: (%1 :: const(flat), %2 :: const('[->>+<<]>[->+<]'), %3 :: const(#0), %4 :: list)
+#   %5 = getitem(%4, 0) :: Any
+#   %6 = (==)!(%5, 0) :: Any
+#   %7 = bool!(%6) :: Bool
+#   br 2 unless %7
+#   br 3
+# 2:
+#   %8 = getitem(%4, 0) :: Any
+#   %9 = (-=)!(%8, 1) :: Any
+#   %10 = setitem!(%4, 0, %9) :: None
+#   %11 = getitem(%4, 2) :: Any
+#   %12 = (+=)!(%11, 1) :: Any
+#   %13 = setitem!(%4, 2, %12) :: None
+#   %14 = getitem(%4, 0) :: Any
+#   %15 = (!=)!(%14, 0) :: Any
+#   %16 = bool!(%15) :: Bool
+#   br 3 unless %16
+#   br 2
+# 3:
+#   %17 = getitem(%4, 1) :: Any
+#   %18 = (==)!(%17, 0) :: Any
+#   %19 = bool!(%18) :: Bool
+#   br 4 unless %19
+#   br 5
+# 4:
+#   %20 = getitem(%4, 1) :: Any
+#   %21 = (-=)!(%20, 1) :: Any
+#   %22 = setitem!(%4, 1, %21) :: None
+#   %23 = getitem(%4, 2) :: Any
+#   %24 = (+=)!(%23, 1) :: Any
+#   %25 = setitem!(%4, 2, %24) :: None
+#   %26 = getitem(%4, 1) :: Any
+#   %27 = (!=)!(%26, 0) :: Any
+#   %28 = bool!(%27) :: Bool
+#   br 5 unless %28
+#   br 4
+# 5:
+#   return %4
 
 #: trace flat(NESTED, jumps(NESTED), list)
 #: run ([3, 4, 0, 0, 0]) ([0, 1, 0, 0, 0])
+# 1: (%1 :: const(flat), %2 :: const('[->[->>+<<]>>[-<+<+>>]<<<]'), %3 :: const(#0), %4 :: list)
+#   %5 = getitem(%4, 0) :: Any
+#   %6 = (==)!(%5, 0) :: Any
+#   %7 = bool!(%6) :: Bool
+#   br 2 unless %7
+#   br 7
+# 2:
+#   %8 = getitem(%4, 0) :: Any
+#   %9 = (-=)!(%8, 1) :: Any
+#   %10 = setitem!(%4, 0, %9) :: None
+#   %11 = getitem(%4, 1) :: Any
+#   %12 = (==)!(%11, 0) :: Any
+#   %13 = bool!(%12) :: Bool
+#   br 3 unless %13
+#   br 4
+# 3:
+#   %14 = getitem(%4, 1) :: Any
+#   %15 = (-=)!(%14, 1) :: Any
+#   %16 = setitem!(%4, 1, %15) :: None
+#   %17 = getitem(%4, 3) :: Any
+#   %18 = (+=)!(%17, 1) :: Any
+#   %19 = setitem!(%4, 3, %18) :: None
+#   %20 = getitem(%4, 1) :: Any
+#   %21 = (!=)!(%20, 0) :: Any
+#   %22 = bool!(%21) :: Bool
+#   br 4 unless %22
+#   br 3
+# 4:
+#   %23 = getitem(%4, 3) :: Any
+#   %24 = (==)!(%23, 0) :: Any
+#   %25 = bool!(%24) :: Bool
+#   br 5 unless %25
+#   br 6
+# 5:
+#   %26 = getitem(%4, 3) :: Any
+#   %27 = (-=)!(%26, 1) :: Any
+#   %28 = setitem!(%4, 3, %27) :: None
+#   %29 = getitem(%4, 2) :: Any
+#   %30 = (+=)!(%29, 1) :: Any
+#   %31 = setitem!(%4, 2, %30) :: None
+#   %32 = getitem(%4, 1) :: Any
+#   %33 = (+=)!(%32, 1) :: Any
+#   %34 = setitem!(%4, 1, %33) :: None
+#   %35 = getitem(%4, 3) :: Any
+#   %36 = (!=)!(%35, 0) :: Any
+#   %37 = bool!(%36) :: Bool
+#   br 6 unless %37
+#   br 5
+# 6:
+#   %38 = getitem(%4, 0) :: Any
+#   %39 = (!=)!(%38, 0) :: Any
+#   %40 = bool!(%39) :: Bool
+#   br 7 unless %40
+#   br 2
+# 7:
+#   return %4
 
 
 def parse(program):
@@ -178,9 +365,111 @@ def tree(node, at, tape):
 
 #: trace tree(parse("++"), 0, list)
 #: run ([0]) ([40])
+# 1: (%1 :: const(tree), %2 :: const(('+', '+')), %3 :: const(0), %4 :: list)
+#   %5 = getitem(%4, 0) :: Any
+#   %6 = (+=)!(%5, 1) :: Any
+#   %7 = setitem!(%4, 0, %6) :: None
+#   %8 = getitem(%4, 0) :: Any
+#   %9 = (+=)!(%8, 1) :: Any
+#   %10 = setitem!(%4, 0, %9) :: None
+#   return 0
 
 #: trace tree(parse(MOVES), 0, list)
 #: run ([3, 4, 5]) ([0, 0, 0])
+# 1: (%1 :: const(tree), %2 :: const((('-', '>', '>', '+', '<', '<'), '>', ('-', '>', '+', '<'))), %3 :: const(0), %4 :: list)
+#   %5 = getitem(%4, 0) :: Any
+#   %6 = (!=)!(%5, 0) :: Any
+#   %7 = bool!(%6) :: Bool
+#   br 3 unless %7
+#   br 2
+# 2:
+#   %8 = getitem(%4, 0) :: Any
+#   %9 = (-=)!(%8, 1) :: Any
+#   %10 = setitem!(%4, 0, %9) :: None
+#   %11 = getitem(%4, 2) :: Any
+#   %12 = (+=)!(%11, 1) :: Any
+#   %13 = setitem!(%4, 2, %12) :: None
+#   %14 = getitem(%4, 0) :: Any
+#   %15 = (!=)!(%14, 0) :: Any
+#   %16 = bool!(%15) :: Bool
+#   br 3 unless %16
+#   br 2
+# 3:
+#   %17 = getitem(%4, 1) :: Any
+#   %18 = (!=)!(%17, 0) :: Any
+#   %19 = bool!(%18) :: Bool
+#   br 5 unless %19
+#   br 4
+# 4:
+#   %20 = getitem(%4, 1) :: Any
+#   %21 = (-=)!(%20, 1) :: Any
+#   %22 = setitem!(%4, 1, %21) :: None
+#   %23 = getitem(%4, 2) :: Any
+#   %24 = (+=)!(%23, 1) :: Any
+#   %25 = setitem!(%4, 2, %24) :: None
+#   %26 = getitem(%4, 1) :: Any
+#   %27 = (!=)!(%26, 0) :: Any
+#   %28 = bool!(%27) :: Bool
+#   br 5 unless %28
+#   br 4
+# 5:
+#   return 1
 
 #: trace tree(parse(NESTED), 0, list)
 #: run ([3, 4, 0, 0, 0]) ([0, 1, 0, 0, 0])
+# 1: (%1 :: const(tree), %2 :: const((('-', '>', ('-', '>', '>', '+', '<', '<'), '>', '>', ('-',…), %3 :: const(0), %4 :: list)
+#   %5 = getitem(%4, 0) :: Any
+#   %6 = (!=)!(%5, 0) :: Any
+#   %7 = bool!(%6) :: Bool
+#   br 7 unless %7
+#   br 2
+# 2:
+#   %8 = getitem(%4, 0) :: Any
+#   %9 = (-=)!(%8, 1) :: Any
+#   %10 = setitem!(%4, 0, %9) :: None
+#   %11 = getitem(%4, 1) :: Any
+#   %12 = (!=)!(%11, 0) :: Any
+#   %13 = bool!(%12) :: Bool
+#   br 4 unless %13
+#   br 3
+# 3:
+#   %14 = getitem(%4, 1) :: Any
+#   %15 = (-=)!(%14, 1) :: Any
+#   %16 = setitem!(%4, 1, %15) :: None
+#   %17 = getitem(%4, 3) :: Any
+#   %18 = (+=)!(%17, 1) :: Any
+#   %19 = setitem!(%4, 3, %18) :: None
+#   %20 = getitem(%4, 1) :: Any
+#   %21 = (!=)!(%20, 0) :: Any
+#   %22 = bool!(%21) :: Bool
+#   br 4 unless %22
+#   br 3
+# 4:
+#   %23 = getitem(%4, 3) :: Any
+#   %24 = (!=)!(%23, 0) :: Any
+#   %25 = bool!(%24) :: Bool
+#   br 6 unless %25
+#   br 5
+# 5:
+#   %26 = getitem(%4, 3) :: Any
+#   %27 = (-=)!(%26, 1) :: Any
+#   %28 = setitem!(%4, 3, %27) :: None
+#   %29 = getitem(%4, 2) :: Any
+#   %30 = (+=)!(%29, 1) :: Any
+#   %31 = setitem!(%4, 2, %30) :: None
+#   %32 = getitem(%4, 1) :: Any
+#   %33 = (+=)!(%32, 1) :: Any
+#   %34 = setitem!(%4, 1, %33) :: None
+#   %35 = getitem(%4, 3) :: Any
+#   %36 = (!=)!(%35, 0) :: Any
+#   %37 = bool!(%36) :: Bool
+#   br 6 unless %37
+#   br 5
+# 6:
+#   %38 = getitem(%4, 0) :: Any
+#   %39 = (!=)!(%38, 0) :: Any
+#   %40 = bool!(%39) :: Bool
+#   br 7 unless %40
+#   br 2
+# 7:
+#   return 0
