@@ -137,7 +137,7 @@ def _renamed(part: Part, names: dict[int, Param]) -> Part:
     if isinstance(part, Fixed):
         return part
     if isinstance(part, Leaf):
-        return Leaf(names.get(id(part.param), part.param))
+        return Leaf(names.get(id(part.param), part.param), part.promotable, part.choices)
     inner = tuple(_renamed(p, names) for p in part.parts)
     if isinstance(part, Fresh):
         return Fresh(part.keys, inner)

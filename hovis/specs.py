@@ -15,6 +15,7 @@ from typing import Final
 
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.errors import SpecError
+from hovis.errors import SpecError
 from hovis.ir.model import Operand, Param
 from hovis.lattice import ANY, AbstractValue, Const, Type, join
 from hovis.lattice import Array as ArrayType
@@ -161,7 +162,7 @@ def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
         kind: AbstractValue = Type(type(spec.values[0]))
         for value in spec.values[1:]:
             kind = join(kind, Type(type(value)))
-        return Leaf(Param(kind, None, name))
+        return Leaf(Param(kind, None, name), choices=spec.values)
     if isinstance(spec, type):
         return Leaf(Param(Type(spec), None, name))
     if isinstance(spec, Instance):

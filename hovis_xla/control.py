@@ -27,7 +27,27 @@ from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.regions import Region, reach
-from hovis_xla.types import ARRAY, BOOL, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val, num_of_value
+from hovis_xla.types import (
+    ARRAY,
+    BOOL,
+    EITHER,
+    INT32,
+    PYTHON,
+    PYTHON_OF,
+    SCALAR,
+    UNDEF,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    Slot,
+    Struct,
+    Val,
+    num_of_value,
+)
+
+#: A truth in a slot of its own.
+TAG: Final = Num(ARRAY, BOOL)
 
 #: Sides of a branch with at most this many scalar operations are both done, and the results selected.
 SELECT_OPS: Final = 24
@@ -132,7 +152,7 @@ def same_slot(a: Slot, b: Slot) -> bool:
     if a is b:
         return True
     if isinstance(a, Val) and isinstance(b, Val):
-        return bool(a.ir == b.ir) and a.num == b.num
+        return bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
     if isinstance(a, Known) and isinstance(b, Known):
         return same_constant(a.value, b.value)
     return isinstance(a, Struct) and isinstance(b, Struct) and a.op is b.op and a.op is not None
@@ -147,11 +167,20 @@ def unify(slots: Sequence[Slot], what: str) -> Num:
         num = num_of(slot)
         if num is None:
             raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
-        if found is not None and num != found:
+        joined = num if found is None else join_nums(found, num)
+        if joined is None:
             raise NotLowerable(f"{what} is {found} on one path and {num} on another")
-        found = num
+        found = joined
     assert found is not None
     return found
+
+
+def join_nums(a: Num, b: Num) -> Num | None:
+    """What is one or the other: the same, or a number that is Python's or NumPy's."""
+    if a == b:
+        return a
+    same = a.dtype == b.dtype and ARRAY not in (a.kind, b.kind) and a.dtype in PYTHON_OF
+    return Num(EITHER, a.dtype) if same else None
 
 
 def describe(slot: Slot) -> str:
@@ -162,6 +191,10 @@ def describe(slot: Slot) -> str:
 
 def as_val(slot: Slot, num: Num) -> Val:
     """The XLA value of a slot; zeros where it is not defined."""
+    if num.kind == EITHER and not (isinstance(slot, Val) and slot.num.kind == EITHER):
+        kind = num_of(slot)
+        plain = as_val(slot, kind or Num(PYTHON, num.dtype))
+        return Val(num, plain.ir, emit.constant(kind is not None and kind.kind == SCALAR).ir)
     if isinstance(slot, Val):
         return slot
     return Val(num, (emit.constant(slot.value, num.dtype) if isinstance(slot, Known) else emit.zeros(num.dtype, num.shape)).ir)
@@ -369,7 +402,8 @@ class Joined:
         self.holder = holder
         self.blocks = [s.block for s in sides]
         self.inline = self._small()
-        self.wanted: list[tuple[Any, list[Slot], Num]] = []
+        self.wanted: list[tuple[Pending, list[Slot], Num]] = []
+        self.tags: list[tuple[Pending, Pending]] = []
 
     def _small(self) -> bool:
         """Are the sides a few scalar operations, which are cheaper done than jumped over?"""
@@ -402,9 +436,17 @@ class Joined:
             return UNDEF
         if all(same_slot(s, defined[0]) for s in defined[1:]) and (self.inline or not self._inside(defined[0])):
             return defined[0]
-        pending = Pending()
-        self.wanted.append((pending, slots, unify(slots, name)))
+        pending, num = Pending(), unify(slots, name)
+        self.wanted.append((pending, slots, num))
+        if num.kind == EITHER:
+            tag = Pending()
+            self.tags.append((pending, tag))
+            self.wanted.append((tag, [s if s is UNDEF else self._tag(side, s, num) for side, s in zip(self.sides, slots, strict=True)], TAG))
         return pending
+
+    def _tag(self, side: Side, slot: Slot, num: Num) -> Val:
+        with self._at_end(side):
+            return Val(TAG, as_val(slot, num).tag)
 
     def _inside(self, slot: Slot) -> bool:
         """Is it made on one of the sides, so that it can't be seen outside?"""
@@ -455,6 +497,10 @@ class Joined:
             self._select()
         else:
             self._branch()
+        for value, tag in self.tags:
+            found, which = value.value, tag.value
+            assert isinstance(found, Val) and isinstance(which, Val)
+            value.value = Val(found.num, found.ir, which.ir)
         if bails:
             flag = pending.value
             assert isinstance(flag, Val)

@@ -173,6 +173,9 @@ def _put_together(tree: Any, values: list[Any], leaves: Sequence[Any], built: di
     match tree:
         case ("leaf", at):
             return values[at]
+        case ("either", at):
+            scalar = values[at]
+            return scalar if values[at + 1] else scalar.item()
         case ("argument", at):
             return leaves[at]
         case ("known", constant):

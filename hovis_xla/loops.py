@@ -15,10 +15,26 @@ from hovis.ir.model import Block, Branch
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.control import Arrival, Choice, Walker, as_tensor, as_val, block_of, describe, is_one_of, num_of, renumber, same_slot, scratch, truth
+from hovis_xla.control import (
+    TAG,
+    Arrival,
+    Choice,
+    Walker,
+    as_tensor,
+    as_val,
+    block_of,
+    describe,
+    is_one_of,
+    join_nums,
+    num_of,
+    renumber,
+    same_slot,
+    scratch,
+    truth,
+)
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.regions import Region, acts
-from hovis_xla.types import ARRAY, BOOL, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val, either_of
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
 TEST_OPS: Final = 8
@@ -67,19 +83,32 @@ class LoopLowering:
                 num = num_of(slot)
                 if num is None:
                     self.fixed[block, k] = slot
-                else:
-                    self.index[block, k] = len(self.inits), num
-                    self.inits.append(as_val(slot, num))
+                    continue
+                declared = either_of(block.params[k].type) if k < len(block.params) else None
+                num = join_nums(num, declared) or num if declared is not None else num
+                value = as_val(slot, num)
+                self.index[block, k] = len(self.inits), num
+                self.inits.append(value)
+                if num.kind == EITHER:
+                    self.inits.append(Val(TAG, value.tag))
 
     def _argument(self, num: Num) -> Any:
         return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
+
+    def _slot(self, block: Block, k: int, values: Sequence[Any], roots: frozenset[object]) -> Slot:
+        """A parameter of a head, given all that goes round (Vals or MLIR values)."""
+        if (block, k) in self.fixed:
+            return self.fixed[block, k]
+        at, num = self.index[block, k]
+        found, tag = (v.ir if isinstance(v, Val) else v for v in (values[at], values[at + 1] if num.kind == EITHER else None))
+        return Val(num, found, tag, roots)
 
     def _emit_body(self) -> Arrival:
         w = self.walker
         values = [Val(v.num, self._argument(v.num), roots=frozenset({self.root})) for v in self.inits]
         entries: list[tuple[Block, list[Slot]]] = []
         for block, slots in self.start.entries:
-            entries.append((block, [self.fixed.get((block, k)) or values[self.index[block, k][0]] for k in range(len(slots))]))
+            entries.append((block, [self._slot(block, k, values, frozenset({self.root})) for k in range(len(slots))]))
         self.arguments = values
         self.entries = entries
         choice: Choice = 0
@@ -166,11 +195,14 @@ class LoopLowering:
                 at, num = self.index[block, k]
                 if slot is UNDEF:
                     continue
-                if num_of(slot) != num:
+                brings = num_of(slot)
+                if brings is None or join_nums(brings, num) != num:
                     raise NotLowerable(f"{self.walker._name(block, k)} is {num} at first and {num_of(slot) or describe(slot)} later in a loop")
                 value = as_val(slot, num)
                 roots |= value.roots
                 self.ends[at] = value.ir
+                if num.kind == EITHER:
+                    self.ends[at + 1] = value.tag
         self.roots = (roots - {self.root}).union(*(v.roots for v in self.inits))
 
     def _carry_go(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> int | None:
@@ -209,13 +241,16 @@ class LoopLowering:
             return Struct(slot.callee, tuple(self._carry_exit(p, name) for p in slot.parts), slot.op)
         if not isinstance(slot, Val):
             raise NotLowerable("a method of an array leaves a loop")
-        if not self._within(slot.ir):
-            return slot
-        found = next((k for k, end in enumerate(self.ends) if end == slot.ir), None)
-        if found is None:
-            num = slot.num
-            found = self._carry(self._outside(lambda: emit.zeros(num.dtype, num.shape)).ir, slot.ir)
-        return found, slot
+        tag = None if slot.tag is None else self._carry_value(slot.tag, TAG)
+        found = self._carry_value(slot.ir, slot.num)
+        return slot if found is slot.ir and tag is slot.tag else (found, tag, slot)
+
+    def _carry_value(self, value: Any, num: Num) -> Any:
+        """An MLIR value that leaves the loop: itself if it is visible outside, else the number under which it is carried."""
+        if not self._within(value):
+            return value
+        found = next((k for k, end in enumerate(self.ends) if end == value), None)
+        return self._carry(self._outside(lambda: emit.zeros(num.dtype, num.shape)).ir, value) if found is None else found
 
     def _within(self, value: Any) -> bool:
         return bool(block_of(value) == self.body)
@@ -245,14 +280,7 @@ class LoopLowering:
     def _head_slots(self, values: Sequence[Any]) -> list[Slot]:
         head = self.heads[0]
         count = len(self.start.entries[0][1])
-        slots: list[Slot] = []
-        for k in range(count):
-            if (head, k) in self.fixed:
-                slots.append(self.fixed[head, k])
-            else:
-                at, num = self.index[head, k]
-                slots.append(Val(num, values[at], roots=self.roots))
-        return slots
+        return [self._slot(head, k, values, self.roots) for k in range(count)]
 
     def _test(self, values: Sequence[Any]) -> T:
         """The head's ops and its test on these values: True to stay."""
@@ -270,9 +298,9 @@ class LoopLowering:
 
         def resolve(found: Any) -> Slot:
             if isinstance(found, tuple):
-                at, slot = found
+                at, tag, slot = found
                 roots = slot.roots - {self.root} | (self.roots if self.root in slot.roots else frozenset())
-                return Val(slot.num, results[at], roots=roots)
+                return Val(slot.num, *(results[v] if isinstance(v, int) else v for v in (at, tag)), roots)
             if isinstance(found, Struct):
                 return Struct(found.callee, tuple(cast(Operand, resolve(p)) for p in found.parts), found.op)
             return cast(Slot, found)

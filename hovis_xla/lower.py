@@ -21,13 +21,31 @@ from hovis.lattice.constants import constant_key, is_immutable
 from hovis_xla import emit
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.control import Arrival, Walker, as_tensor, as_val, tensor
+from hovis_xla.control import TAG, Arrival, Walker, as_tensor, as_val, num_of, same_slot, tensor, unify
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.loops import LoopLowering
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
-from hovis_xla.types import ARRAY, BOOL, INT32, Bound, Known, NotLowerable, Num, Operand, Owned, Slot, Struct, Val, num_of_value, view_roots
+from hovis_xla.types import (
+    ARRAY,
+    BOOL,
+    EITHER,
+    INT32,
+    PYTHON,
+    SCALAR,
+    Bound,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    Owned,
+    Slot,
+    Struct,
+    Val,
+    num_of_value,
+    view_roots,
+)
 
 #: Calls that build a container of the result.
 BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object})
@@ -123,6 +141,9 @@ class Lowering(Walker):
         return block, list(leaves)
 
     def _tree(self, operand: Operand, leaves: list[Val], built: dict[int, int], location: Location | None) -> Any:
+        if isinstance(operand, Val) and operand.num.kind == EITHER:
+            leaves += [Val(Num(SCALAR, operand.num.dtype), operand.ir), Val(TAG, operand.tag)]
+            return "either", len(leaves) - 2
         if isinstance(operand, Val):
             return self._leaf(operand, leaves, location)
         if isinstance(operand, Struct):
@@ -236,7 +257,7 @@ class Lowering(Walker):
             if isinstance(arg, Known) and (is_immutable(arg.value) or isinstance(arg.value, np.generic)):
                 parts.append(arg.value)
                 nums.append(None)
-            elif isinstance(arg, Val):
+            elif isinstance(arg, Val) and arg.num.kind != EITHER:
                 parts.append(None)
                 nums.append(arg.num)
                 values.append(tensor(arg))
@@ -297,6 +318,9 @@ class Lowering(Walker):
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """What a call gives: folded, a container, or by its row."""
+        either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
+        if either is not None and callee not in BUILDERS and callee is not builtins.print:
+            return self._both_ways(either, callee, args, kwargs, op)
         if callee in BUILDERS:
             return Struct(callee, tuple(args), op)
         if callee is builtins.print:
@@ -313,6 +337,32 @@ class Lowering(Walker):
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
             found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
         return cast(Operand, found)
+
+    def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
+        """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
+        value = cast(Val, args[k])
+        tag, outer = T(value.tag, BOOL, ()), self.bail
+        found, bails = [], []
+        for kind in (PYTHON, SCALAR):
+            self.bail = None
+            plain = Val(Num(kind, value.num.dtype), value.ir)
+            found.append(self.call(callee, [*args[:k], plain, *args[k + 1 :]], kwargs, op))
+            bails.append(self.bail)
+        self.bail = outer
+        if any(b is not None for b in bails):
+            python, scalar = (b if b is not None else emit.constant(False) for b in bails)
+            self.bail_if(emit.select(tag, scalar, python))
+        return self._either(tag, found[0], found[1])
+
+    def _either(self, tag: T, python: Operand, scalar: Operand) -> Operand:
+        if same_slot(python, scalar):
+            return python
+        num = unify([python, scalar], "a result")
+        a, b = as_val(python, num), as_val(scalar, num)
+        value = a.ir if a.ir == b.ir else emit.select(tag, tensor(b), tensor(a)).ir
+        if num.kind != EITHER:
+            return Val(num, value)
+        return Val(num, value, emit.select(tag, T(b.tag, BOOL, ()), T(a.tag, BOOL, ())).ir)
 
     def _fold(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
         """Calls on constants that have become known only here: a shape, and what is computed from it."""
@@ -369,6 +419,9 @@ def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Oper
     if tree[0] == "leaf":
         leaf: int = tree[1]
         return slots[leaf]
+    if tree[0] == "either":
+        value, tag = (as_val(slots[tree[1] + k], num) for k, num in enumerate((num_of(slots[tree[1]]), TAG)) if num is not None)
+        return Val(Num(EITHER, value.num.dtype), value.ir, tag.ir)
     if tree[0] == "known":
         return Known(tree[1].value)
     number: int = tree[3]

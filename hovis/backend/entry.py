@@ -27,9 +27,12 @@ _POSITION: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 # ------------------------------------------------------------------------------------------------- one part
 
 
-def _leaf_check(param: Param) -> Callable[[Any], bool] | None:
+def _leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
     """A test that a value fits a leaf; None if everything does."""
-    kind = param.type
+    param, kind = part.param, part.param.type
+    if part.choices:
+        keys = {constant_key(choice) for choice in part.choices}
+        return lambda v: constant_key(v) in keys
     if isinstance(kind, AnyType):
         return None
     if isinstance(kind, Array):
@@ -58,7 +61,7 @@ def taker(part: Part) -> Callable[[Any], tuple[Any, ...] | None]:
         wanted = constant_key(part.value)
         return lambda v: () if constant_key(v) == wanted else None
     if isinstance(part, Leaf):
-        check = _leaf_check(part.param)
+        check = _leaf_check(part)
         return (lambda v: (v,)) if check is None else (lambda v: (v,) if check(v) else None)
     assert isinstance(part, Structure)
     return _structure_taker(part)
@@ -196,12 +199,12 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
         kind = part.param.type
         if isinstance(kind, AnyType) or u.kind in _VARIADIC:
             return at
-        if type(kind) is Type:
+        if type(kind) is Type and not part.choices:
             cls = Op(type, (arrived,))
             fits = Op(operator.is_, (cls, Const(kind.cls)), (), BOOL)
             at.ops += [cls, fits]
         else:
-            fits = Op(_leaf_check(part.param), (arrived,), (), BOOL)
+            fits = Op(_leaf_check(part), (arrived,), (), BOOL)
             at.ops.append(fits)
         return _go_on(at, fits, misfit, blocks)
     taken = Op(taker(part), (arrived,))

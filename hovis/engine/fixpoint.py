@@ -14,10 +14,10 @@ from hovis.engine.joins import Matching, Pair, agree, align
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
-from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, edges
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, edges
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import BOTTOM, AbstractValue, Bottom, Const, join
-from hovis.lattice.constants import constant_key
+from hovis.lattice import BOTTOM, AbstractValue, Bottom, Const, Type, join
+from hovis.lattice.constants import constant_key, same_constant
 from hovis.library.core import Library
 
 #: Ops in one chain, and instructions in one chain, before a loop in it is rolled.
@@ -37,7 +37,7 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "block", "callers", "calls", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
+        "block", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
         "params", "queued", "result", "site", "state",
     )  # fmt: skip
 
@@ -59,6 +59,8 @@ class Entry:
         self.result: AbstractValue = BOTTOM
         self.effect = Effect.PURE
         self.callers: set[Entry] = set()
+        #: START: parameters that are one of a few constants
+        self.choices: tuple[tuple[int, tuple[object, ...]], ...] = ()
 
 
 class Engine(Machine):
@@ -73,11 +75,13 @@ class Engine(Machine):
         self.again: deque[Entry] = deque()
         self.restarts = 0
         self.start: Entry | None = None
+        self.initial: Any = None
 
     # --------------------------------------------------------------------------------------------- the loop
 
     def run(self, initial: Any) -> Entry:
         """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
+        self.initial = initial
         self.start = self._begin(initial)
         while self.work or self.again:
             entry = self.work.pop() if self.work else self.again.popleft()
@@ -152,6 +156,9 @@ class Engine(Machine):
         self.state = entry.state.fork()
         self.block = entry.block = Block()
         self.emitted = 0
+        if entry.choices:
+            self._choose(0)
+            return True
         visits: dict[tuple[int, int], int] = {}
         steps, first = 0, True
         while True:
@@ -187,6 +194,26 @@ class Engine(Machine):
                     assert to == STOP
                     self.total_steps += steps
                     return True
+
+    def _choose(self, at: int) -> None:
+        """START: a parameter that is one of a few constants becomes each of them in turn ("The Trick")."""
+        if at == len(self.entry.choices):
+            self.leave(self.block, self.state)
+            return
+        slot, choices = self.entry.choices[at]
+        unknown = self.state.frames[0].locals[slot]
+        assert unknown is not None
+        for choice in choices[:-1]:
+            equal = self.emit(same_constant, [unknown, Known(choice)], type=Type(bool), effect=Effect.PURE)
+            block, state = self.block, self.state
+            yes, no = Block(), Block()
+            block.terminator = Branch(equal.value, Edge(yes), Edge(no), self.location())
+            self.block, self.state = yes, state.fork()
+            self.state.frames[0].locals[slot] = Known(choice)
+            self._choose(at + 1)
+            self.block, self.state = no, state
+        self.state.frames[0].locals[slot] = Known(choices[-1])
+        self._choose(at + 1)
 
     def _roll(self, visits: dict[tuple[int, int], int]) -> bool:
         """Make the loop head that was visited most a place where paths meet."""

@@ -22,13 +22,17 @@ FUEL = 2_000_000
 
 
 class Leaf:
-    """An unknown part of the arguments; promotable: if it turns out to choose, it had better be known (see Promote)."""
+    """An unknown part of the arguments.
 
-    __slots__ = ("param", "promotable")
+    promotable: if it turns out to choose, it had better be known (see Promote).  choices: it is one of these constants.
+    """
 
-    def __init__(self, param: Param, promotable: bool = False) -> None:
+    __slots__ = ("choices", "param", "promotable")
+
+    def __init__(self, param: Param, promotable: bool = False, choices: tuple[object, ...] = ()) -> None:
         self.param = param
         self.promotable = promotable
+        self.choices = choices
 
 
 class Fixed:
@@ -136,6 +140,7 @@ def _start(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
     engine.homes = {ctx: entry}
     engine.entries[entry.site] = {(): entry}
     engine._enter(entry, state)
+    entry.choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
     engine.push_work(entry)
     return entry
 

@@ -698,6 +698,16 @@ def test_values_die_after_their_last_use():
     assert log == ["start", "use a", "both", "end b", "end a", "then", "last"] or log == ["start", "use a", "both", "end a", "end b", "then", "last"]
 
 
+def test_a_value_that_stays_for_the_target_is_not_cleared():
+    x, kept, other = Param(ANY, None, "x"), Param(ANY, None, "x"), Param(ANY)
+    made_from = Op(repr, (x,), effect=Effect.OPAQUE)
+    target = Block((kept, other), [both := Op(ops.make_tuple, (kept, other))], Return(both))
+    again = Block((y := Param(ANY),), [r := Op(repr, (y,))], Jump(Edge(target, (y, r))))
+    entry = Block((x, flag := Param(BOOL)), [made_from], Branch(flag, Edge(again, (x,)), Edge(target, (x, made_from))))
+    made = assemble(Function("f", [entry, again, target]), {}, parameters=("x", "flag"))
+    assert made([1], True) == made([1], False) == ([1], "[1]")
+
+
 def test_drop_and_dead_branches():
     log = []
     say = log.append

@@ -570,3 +570,39 @@ def test_run_function_by_hand():
     block.ops = [twice]
     block.terminator = Return(twice)
     assert run_function(Function("twice", [block]), 1.5) == 3.0
+
+
+def test_a_number_that_is_pythons_or_numpys():
+    """``total`` is 0.0 before the loop and a np.float64 after it has run: the result has the right type each time."""
+    def total(v, n):
+        found = 0.0
+        for i in range(n):
+            found = found + v[i]
+        return found
+
+    def biggest(v, n):
+        best = -1.0
+        at = 0
+        for i in range(n):
+            if v[i] > best:
+                best = v[i]
+                at = i
+        return best, at, best * 2 > 1.0, -best, [best, math.sqrt(abs(best))]
+
+    def mean(v, n, x):
+        found = x
+        i = 0
+        while i < n:
+            if found > 1e6:
+                break
+            found += v[i] / (i + 1)
+            i += 1
+        if found == 0:
+            return found
+        return 1.0 / found
+
+    v = np.array([0.5, -1.0, 3.0, 2.0])
+    check(total, (v, 0), (v, 1), (v, 4), bails=False)
+    check(biggest, (v, 0), (v, 1), (v, 4))
+    check(mean, (v, 0, 0.0), (v, 0, 2.0), (v, 4, 0.0), (v, 2, 0.5))
+    stays_python(lambda v, x: (v[0] if x > 0 else x) * np.float32(2), v, 1.0)
