@@ -21,6 +21,8 @@ from hovis.specs import (
     NoneType,
     OneOf,
     Str,
+    complex64,
+    complex128,
     const,
     float16,
     float32,
@@ -33,8 +35,6 @@ from hovis.specs import (
     uint16,
     uint32,
     uint64,
-    complex64,
-    complex128,
 )
 from hovis.transforms import Interpreter
 

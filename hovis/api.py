@@ -13,7 +13,7 @@ from hovis.engine import trace as engine
 from hovis.engine.machine import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError
-from hovis.ir import Block, Effect, Function, Given, Location, Op, Param, Return, show
+from hovis.ir import Block, Effect, Function, Given, Location, Op, Return, show
 from hovis.ir.model import callees
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
@@ -351,14 +351,13 @@ def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace
 def explain(traced: Any) -> Report:
     """What stayed dynamic, where and why: in a Trace, in what ``hovis.specialize`` gave, or in a jitted function so far."""
     found = traced if isinstance(traced, Trace) else getattr(traced, "trace", None)
-    if isinstance(found, Trace):
-        return Report([_headline(found)], _remarks(found))
-    traces = getattr(traced, "traces", None)
+    traces = [found] if isinstance(found, Trace) else getattr(traced, "traces", None)
     if traces is None:
         raise SpecError(f"hovis.explain takes a Trace, or what hovis.specialize or hovis.jit gave, not {type(traced).__name__}")
     if not traces:
         return Report([f"{traced!r} has not been called yet"], ())
-    return Report([_headline(t) for t in traces], [remark for t in traces for remark in _remarks(t)])
+    told = [_remarks(t) for t in traces]
+    return Report([_headline(t) for t in traces], [r for remarks, _ in told for r in remarks], sum(n for _, n in told))
 
 
 def _headline(traced: Trace) -> str:
@@ -368,11 +367,12 @@ def _headline(traced: Trace) -> str:
     return report.headline(_name(traced.fn), parameters, traced.functions)
 
 
-def _remarks(traced: Trace) -> list[Remark]:
+def _remarks(traced: Trace) -> tuple[list[Remark], int]:
     if traced.fallback:
-        return traced.reasons
-    names = {id(part.param): u.name for u in traced.signature.unknown for part in (u.part,) if isinstance(part, Leaf)}
-    return traced.reasons + report.of_functions(traced.functions, traced.options.library, names)
+        return traced.reasons, 0
+    names = {id(u.part.param): u.name for u in traced.signature.unknown if isinstance(u.part, Leaf)}
+    found, consequences = report.of_functions(traced.functions, traced.options.library, names)
+    return traced.reasons + found, consequences
 
 
 def _name(fn: Any) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.backend.load import outline
-from hovis.ir import naming
-from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param
 from hovis.engine.machine import Guard
 from hovis.engine.trace import Fixed, Leaf, Part
+from hovis.ir import naming
+from hovis.ir.model import Branch, Effect, Function, Location, Op, Operand, Param
+from hovis.ir.operations import load_global
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const
 from hovis.library.core import Library
@@ -48,11 +49,15 @@ class Remark:
 
 
 class Report:
-    """What stayed as it was, and why: ``remarks`` one by one, ``str`` for people."""
+    """What stayed as it was, and why: ``remarks`` one by one, ``str`` for people.
 
-    def __init__(self, headlines: Sequence[str], remarks: Iterable[Remark]) -> None:
+    consequences  how many operations more are left because they work on what these gave
+    """
+
+    def __init__(self, headlines: Sequence[str], remarks: Iterable[Remark], consequences: int = 0) -> None:
         self.headlines = list(headlines)
         self.counts = Counter(remarks)
+        self.consequences = consequences
 
     @property
     def remarks(self) -> list[Remark]:
@@ -67,6 +72,8 @@ class Report:
     def __str__(self) -> str:
         parts = ["\n".join(self.headlines)] if self.headlines else []
         parts += ["\n".join(remark.lines(times)) for remark, times in self.counts.items()]
+        if self.consequences:
+            parts.append(f"and {_count(self.consequences, 'operation')} more, on what these gave.")
         if not self.counts:
             parts.append("Everything was specialized.")
         return "\n\n".join(parts)
@@ -110,27 +117,37 @@ def _characters(line: str, column: int) -> int:
 # ------------------------------------------------------------------------------------------------- remarks
 
 
-def of_functions(functions: Iterable[Function], library: Library, names: Mapping[int, str]) -> list[Remark]:
-    """The remarks on a trace; names: what the user calls a Param, by id."""
+def of_functions(functions: Sequence[Function], library: Library, names: Mapping[int, str]) -> tuple[list[Remark], int]:
+    """The remarks on a trace, and how many operations are left only because of them; names: what the user calls a Param, by id."""
     found: list[Remark] = []
+    consequences = 0
+    given = {id(p) for p in functions[0].params}
     for k, function in enumerate(functions):
         if k:
             found.append(Remark(f"{function.name} stays a function of its own", "it calls itself where a decision is made at run time", "", function.location))
         for block in function.blocks:
-            found += [_of_op(op, library, names) for op in block.all_ops() if op.effect & Effect.OPAQUE and not _follows(op)]
-            if isinstance(block.terminator, Branch):
-                found.append(_of_branch(block))
-    return found
+            left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE]
+            roots = [op for op in left if not _follows(op, given)]
+            consequences += len(left) - len(roots)
+            found += [_of_op(op, library, names) for op in roots]
+            branch = block.terminator
+            if isinstance(branch, Branch) and not _checks_again(branch.cond) and not (isinstance(branch.cond, Op) and branch.cond in left):
+                found.append(_of_branch(branch))
+    return found, consequences
 
 
-def _follows(op: Op) -> bool:
-    """Is this the call of a method that was already unknown when it was looked up?"""
-    return isinstance(op.callee, Op) and op.callee.callee is getattr and bool(op.callee.effect & Effect.OPAQUE)
+def _follows(op: Op, given: set[int]) -> bool:
+    """Is this opaque only for what it is given: something that is itself unknown because of an opaque call?"""
+    unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
+    return bool(unknown) and not any(id(a) in given for a in unknown)
 
 
-def _of_branch(block: Block) -> Remark:
-    branch = block.terminator
-    assert isinstance(branch, Branch)
+def _checks_again(cond: Operand) -> bool:
+    """Is this hovis's own test that the environment is as it was?"""
+    return isinstance(cond, Op) and any(isinstance(a, Op) and a.callee is load_global for a in cond.args)
+
+
+def _of_branch(branch: Branch) -> Remark:
     location = (branch.cond.location if isinstance(branch.cond, Op) else None) or branch.location
     return Remark("decided at run time", "what it tests is not known while tracing", "", location)
 

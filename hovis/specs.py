@@ -15,7 +15,6 @@ from typing import Final
 
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.errors import SpecError
-from hovis.errors import SpecError
 from hovis.ir.model import Operand, Param
 from hovis.lattice import ANY, AbstractValue, Const, Type, join
 from hovis.lattice import Array as ArrayType

@@ -15,12 +15,16 @@ from hovis import api
 from hovis.backend.entry import leaves
 from hovis.errors import SpecError, TraceError
 from hovis.ir.operations import UNBOUND
-from hovis.jit import VARIANTS
+from hovis.jit import PROMOTED, VARIANTS
 from hovis.jit import Jitted as PythonJitted
 from hovis.jit import Variant as PythonVariant
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import constant_key
+from hovis.specs import Promotable
 from hovis_xla import adapter, cache
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.partition import Decision, decide, opaque_ops
+from hovis_xla.types import ShapeUnknown
 
 #: After this many calls in a row that were given up, a variant stays Python.
 PATIENCE: Final = 8
@@ -63,31 +67,62 @@ class Jitted(PythonJitted):
         static = self._static
         parts: list[Hashable] = [cache.key_of(a, k in static) for k, a in enumerate(args)]
         parts += [(name, cache.key_of(v, name in static)) for name, v in kwargs.items()]
+        parts += [constant_key(self._at(place, args, kwargs)) for place in self._promoted]
         return cache.aliasing([*args, *kwargs.values()]), *parts
 
-    def _spec(self, value: Any, static: bool) -> Any:
-        return cache.spec_of(value, static)
+    def _spec(self, place: tuple[int, ...], value: Any, static: bool) -> Any:
+        """What the key says of an argument, as a spec."""
+        kind = type(value)
+        if static or place in self._promoted:
+            return Const(value)
+        if kind in cache.NUMBERS:
+            return Type(kind) if place in self._dynamic else Promotable(kind)
+        parts = cache.parts_of(value)
+        if parts is None:
+            return cache.spec_of(value)
+        specs = [self._spec((*place, k), v, False) for k, v in enumerate(parts)]
+        return dict(zip(value, specs, strict=True)) if kind is dict else kind(specs)
 
-    def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
-        """The hovis Trace for arguments like these, before lowering."""
-        specs, named = self._with_defaults(
-            [self._spec(a, k in self._static) for k, a in enumerate(args)],
-            {name: self._spec(v, name in self._static) for name, v in kwargs.items()},
-        )
-        return self._options.trace(self.__wrapped__, *specs, **named)
+    def _promote_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """A shape depends on a number: make the integer arguments known, unless they have had too many values."""
+        names = list(self._signature.parameters) if self._signature else []
+        given = [((k,), a) for k, a in enumerate(args)] + [((names.index(n),), v) for n, v in kwargs.items() if n in names]
+        fresh = [(place, v) for place, v in given if type(v) is int and place not in self._promoted and place not in self._dynamic]
+        for place, _ in fresh:
+            self._promoted = (*self._promoted, place)
+        return bool(fresh)
+
+    def _count_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A place that has had too many values is unknown again, for good."""
+        for place in self._promoted:
+            seen = self._seen.setdefault(place, set())
+            seen.add(constant_key(self._at(place, args, kwargs)))
+            if len(seen) > PROMOTED:
+                self._dynamic |= {place}
+        self._promoted = tuple(p for p in self._promoted if p not in self._dynamic)
 
     def _compile(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> PythonVariant:
         with self._lock:
             found = self._variants.get(key)
             if found is not None and found.holds():
                 return found
-            made = Variant(self.trace(*args, **kwargs), self.__wrapped__, key, self._exact, self._strict)
+            self._count_sizes(args, kwargs)
+            made = self._variant(args, kwargs)
+            if made.shape_unknown and self._promote_sizes(args, kwargs):
+                made = self._variant(args, kwargs)
+            if made.xla is None and self._strict:
+                raise TraceError(str(made.decision))
+            key = made.key
             self._made += 1
             table = {k: v for k, v in self._variants.items() if k != key}
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
             self._variants = {**table, key: made}
             return made
+
+    def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+        traced = self.trace(*args, **kwargs)
+        return Variant(traced, self.__wrapped__, self._key(args, kwargs), self._exact)
 
     def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""
@@ -104,15 +139,18 @@ class Jitted(PythonJitted):
 class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to."""
 
-    __slots__ = ("bailed", "compiled", "decision", "python", "xla")
+    __slots__ = ("bailed", "decision", "xla")
 
-    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable, exact: bool, strict: bool) -> None:
+    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable, exact: bool) -> None:
         super().__init__(traced, original, key)
         self.decision = decision_of(traced, exact)
         self.xla: Executable | None = self.decision.executable
         self.bailed = 0
-        if self.xla is None and strict:
-            raise TraceError(str(self.decision))
+
+    @property
+    def shape_unknown(self) -> bool:
+        """Would it be an executable if its integer arguments were known?"""
+        return isinstance(self.decision.reason, ShapeUnknown)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.xla is None or _status_is_watched():

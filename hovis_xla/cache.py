@@ -51,11 +51,21 @@ def key_of(value: Any, static: bool = False) -> Hashable:
         return ("value", constant_key(value)) if plain else ("value", Held(value))
     if kind is np.ndarray:
         return ("array", value.dtype.str, value.shape)
-    if kind is tuple or (kind is list and len(value) <= WIDEST):
+    if kind in (tuple, list) and len(value) <= WIDEST:
         return (kind, *[key_of(v) for v in value])
     if kind is dict and len(value) <= WIDEST and all(type(k) is str for k in value):
         return (dict, tuple(value), *[key_of(v) for v in value.values()])
     return "type", kind
+
+
+def parts_of(value: Any) -> list[Any] | None:
+    """The items of a container that is looked into."""
+    kind = type(value)
+    if not value or len(value) > WIDEST if kind in (tuple, list, dict) else True:
+        return None
+    if kind is dict:
+        return list(value.values()) if all(type(k) is str for k in value) else None
+    return list(value)
 
 
 def aliasing(values: list[Any]) -> Hashable:
@@ -65,19 +75,15 @@ def aliasing(values: list[Any]) -> Hashable:
     return () if len(set(pattern)) == len(pattern) else pattern
 
 
-def spec_of(value: Any, static: bool = False) -> Any:
-    """What the key says of an argument, as a spec."""
+def spec_of(value: Any) -> Any:
+    """What the key says of an argument that is no container to be looked into, as a spec."""
     kind = type(value)
-    if static or kind in KNOWN:
+    if kind in KNOWN:
         return Const(value)
     if kind in NUMBERS or (isinstance(value, np.generic) and value.dtype.kind in "biufc"):
         return Type(kind)
     if is_plain_array(value):
         return Array(value.dtype, value.shape)
-    if kind is tuple:
-        return tuple(map(spec_of, value)) if value else Const(())
-    if kind is list and 0 < len(value) <= WIDEST:
-        return list(map(spec_of, value))
-    if kind is dict and 0 < len(value) <= WIDEST and all(type(k) is str for k in value):
-        return {k: spec_of(v) for k, v in value.items()}
-    return Type(kind) if kind in (list, dict) else Unknown
+    if kind is tuple and not value:
+        return Const(())
+    return Type(kind) if kind in (tuple, list, dict) else Unknown

@@ -26,7 +26,7 @@ from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.regions import Region, reach
+from hovis_xla.regions import Region, carried_out, reach, with_heads
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -228,6 +228,7 @@ class Walker:
     acted: bool
     needed: set[Op]
     carried_out: dict[Block, tuple[Param | Op, ...]]
+    order: list[Block]
 
     def lower_op(self, op: Op) -> None:
         raise NotImplementedError
@@ -380,6 +381,14 @@ class Walker:
 
     # --------------------------------------------------------------------------------------------- loops
 
+    def entered_at(self, region: Region, heads: Sequence[Block]) -> Region:
+        """A loop as it is when these are all its heads."""
+        found = with_heads(region, heads)
+        for block, values in carried_out(self.order, found, self.needed).items():
+            if block in region.blocks:
+                self.carried_out[block] = tuple(dict.fromkeys((*self.carried_out.get(block, ()), *values)))
+        return found
+
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
         """Emit a ``while``; the Arrival at the loop's exits (module ``loops``)."""
         raise NotImplementedError
@@ -499,7 +508,8 @@ class Joined:
             self._branch()
         for value, tag in self.tags:
             found, which = value.value, tag.value
-            assert isinstance(found, Val) and isinstance(which, Val)
+            assert isinstance(found, Val)
+            assert isinstance(which, Val)
             value.value = Val(found.num, found.ir, which.ir)
         if bails:
             flag = pending.value
@@ -514,17 +524,18 @@ class Joined:
                 made.operation.move_before(self.holder)
         with ir.InsertionPoint(self.holder):
             for k, (pending, slots, num) in enumerate(self.wanted):
-                found: Val | None = None
+                chosen: Val | None = None
                 for number, slot in enumerate(slots):
                     if slot is UNDEF and k not in zeros:
                         continue
                     value = as_val(slot, num)
-                    if found is None:
-                        found = value
+                    if chosen is None:
+                        chosen = value
                     else:
                         pick = truth(is_one_of(self.by, [number]))
-                        found = Val(num, emit.select(pick, tensor(value), tensor(found)).ir, roots=value.roots | found.roots)
-                pending.value = found
+                        chosen = Val(num, emit.select(pick, tensor(value), tensor(chosen)).ir, roots=value.roots | chosen.roots)
+                assert chosen is not None
+                pending.value = chosen
 
     def _branch(self) -> None:
         token = self.walker.token

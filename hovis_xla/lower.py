@@ -108,12 +108,13 @@ class Lowering(Walker):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits", "templates")}
+        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits", "templates", "order")}
         self.active.append(function)
         top = regions(function)
         self.env = {}
         self.needed = needed(reachable(function))
-        self.carried_out = carried_out(function, top, self.needed)
+        self.order = reachable(function)
+        self.carried_out = carried_out(self.order, top, self.needed)
         self.facts = Facts(function)
         self.exits: dict[Any, Block] = {}
         self.templates: dict[Block, Template] = {}
@@ -295,7 +296,7 @@ class Lowering(Walker):
                 self.env[op] = self._result(op)
         except NotLowerable as error:
             if error.location is None:
-                raise NotLowerable(error.what, op.location) from None
+                raise type(error)(error.what, op.location) from None
             raise
         finally:
             self.op = outer
@@ -342,7 +343,8 @@ class Lowering(Walker):
         """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
         value = cast(Val, args[k])
         tag, outer = T(value.tag, BOOL, ()), self.bail
-        found, bails = [], []
+        found: list[Operand] = []
+        bails: list[T | None] = []
         for kind in (PYTHON, SCALAR):
             self.bail = None
             plain = Val(Num(kind, value.num.dtype), value.ir)

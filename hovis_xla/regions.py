@@ -134,6 +134,13 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
         _find_loops(loop, ordered, set(loop.heads))
 
 
+def with_heads(region: Region, heads: Iterable[Block]) -> Region:
+    """The same loop, entered at these blocks only."""
+    found = Region(region.blocks, list(heads), region.exits, acts=region.acts)
+    _find_loops(found, list(region.blocks), set(found.heads))
+    return found
+
+
 def components(order: list[Block], following: Callable[[Block], list[Block]]) -> list[set[Block]]:
     """The strongly connected components (Kosaraju: postorder one way, then flood the other way)."""
     members = set(order)
@@ -203,12 +210,11 @@ def live_in(order: list[Block], used: set[Op]) -> dict[Block, set[Value]]:
     return live
 
 
-def carried_out(function: Function, top: Region, used: set[Op]) -> dict[Block, tuple[Value, ...]]:
+def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, tuple[Value, ...]]:
     """For each block that a loop is left to: the values made in the loop that are used from there on.
 
     A ``while`` gives nothing but its results, so such values leave the loop beside the arguments of the edge.
     """
-    order = [b for b in reachable(function) if b in top.blocks]
     live = live_in(order, used)
     place: dict[Value, int] = {}
     made: dict[Block, list[Value]] = {}

@@ -47,6 +47,10 @@ class NotLowerable(Exception):
         return f"{self.what} ({self.location.file}:{self.location.line}, in {self.location.function})"
 
 
+class ShapeUnknown(NotLowerable):
+    """A shape depends on a number: it could be lowered if that were known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Num:
     """What a number or an array is: ``kind`` PYTHON, SCALAR or ARRAY; its dtype; its shape."""
@@ -96,7 +100,8 @@ _numbers = itertools.count()
 class Val:
     """An XLA value (``ir``: an MLIR value of the same dtype and shape).
 
-    ``tag`` (of an EITHER) is an MLIR truth: NumPy's?  ``roots`` says which arrays its memory may be part of in the original program: those it is a view of, else itself.
+    ``tag`` (of an EITHER) is an MLIR truth: NumPy's?  ``roots`` says which arrays its memory may be part of in the original
+    program: those it is a view of, else itself.
     """
 
     num: Num

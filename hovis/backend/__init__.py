@@ -1,5 +1,1 @@
-"""F4: from a Function back to a Python function."""
-
-from hovis.backend.assemble import assemble
-
-__all__ = ["assemble"]
+"""F4: from a Function back to a Python function (``assemble``), with the way in (``entry``) and tracebacks (``load``)."""

@@ -62,9 +62,6 @@ def _by_type(a: V, b: V) -> Known | None:
 
 def _could_be(kind: Any, value: object) -> bool:
     """Might a value of this type be that object?"""
-    if value is END or value is UNBOUND:
-        # only hovis makes these: an untyped value may be one only where the IR says so
-        return True
     return contains(kind, value)
 
 

@@ -21,7 +21,7 @@ from hovis.engine.state import Frame
 from hovis.engine.values import NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, lost_of
 from hovis.ir import operations
 from hovis.ir.model import LASTING, Effect, Location
-from hovis.lattice import ANY, AbstractValue, Array, Const, Type, Union, join
+from hovis.lattice import ANY, AbstractValue, Array, Const, Partial, Type, Union, join
 from hovis.lattice.constants import constant_key, is_immutable
 
 #: Frames of one call string; beyond, calls stay calls.
@@ -228,8 +228,8 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
 
 def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | None:
     """Leave the call of a callable whose rule knows its result; None: it does not."""
-    types_ = [m.type_of(a) for a in args]
-    named = {name: m.type_of(v) for name, v in kwargs.items()}
+    types_ = [_describe(m, a) for a in args]
+    named = {name: _describe(m, v) for name, v in kwargs.items()}
     answer = _ask(m, rule, types_, named)
     if answer is None:
         return None
@@ -238,6 +238,16 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
         m.thaw(args[0].value)
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args))
+
+
+def _describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
+    """What is known of an argument, the parts of a container of this trace too."""
+    if isinstance(value, Ref) and depth:
+        obj = m.obj(value, "tuple", "list", "dict", "slice")
+        if obj is not None and len(obj.cells) <= 256:
+            keys = obj.keys if obj.kind == "dict" else range(len(obj.cells))
+            return Partial(obj.cls, keys, [_describe(m, c, depth - 1) for c in obj.cells])
+    return m.type_of(value)
 
 
 _WRITES: Final = Effect.WRITES.value

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from hovis.ir.model import Effect
 from hovis.lattice import Type
-from hovis.library.core import Library
 from hovis.library.numpy import numpy_over
 from hovis.library.numpy.attributes import ABSTRACTIONS, array_attributes, attribute, make_array
 from hovis.library.python import ATTRIBUTES, ITERATOR_MODELS, PYTHON

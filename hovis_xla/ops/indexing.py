@@ -14,7 +14,7 @@ from hovis_xla.control import tensor
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row, class_of
-from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy, view_roots
+from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, view_roots
 
 
 def items_of(index: Operand) -> tuple[Operand, ...] | None:
@@ -39,7 +39,7 @@ def _slice_of(item: Operand) -> slice | None:
     if isinstance(item, Struct) and item.callee is slice:
         if all(isinstance(p, Known) for p in item.parts):
             return slice(*(p.value for p in item.parts if isinstance(p, Known)))
-        raise NotLowerable("a slice whose bounds are known at run time only")
+        raise ShapeUnknown("a slice whose bounds are known at run time only")
     return None
 
 

@@ -14,7 +14,23 @@ from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.reductions import axes_of
 from hovis_xla.ops.ufuncs import cast
-from hovis_xla.types import ARRAY, NONE, PYTHON, ZERO, Bound, Known, NotLowerable, Num, Operand, Struct, Val, is_numpy, num_of_value, view_roots
+from hovis_xla.types import (
+    ARRAY,
+    NONE,
+    PYTHON,
+    ZERO,
+    Bound,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    ShapeUnknown,
+    Struct,
+    Val,
+    is_numpy,
+    num_of_value,
+    view_roots,
+)
 
 
 def array(low: L, x: Operand) -> T | None:
@@ -34,7 +50,7 @@ def sizes(operand: Operand, what: str = "a shape") -> tuple[int, ...] | None:
         found = [sizes(p, what) for p in operand.parts]
         return None if any(f is None for f in found) else tuple(f[0] for f in found if f is not None)
     if isinstance(operand, Val) and operand.num.dtype.kind in "iu" and not operand.num.shape:
-        raise NotLowerable(f"{what} depends on a number that is known at run time only (jit(..., static=...) makes it known)")
+        raise ShapeUnknown(f"{what} depends on a number that is known at run time only (jit(..., static=...) makes it known)")
     if not isinstance(operand, Known):
         return None
     value = operand.value

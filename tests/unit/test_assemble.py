@@ -88,8 +88,8 @@ class Stop(BaseException):
 class World:
     """What opaque ops do: they write a log, and they stop a run that goes on for too long."""
 
-    def __init__(self, real):
-        self.log, self.left, self.real = [], 300, real
+    def __init__(self):
+        self.log, self.left = [], 300
 
     def tick(self, number):
         self.left -= 1
@@ -108,11 +108,8 @@ class World:
             raise ValueError(x % 7)
         return x
 
-    def handled(self):
-        return None
 
-
-WORLD = World(True)
+WORLD = World()
 tick = lambda n: WORLD.tick(n)  # noqa: E731
 show = lambda *v, **k: WORLD.show(*v, *k.values())  # noqa: E731
 fail = lambda x: WORLD.fail(x)  # noqa: E731
@@ -247,7 +244,7 @@ class Graph:
                 block.ops.append(Op(ops.leave_handler, (), (), NONE, None, Effect.IO))
                 depth -= 1
             if self.r.random() < 0.5:
-                block.ops.append(Op(show, (Op_context(block),), (), ANY, None, Effect.OPAQUE))
+                block.ops.append(Op(show, (context_of(block),), (), ANY, None, Effect.OPAQUE))
 
     def edge(self, k, target, extra=()):
         block = self.blocks[target]
@@ -289,7 +286,7 @@ class Graph:
         return [p for p in self.order if target in self.succ[p][1]]
 
 
-def Op_context(block):
+def context_of(block):
     op = Op(ops.current_exception, (), (), ANY, None, Effect.READS)
     block.ops.append(op)
     return op
@@ -297,7 +294,7 @@ def Op_context(block):
 
 def outcome(call, args):
     global WORLD
-    WORLD = World(True)
+    WORLD = World()
     try:
         result = ("returned", repr(call(*args)))
     except BaseException as error:

@@ -4,8 +4,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import hovis
 import pytest
+
+import hovis
 from hovis.engine import fixpoint
 from hovis.specs import Any, Int
 

@@ -156,3 +156,18 @@ def test_bad_options():
         hovis_xla.jit(lambda x: x, int_overflow="explode")
     with pytest.raises(TypeError):
         hovis_xla.jit(lambda x: x, static="y")
+
+
+def test_a_number_that_sizes_an_array():
+    """It becomes known, for a few values; then the function is Python."""
+    def f(n, x):
+        return np.zeros(n) + x
+
+    g = hovis_xla.jit(f)
+    for n in (2, 3, 2, 3):
+        agree(f, g, n, 1.5)
+    assert "XLA executable" in g.explain()
+    assert g.cache_info()["made"] == 2
+    for n in range(4, 16):
+        agree(f, g, n, 1.5)
+    assert g.cache_info()["made"] < 12
