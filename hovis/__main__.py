@@ -29,7 +29,8 @@ SPECS: Final[dict[str, object]] = {
         "Any", "Array", "Bool", "Bytes", "Complex", "Float", "Instance", "Int", "NoneType", "OneOf", "Str", "const",
         "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",
     )
-} | {cls.__name__: cls for cls in (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type)}  # fmt: skip
+}  # fmt: skip
+SPECS.update((cls.__name__, cls) for cls in (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type))
 #: Those of them that may be called.
 MAKERS: Final = ("Array", "Instance", "OneOf", "const")
 
@@ -172,7 +173,8 @@ def _module(path: Path) -> Any:
 
 def bytecode(fn: Any) -> str:
     """The normalised instructions of fn: index, line, instruction, argument, and where an exception goes."""
-    code = getattr(fn, "__code__", None) or getattr(getattr(type(fn), "__call__", None), "__code__", None)
+    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
+    code = getattr(fn, "__code__", None) or getattr(call, "__code__", None)
     if code is None:
         raise Refused(f"{getattr(fn, '__qualname__', fn)} is not written in Python: it has no bytecode")
     return str(normalize(code))

@@ -34,15 +34,17 @@ class Options:
     passes     the passes that ``compile`` runs ("default", "clean", or names)
     strict     raise TraceError where a function would be left as one call of the original
     fuel       instructions that one trace may interpret
+    known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
     frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
     """
 
-    def __init__(self, library: Library | None = None, passes: Any = "default", strict: bool = False, fuel: int = 400_000, frozen: bool = True) -> None:
+    def __init__(self, library: Library | None = None, passes: Any = "default", strict: bool = False, fuel: int = 400_000, frozen: bool = True, known_sizes: bool = False) -> None:
         self.library = library if library is not None else STANDARD
         self.passes = passes
         self.strict = strict
         self.fuel = fuel
         self.frozen = frozen
+        self.known_sizes = known_sizes
 
     def __enter__(self) -> "Options":
         self._token = _current.set(self)
@@ -258,7 +260,7 @@ def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Abstrac
     return _trace(fn, specs, named, current()).type
 
 
-def evaluate(trace: Trace, *unknown: Any) -> Any:
+def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
     """Run a trace by the reference semantics on the unknown arguments; TypeError if they do not fit."""
     if not isinstance(trace, Trace):
         return interpret.evaluate(trace, *unknown)
@@ -291,7 +293,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
     try:
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen)
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes)
     except GiveUp as reason:
         return _fallback(fn, signature, chosen, str(reason))
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
@@ -323,8 +325,9 @@ def _python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...
         return fn.__func__, (Const(fn.__self__),)
     if not callable(fn):
         raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {fn!r}")
-    if not isinstance(fn, type) and isinstance(getattr(type(fn), "__call__", None), types.FunctionType):
-        return type(fn).__call__, (Const(fn),)
+    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
+    if not isinstance(fn, type) and isinstance(call, types.FunctionType):
+        return call, (Const(fn),)
     return None, ()
 
 

@@ -16,6 +16,7 @@ from hovis import api
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Guard, Promote
+from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
@@ -74,7 +75,7 @@ class Jitted:
         names = list(self._signature.parameters) if self._signature else []
         for name in static:
             if name not in names:
-                raise api.SpecError(f"{self.__wrapped__!r} has no parameter {name!r} that could be static")
+                raise SpecError(f"{self.__wrapped__!r} has no parameter {name!r} that could be static")
         return frozenset(static) | {names.index(name) for name in static}
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -142,7 +143,7 @@ class Jitted:
         given, extra = self._with_defaults(specs, named)
         try:
             return self._options.trace(self.__wrapped__, *given, **extra)
-        except api.SpecError:
+        except SpecError:
             return self._options.trace(_caller(self.__wrapped__), *specs)
 
     def _spec(self, place: tuple[int, ...], value: Any, static: bool) -> Any:
@@ -236,7 +237,7 @@ def _same(value: object) -> object:
 
 
 def _leaf_key(value: Any, static: bool) -> Hashable:
-    kind = type(value)
+    kind: Any = type(value)
     if kind is int or kind is float:
         return (_VALUE, constant_key(value)) if static else kind
     if static or kind in _CONSTANT:

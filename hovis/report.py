@@ -164,7 +164,7 @@ def callee_text(op: Op) -> str:
     if isinstance(callee, Param | Op):
         return "an unknown callable"
     if callee in _ATTRIBUTES and len(op.args) > 1 and isinstance(op.args[1], Const):
-        return f"{callee.__name__} of {op.args[1].value!r}"  # type: ignore[attr-defined]
+        return f"{callee.__name__} of {op.args[1].value!r}"
     return naming.name_of(callee) or repr(callee)
 
 

@@ -49,7 +49,7 @@ class Array:
 
     __slots__ = ("dtype", "layout", "shape")
 
-    def __init__(self, dtype: Anything, shape: tuple[Anything, ...] = (), layout: str = "") -> None:
+    def __init__(self, dtype: Anything, shape: Anything = (), layout: str = "") -> None:
         self.dtype = dtype
         self.shape = tuple(map(_dimension, shape if isinstance(shape, tuple | list) else (shape,)))
         self.layout = layout

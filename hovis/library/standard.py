@@ -20,19 +20,20 @@ def _attributes() -> dict[tuple[type, str], Callable[[Any, Any], Any]]:
     return found
 
 
+#: Callables whose result is of one class, whatever they are given.
+_ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
+    (bool, (bool, operator.not_, operator.truth, operator.contains, operator.is_, operator.is_not, isinstance, issubclass, callable, hasattr)),
+    (int, (len, id, hash)),
+    (list, (sorted, dir)),
+    (type(None), (setattr, delattr, operator.setitem, operator.delitem, print)),
+)
+
 STANDARD: Final = VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
 STANDARD.attributes.update(_attributes())
-STANDARD.always.update(
-    {
-        **dict.fromkeys((bool, operator.not_, operator.truth, operator.contains, operator.is_, operator.is_not), Type(bool)),
-        **dict.fromkeys((isinstance, issubclass, callable, hasattr), Type(bool)),
-        **dict.fromkeys((len, id, hash), Type(int)),
-        **dict.fromkeys((sorted, dir), Type(list)),
-        **dict.fromkeys((setattr, delattr, operator.setitem, operator.delitem, print), Type(type(None))),
-    }
-)
+for _kind, _callables in _ALWAYS:
+    STANDARD.always.update((fn, Type(_kind)) for fn in _callables)
 STANDARD.models.update(ITERATOR_MODELS)
 STANDARD.lazy.update(ITERATOR_MODELS)
 

@@ -47,8 +47,7 @@ def attribute(cls: type, name: str, rule: Callable[[AbstractValue], Any]) -> Att
         if name == "size" and dims is not None and all(isinstance(d, Known) for d in dims):
             size = 1
             for d in dims:
-                assert isinstance(d, Known) and isinstance(d.value, int)
-                size *= d.value
+                size *= d.value  # type: ignore[union-attr, operator]  # asked above
             return Known(size)
         keep = ATTRIBUTE_DIMS.get((cls, name))
         made: V = m.emit(getattr, [value, Known(name)], type=kind, effect=effect, dims=keep(dims) if keep and dims is not None else None)
@@ -77,6 +76,6 @@ def array_attributes() -> dict[tuple[type, str], Attribute]:
 
 
 #: How known values are described more precisely than by their class.
-ABSTRACTIONS: Final = {np.ndarray: describe_array}
+ABSTRACTIONS: Final[dict[type, Callable[[Any], AbstractValue]]] = {np.ndarray: describe_array}
 
 __all__ = ["ABSTRACTIONS", "array_attributes", "attribute", "describe_array", "make_array"]
