@@ -59,7 +59,7 @@ class Jitted(PythonJitted):
     """A function that XLA compiles for what it is called with.  Use :func:`jit`."""
 
     def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool) -> None:
-        super().__init__(fn, static, api.Options(strict=strict, frozen=False))
+        super().__init__(fn, static, api.Options(strict=strict, frozen=False, known_sizes=True))
         self._exact = exact
         self._strict = strict
 

@@ -237,6 +237,9 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         m.thaw(args[0].value)
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
+    if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
+        for value in (*args, *kwargs.values()):
+            _use_sizes(m, value)
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args))
 
 
@@ -248,6 +251,17 @@ def _describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
             keys = obj.keys if obj.kind == "dict" else range(len(obj.cells))
             return Partial(obj.cls, keys, [_describe(m, c, depth - 1) for c in obj.cells])
     return m.type_of(value)
+
+
+def _use_sizes(m: Machine, value: V) -> None:
+    """An int that an array's shape may depend on chooses (asked for by back ends that compile for known shapes)."""
+    if isinstance(value, Dyn):
+        if value.lost and value.type == Type(int):
+            m.use(value)
+    elif isinstance(value, Ref):
+        obj = m.obj(value, "tuple", "list", "slice")
+        for cell in obj.cells if obj is not None else ():
+            _use_sizes(m, cell)
 
 
 _WRITES: Final = Effect.WRITES.value

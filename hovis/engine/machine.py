@@ -97,6 +97,7 @@ class Machine:
         self.read_static: set[Any] = set()
         self.frozen = frozen
         self.endings = False
+        self.known_sizes = False
         self.guards: dict[Any, Guard] = {}
         self.homes: dict[int, Any] = {}
 

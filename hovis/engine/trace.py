@@ -108,7 +108,7 @@ def _unsupported(op: str) -> Any:
     return handler
 
 
-def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package: str, fuel: int = FUEL, frozen: bool = True) -> Result:
+def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package: str, fuel: int = FUEL, frozen: bool = True, known_sizes: bool = False) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
     Raises GiveUp with the reason if the call has to be left as a whole.
@@ -120,6 +120,7 @@ def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package
         raise GiveUp(code.unsupported)
     tables = Tables()
     engine = PythonEngine(library, tables, package, fuel, frozen)
+    engine.known_sizes = known_sizes
     while True:
         try:
             engine.run(lambda: _start(engine, fn, code, parts))
