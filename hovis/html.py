@@ -7,6 +7,7 @@ edges forward run on the right, edges back on the left, each in a lane of its ow
 import linecache
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any, Final
 
 from hovis.backend.load import outline
@@ -62,7 +63,7 @@ def _source(chain: Sequence[Location]) -> str:
     at = chain[0]
     line = linecache.getline(at.file, at.line).strip() if at.line is not None else ""
     line = line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
-    callers = "\n".join(f"{one.file}:{one.line}, in {one.function}" for one in chain)
+    callers = "\n".join(f"{Path(one.file).name}:{one.line}, in {one.function}" for one in chain)
     number = f'<span style="opacity:.5">{escape(at.function)}:{at.line}</span>  '
     return f'<td style="{_CELL};opacity:.75" title="{escape(callers)}">{number}{escape(line)}</td>'
 

@@ -236,7 +236,7 @@ def _same(value: object) -> object:
 # ------------------------------------------------------------------------------------------------- keys and specs
 
 
-def _leaf_key(value: Any, static: bool) -> Hashable:
+def _leaf_key(value: Any, static: bool) -> Any:
     kind: Any = type(value)
     if kind is int or kind is float:
         return (_VALUE, constant_key(value)) if static else kind
