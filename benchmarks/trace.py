@@ -15,6 +15,8 @@ import time
 import numpy as np
 
 import hovis
+from hovis.bytecode import normalize
+from hovis.passes import pipeline
 
 
 def straight_line(module, ops):
@@ -62,8 +64,10 @@ def measure_hovis(ops):
     instructions = stats.get("instructions") or sum(1 for _ in dis.get_instructions(fn))
     emitted = stats.get("ops") or len(trace.ops)
     took = seconds(lambda: hovis.trace(fresh(fn), spec, spec))
+    read = seconds(lambda: normalize(fresh(fn).__code__))
+    clean = seconds(lambda: pipeline.run(trace.function, "clean"))
     return {
-        "seconds": took, "instructions": instructions, "ops": emitted, "restarts": stats.get("restarts"),
+        "seconds": took, "read": read, "clean": clean, "instructions": instructions, "ops": emitted, "restarts": stats.get("restarts"),
         "us_per_instruction": took / instructions * 1e6, "us_per_op": took / emitted * 1e6,
     }
 
@@ -102,6 +106,7 @@ def main():
     ours, theirs = measure_hovis(args.ops), measure_jax(args.ops)
     print(f"hovis.trace, {args.ops} operations: {ours['seconds'] * 1e3:.1f} ms, {ours['us_per_instruction']:.2f} µs an interpreted instruction "
           f"({ours['instructions']}), {ours['us_per_op']:.2f} µs an emitted op ({ours['ops']}), restarts: {ours['restarts']}")
+    print(f"of these, reading the bytecode {ours['read'] * 1e3:.1f} ms, cleaning the result {ours['clean'] * 1e3:.1f} ms")
     if theirs:
         print(f"jax.make_jaxpr: {theirs['seconds'] * 1e3:.1f} ms, {theirs['us_per_equation']:.2f} µs an equation ({theirs['equations']})")
         print(f"ratio, hovis per op to JAX per equation: {ours['us_per_op'] / theirs['us_per_equation']:.2f}")

@@ -73,7 +73,7 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
         return target if value.value is jump_if else None
     assert isinstance(value, Dyn), value
     if value.lost:
-        m.mark(value.lost, WEAK)
+        m.mark(value.lost, STRONG if _chooses(value.value) else WEAK)
     frame = m.frame
     next_pc = frame.pc + 1
     m.meet(len(m.state.frames) - 1, next_pc, target)
@@ -87,6 +87,13 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     narrow(true, value.value, True)
     narrow(false, value.value, False)
     return m.branch(value, true, false)
+
+
+def _chooses(cond: Any) -> bool:
+    """Is the outcome that of an equality or membership, which chooses, and not of a comparison, which counts?"""
+    while isinstance(cond, Op) and cond.callee is operator.not_:
+        cond = cond.args[0]
+    return isinstance(cond, Op) and cond.callee in (operator.eq, operator.ne, operator.contains, operator.is_, operator.is_not)
 
 
 def narrow(state: State, cond: Any, truth: bool) -> None:

@@ -214,8 +214,8 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if at >= length:
             m.put(ref, obj.with_cell(1, Known(EXHAUSTED)))
             return generators.exhausted(m, Known(None), mode)
+        m.tables.static_size = max(m.tables.static_size, min(length, 20_000))
         if position.labels and not alike(m, source):
-            m.tables.static_size = max(m.tables.static_size, min(length, 20_000))
             m.mark(position.labels, STRONG)
         item = _item(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
         m.put(ref, obj.with_cell(1, Known(at + 1, position.labels)))

@@ -12,7 +12,7 @@ from hovis.engine.calls import call, call_function, finish
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
 from hovis.engine.machine import SWITCH, Machine
-from hovis.engine.values import FALSE, NONE, STRONG, TRUE, Dyn, Known, Ref, V, labels_of, relabel
+from hovis.engine.values import FALSE, NONE, STRONG, TRUE, Dyn, Known, Ref, V, labels_of, lost_of, relabel
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Const, Type, Union
@@ -261,7 +261,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
             m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
             m.use(key)
-        return None
+        return _element(m, container, key)
     if kind in (tuple, str, bytes, range) and is_immutable(held):
         m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
         return None  # folded like any other operation
@@ -277,6 +277,18 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         return m.raise_new(IndexError, *error.args)
     except TypeError:
         return None
+
+
+def _element(m: Machine, container: Known, key: V) -> Any:
+    """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
+    held = container.value
+    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.static(container):
+        return None
+    kind = m.library.of_value(held[0])
+    for item in held[1:]:
+        kind = kind | m.library.of_value(item)
+    m.tables.static_size = max(m.tables.static_size, len(held))
+    return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
 
 
 def _array_item(m: Machine, container: Dyn, key: V) -> Any:
