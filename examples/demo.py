@@ -69,10 +69,16 @@ def model():
     expected = transformer.block(x, params, config)
     error = float(np.max(np.abs(expected - got)) / np.max(np.abs(expected)))
     numpy_time, xla_time = best(lambda: transformer.block(x, params, config)), best(lambda: compiled(x, params, config))
+    trace = compiled.trace(x, params, config)
+    left = sorted({op.callee.__name__ for op in trace.ops})
+    print(f"{len(trace.ops)} operations in {len(trace.blocks)} block{'s' * (len(trace.blocks) > 1)}, and nothing of the configuration among them: {', '.join(left)}")
+    print(compiled.explain())
     print(f"trace and compile: {shown(first)}; largest relative difference from NumPy: {error:.1e}")
     print(f"NumPy {shown(numpy_time)}, XLA {shown(xla_time)}: {numpy_time / xla_time:.1f} times as fast")
     if error > 1e-9:
         raise SystemExit("the compiled block and NumPy disagree")
+    if "XLA executable" not in compiled.explain():
+        raise SystemExit("the block was not compiled")
     return [("transformer block", "NumPy", numpy_time, "XLA", xla_time)]
 
 

@@ -103,6 +103,7 @@ def main():
     x = np.random.default_rng(1).normal(size=(32, 64))
     compiled = hovis_xla.jit(block)
     expected, got = block(x, params, CONFIG), compiled(x, params, CONFIG)
+    print(compiled.explain())
     print("largest difference from NumPy:", float(np.max(np.abs(expected - got))))
     assert np.allclose(expected, got, rtol=1e-9, atol=1e-9)
 

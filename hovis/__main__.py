@@ -11,6 +11,7 @@ that installed packages add: hlo comes with hovis_xla.
 import argparse
 import ast
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -255,7 +256,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Refused, HovisError) as error:
         print(f"hovis: {error}", file=sys.stderr)
         return 2
-    print(text.rstrip())
+    try:
+        print(text.rstrip(), flush=True)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

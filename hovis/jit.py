@@ -66,7 +66,7 @@ class Jitted:
         self._made = 0
         self._promoted: tuple[tuple[int, ...], ...] = ()
         self._dynamic: frozenset[tuple[int, ...]] = frozenset()
-        self._signature = _signature(fn)
+        self._signature = signature_of(fn)
         self._static = self._positions(static)
 
     def _positions(self, static: tuple[str, ...]) -> frozenset[Any]:
@@ -111,6 +111,7 @@ class Jitted:
             found = self._variants.get(key)
             if found is not None and found.holds():
                 return found
+            self._signature = signature_of(self.__wrapped__)
             traced = self.trace(*args, **kwargs)
             key = self._key(args, kwargs)
             made = Variant(traced, self.__wrapped__, key)
@@ -190,7 +191,8 @@ class Jitted:
 ENTERED_THROUGH.add(Jitted)
 
 
-def _signature(fn: Any) -> inspect.Signature | None:
+def signature_of(fn: Any) -> inspect.Signature | None:
+    """The signature of fn as it is now; None if it has none."""
     try:
         return inspect.signature(fn)
     except (TypeError, ValueError):

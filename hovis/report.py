@@ -202,7 +202,7 @@ def headline(name: str, parameters: Iterable[str], functions: Sequence[Function]
     blocks = sum(len(f.blocks) for f in functions)
     opaque = sum(1 for f in functions for op in f.ops() if op.effect & Effect.OPAQUE)
     told = f"{_count(ops, 'operation')} in {_count(blocks, 'block')}"
-    return f"{name}({', '.join(parameters)}): {told}{f', {opaque} of them opaque' if opaque else ''}"
+    return f"{name}({', '.join(parameters)}): {told}{f', {opaque} opaque' if opaque else ''}"
 
 
 def _count(n: int, what: str) -> str:

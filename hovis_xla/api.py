@@ -17,6 +17,7 @@ from hovis.errors import SpecError, TraceError
 from hovis.ir.operations import UNBOUND
 from hovis.jit import PROMOTED, VARIANTS
 from hovis.jit import Jitted as PythonJitted
+from hovis.jit import signature_of
 from hovis.jit import Variant as PythonVariant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
@@ -106,6 +107,7 @@ class Jitted(PythonJitted):
             found = self._variants.get(key)
             if found is not None and found.holds():
                 return found
+            self._signature = signature_of(self.__wrapped__)
             self._count_sizes(args, kwargs)
             made = self._variant(args, kwargs)
             if made.shape_unknown and self._promote_sizes(args, kwargs):

@@ -299,6 +299,10 @@ def _dict_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     source, position, size = obj.cells
     real = m.obj(source, "dict")
     if real is None or not isinstance(position, Known) or not isinstance(size, Known):
+        if obj.node is None:
+            # somebody may have changed the dict: the real iterator would say so now
+            real_one = m.emit(ops.resume_dict_iterator, [source, position, size, Known(obj.extra)], type=Type(obj.cls), effect=Effect.RAISES)
+            m.put(ref, m.state.heap[ref.aid].replace(node=real_one.value))
         return _step_unknown(m, Dyn(m.operand(ref), Type(obj.cls)), mode)
     at: Any = position.value
     labels = labels_of(position, source, ref)

@@ -121,6 +121,7 @@ def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package
     tables = Tables()
     engine = PythonEngine(library, tables, package, fuel, frozen)
     engine.known_sizes = known_sizes
+    engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
     while True:
         try:
             engine.run(lambda: _start(engine, fn, code, parts))

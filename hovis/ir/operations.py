@@ -248,6 +248,13 @@ def make_dict_iterator(source: dict[Any, Any], position: int, view: str) -> obje
     return iterator
 
 
+def resume_dict_iterator(source: dict[Any, Any], position: int, size: int, view: str) -> object:
+    """The iterator of a dict stepped to position, about to be stepped again: RuntimeError if the dict has another size now."""
+    if len(source) != size:
+        raise RuntimeError("dictionary changed size during iteration")
+    return make_dict_iterator(source, position, view)
+
+
 # ------------------------------------------------------------------------------------------------- exceptions
 
 

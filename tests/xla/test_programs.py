@@ -158,6 +158,13 @@ def test_bad_options():
         hovis_xla.jit(lambda x: x, static="y")
 
 
+def test_an_index_beside_a_slice_does_not_become_known():
+    f = hovis_xla.jit(lambda a, j: a[1:, j] + 0, strict=True)
+    for j in range(5):
+        agree(lambda a, j: a[1:, j] + 0, f, np.arange(20.0).reshape(4, 5), j)
+    assert f.cache_info()["made"] == 1
+
+
 def test_a_number_that_sizes_an_array():
     """It becomes known, for a few values; then the function is Python."""
     def f(n, x):

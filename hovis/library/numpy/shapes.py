@@ -202,10 +202,12 @@ def facts(m: Any, value: V) -> Facts:
         if dims is None:
             return Facts(type_, None if getattr(type_, "rank", 0) else ())
         return Facts(type_, tuple(d.value if isinstance(d, Known) else d for d in dims))
-    made = m.obj(value, "tuple", "list")
+    made = m.obj(value, "tuple", "list", "slice")
     if made is None:
         return Facts(type_)
     parts = tuple(facts(m, cell) for cell in made.cells)
+    if made.kind == "slice":
+        return Facts(type_, None, slice(*(p.value for p in parts)) if all(p.known for p in parts) else UNKNOWN)
     return Facts(type_, None, tuple(p.value for p in parts) if made.kind == "tuple" and all(p.known for p in parts) else UNKNOWN, parts)
 
 
