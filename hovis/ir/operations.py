@@ -5,6 +5,7 @@ instruction sequence.  They print by their bare name.
 """
 
 import builtins
+import contextlib
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -95,16 +96,13 @@ def bind(function: Callable[..., object], instance: object) -> types.MethodType:
 
 def load_global(namespace: dict[str, Any], name: str) -> object:
     """A global, else a builtin, else NameError (LOAD_GLOBAL)."""
-    try:
-        return namespace[name]
-    except KeyError:
-        pass
-    scope = namespace.get("__builtins__", builtins)
-    scope = scope if isinstance(scope, dict) else vars(scope)
-    try:
-        return scope[name]
-    except KeyError:
-        raise NameError(f"name {name!r} is not defined", name=name) from None
+    found = namespace.get(name, END)
+    if found is END:
+        scope = namespace.get("__builtins__", builtins)
+        found = (scope if isinstance(scope, dict) else vars(scope)).get(name, END)
+    if found is END:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    return found
 
 
 def store_global(namespace: dict[str, Any], name: str, value: object) -> None:
@@ -114,18 +112,17 @@ def store_global(namespace: dict[str, Any], name: str, value: object) -> None:
 
 def delete_global(namespace: dict[str, Any], name: str) -> None:
     """DELETE_GLOBAL."""
-    try:
-        del namespace[name]
-    except KeyError:
-        raise NameError(f"name {name!r} is not defined", name=name) from None
+    if name not in namespace:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del namespace[name]
 
 
 def cell_get(cell: types.CellType, name: str, free: bool) -> object:
     """The contents of a cell, NameError if it is empty (LOAD_DEREF)."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        raise unbound(name, free) from None
+    found: object = UNBOUND
+    with contextlib.suppress(ValueError):
+        found = cell.cell_contents
+    return check_bound(found, name, free)
 
 
 def cell_set(cell: types.CellType, value: object) -> None:
