@@ -39,13 +39,14 @@ def _leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
         cls, dtype, rank = kind.cls, kind.dtype, kind.rank
         dims = [(k, d.value) for k, d in enumerate(param.dims or ()) if isinstance(d, Const) and d.value is not None]
         layout = kind.layout
-        return lambda v: (
+        fits: Callable[[Any], bool] = lambda v: (  # noqa: E731
             type(v) is cls
             and v.dtype == dtype
             and v.ndim == rank
             and all(v.shape[k] == d for k, d in dims)
             and (not layout or v.flags[f"{layout}_CONTIGUOUS"])
         )
+        return fits
     if isinstance(kind, Type):
         exact = kind.cls
         return lambda v: type(v) is exact

@@ -50,9 +50,9 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
             continue
         cls = m.class_of(a)
         if cls is not None and is_python_class(cls):
-            status = _by_protocol(m, fn, args, mode)
+            status: int | None = _by_protocol(m, fn, args, mode)
             if status is not _NOT_MINE:
-                return status  # type: ignore[return-value]
+                return status
             break
     return call_builtin(m, fn, args, {}, mode)
 
@@ -124,7 +124,7 @@ def _two_sided(m: Machine, fn: Any, args: list[V], classes: list[Any], names: tu
     model: Any = None
     if fn is operator.ne and not any(lookup(c, "__ne__") is not object.__ne__ for c in classes if is_python_class(c)):
         tried = candidates(operator.eq, classes[0], classes[1], NAMES[operator.eq])
-        if tried is None or len(tried) > 1 and classes[0] is not classes[1]:
+        if tried is None or (len(tried) > 1 and classes[0] is not classes[1]):
             return _NOT_MINE
         tried, model = tried[:1], protocols.inverted
     if fn in (operator.eq, operator.ne) and not tried:
@@ -231,7 +231,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, Known(bool(obj.cells), labels_of(value)), mode)
         if obj.kind in ("function", "method", "cell", "slice", "sequence_iter", "range_iter", "dict_iter", "generator", "super"):
             return finish(m, TRUE, mode)
-    if is_python_class(cls) and not isinstance(cls, str):
+    if is_python_class(cls):
         for name, model in (("__bool__", protocols.truth_by_bool), ("__len__", protocols.truth_by_len)):
             found = lookup(cls, name)
             if isinstance(found, FUNCTION):
@@ -538,7 +538,7 @@ def set(m: Machine, target: V, name: str, value: V) -> int | None:
 def store(m: Machine, target: Ref, name: str, value: V) -> bool:
     """object.__setattr__ on an object of this trace; False: it has to be done by the real one."""
     obj = m.obj(target, "instance")
-    if obj is None or lookup(obj.cls, "__setattr__") not in (object.__dict__["__setattr__"],) and special(obj.cls, "__setattr__") is None:
+    if obj is None or (lookup(obj.cls, "__setattr__") not in (object.__dict__["__setattr__"],) and special(obj.cls, "__setattr__") is None):
         return False
     raw = lookup(obj.cls, name)
     if raw is not None and is_data_descriptor(raw) and not isinstance(raw, types.MemberDescriptorType):

@@ -8,8 +8,8 @@ from hovis.engine.state import State, substitute
 from hovis.engine.values import STRONG, WEAK, Dyn, Known, Ref, V, labels_of
 from hovis.ir.model import Op
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import Any as AnyType
 from hovis.lattice import ANY, Const, Type, Union, contains
+from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import PLAIN
 
 _SINGLETONS = (None, True, False, Ellipsis, NotImplemented, END, UNBOUND)
@@ -37,7 +37,7 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
         ref, other_value = (a, b) if isinstance(a, Ref) else (b, a)
         assert isinstance(ref, Ref)
         obj = m.state.heap[ref.aid]
-        if obj.node is None or isinstance(other_value, Known) and not _could_be(Type(obj.cls), other_value.value):
+        if obj.node is None or (isinstance(other_value, Known) and not _could_be(Type(obj.cls), other_value.value)):
             # nothing outside can be a virtual object
             return Known(False, labels_of(ref))
         return None
@@ -51,7 +51,7 @@ def _by_type(a: V, b: V) -> Known | None:
     if not isinstance(dyn, Dyn) or not isinstance(known, Known):
         return None
     value = known.value
-    if value is END and not dyn.maybe_end or value is UNBOUND and not dyn.maybe_unbound:
+    if (value is END and not dyn.maybe_end) or (value is UNBOUND and not dyn.maybe_unbound):
         return Known(False)
     if not _could_be(dyn.type, value):
         return Known(False)
@@ -99,7 +99,7 @@ def _chooses(cond: Any) -> bool:
 def narrow(state: State, cond: Any, truth: bool) -> None:
     """What the outcome of a test says about the values that were tested."""
     if isinstance(cond, Op):
-        rule = _NARROWING.get(cond.callee) if not isinstance(cond.callee, Op) else None  # type: ignore[call-overload]
+        rule = _NARROWING.get(cond.callee) if not isinstance(cond.callee, Op) else None
         if rule is not None:
             rule(state, cond, truth)
     if not isinstance(cond, Const):

@@ -157,7 +157,7 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
     for value in (*args, *(kwargs or {}).values()):
         if isinstance(value, Known) and may_be_written(value.value):
             m.thaw(value.value)
-    kind = ANY
+    kind: AbstractValue = ANY
     if isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
     made = m.emit(callee, args, kwargs, kind)
@@ -350,9 +350,13 @@ class Callee:
 
     __slots__ = ("annotations", "cells", "code", "defaults", "fn", "kwdefaults", "labels", "namespace", "qualname")
 
+    fn: Any
     code: Any
+    namespace: dict[str, Any]
+    qualname: str
     defaults: list[V]
     kwdefaults: dict[str, V]
+    cells: list[V]
 
     @staticmethod
     def of(m: Machine, callee: V, fn: Any) -> "Callee":

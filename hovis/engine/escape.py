@@ -50,7 +50,7 @@ def build(m: "Machine", callee: Any, args: list[V], cls: type) -> Operand:
 def _knot(m: "Machine", aid: int, obj: VObj) -> Operand:
     """An object that contains itself: make it empty, then fill it in."""
     empty, fill = _EMPTY[obj.kind]
-    node = empty(m, obj)
+    node: Operand = empty(m, obj)
     m.state.heap[aid] = obj.replace(node=node)
     fill(m, obj, Dyn(node, Type(obj.cls)))
     return node

@@ -130,7 +130,7 @@ class Engine(Machine):
                 bad.add(entry)
                 todo += [target for _, target, _ in entry.exits] + [target for _, target, _ in entry.calls]
         if self.start in bad:
-            bad.discard(self.start)  # type: ignore[arg-type]
+            bad.discard(self.start)
         for entry in bad:
             table = self.entries.get(entry.site)
             if table is not None and table.get(entry.key) is entry:

@@ -103,7 +103,7 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
         held = value.value
         if type(held) in PLAIN or is_immutable(held):
             return held
-        return held if isinstance(held, type) or callable(held) and not hasattr(held, "__dict__") else _MISSING
+        return held if isinstance(held, type) or (callable(held) and not hasattr(held, "__dict__")) else _MISSING
     if not isinstance(value, Ref) or not depth:
         return _MISSING
     obj = m.obj(value, "tuple", "list", "dict", "set", "slice", "range")

@@ -117,10 +117,10 @@ def exhausted(m: Machine, value: V, mode: str) -> int | None:
     frame = m.frame
     if mode == "for":
         frame.stack.pop()
-        return int(frame.code.instructions[frame.pc].arg)  # type: ignore[call-overload]
+        return int(frame.code.instructions[frame.pc].arg)
     if mode == "send":
         m.push(value)
-        return int(frame.code.instructions[frame.pc].arg)  # type: ignore[call-overload]
+        return int(frame.code.instructions[frame.pc].arg)
     if mode == "end":
         m.push(Known(END))
         return None

@@ -17,8 +17,8 @@ from hovis.engine.machine import STOP, SWITCH, Machine, Restart
 from hovis.engine.values import FALSE, NONE, TRUE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Return
-from hovis.lattice import ANY, Const, Type, Union, join
 from hovis.ir.operations import UNBOUND
+from hovis.lattice import ANY, Const, Type, Union, join
 
 HANDLERS: dict[str, Callable[[Machine, Any], int | None]] = {}
 CELL: Final = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
@@ -277,8 +277,9 @@ def get_global(m: Machine, name: str) -> int | None:
             m.read_static.add(("global", id(namespace), name))
             m.guard("item", holder, name, value)
             if world == 1:
-                return _read_again(m, name, value)
-            m.push(Known(value))
+                _read_again(m, name, value)
+            else:
+                m.push(Known(value))
             return None
     m.push(m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES))
     return None
@@ -301,7 +302,7 @@ def _write_global(m: Machine, name: str) -> None:
     site = (id(m.frame.namespace), name)
     if site not in m.tables.thawed_globals:
         m.tables.thawed_globals.add(site)
-        if ("global", *site) in m.read_static:  # type: ignore[comparison-overlap]
+        if ("global", *site) in m.read_static:
             raise Restart("thaw")
 
 

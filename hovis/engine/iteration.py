@@ -24,7 +24,7 @@ ITERATOR_OF: Final[dict[type, type]] = {
     kind: type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set, frozenset)
 }  # fmt: skip
 RANGE_ITERATOR: Final = type(iter(range(0)))
-VIEW_ITERATORS: Final = {"keys": type(iter({}.keys())), "values": type(iter({}.values())), "items": type(iter({}.items()))}
+VIEW_ITERATORS: Final[dict[str, type]] = {"keys": type(iter({}.keys())), "values": type(iter({}.values())), "items": type(iter({}.items()))}
 
 
 # ------------------------------------------------------------------------------------------------- iter()
@@ -78,14 +78,14 @@ def dict_iterator(m: Machine, source: Ref, view: str) -> Ref:
 
 
 def _iter_known(m: Machine, value: Known) -> V | None:
-    held = value.value
+    held: Any = value.value
     kind = type(held)
     if kind in (list, tuple, str, bytes) and m.static(value):
         return sequence_iterator(m, value, ITERATOR_OF[kind])
     if isinstance(held, range):
         return m.new(VObj("range_iter", RANGE_ITERATOR, tuple(Known(x, value.labels) for x in (held.start, held.stop, held.step))))
     if kind in (dict, set, frozenset) and m.static(value):
-        return sequence_iterator(m, Known(tuple(held), value.labels), ITERATOR_OF[kind])  # type: ignore[call-overload]
+        return sequence_iterator(m, Known(tuple(held), value.labels), ITERATOR_OF[kind])
     return None
 
 
@@ -158,7 +158,7 @@ def _stop_unless(m: Machine, more: Dyn, mode: str) -> None:
 
 def _exit_of(m: Machine, mode: str) -> int:
     frame = m.frame
-    return int(frame.code.instructions[frame.pc].arg) if mode in ("for", "send") else frame.pc + 1  # type: ignore[call-overload]
+    return int(frame.code.instructions[frame.pc].arg) if mode in ("for", "send") else frame.pc + 1
 
 
 def _finish_in(m: Machine, state: State, mode: str) -> None:
@@ -240,7 +240,8 @@ def _length(m: Machine, source: V) -> int | None:
         obj = m.obj(source, "list", "tuple")
         return None if obj is None else len(obj.cells)
     if source.dims and isinstance(source.dims[0], Known):
-        return int(source.dims[0].value)  # type: ignore[call-overload]
+        size: Any = source.dims[0].value
+        return int(size)
     return None
 
 

@@ -6,7 +6,6 @@ are joined cell by cell; where not, both have to be materialized, and all that t
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
 
 from hovis.engine.escape import check_materializable
 from hovis.engine.heap import VObj, reachable

@@ -41,7 +41,7 @@ def is_plain(cls: type) -> bool:
         return False
     if getattr(cls, "__abstractmethods__", None) or lookup(cls, "__del__") is not None:
         return False
-    return all(base is object or (is_python_class(base) and isinstance(base, type) and _layout_is_plain(base)) for base in cls.__mro__)
+    return all(base is object or (is_python_class(base) and _layout_is_plain(base)) for base in cls.__mro__)
 
 
 def _layout_is_plain(base: type) -> bool:

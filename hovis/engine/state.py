@@ -133,7 +133,7 @@ def substitute(state: State, old: Op | Any, new: V) -> None:
     from_dyn = _replacer(old, new)
     for frame in state.frames:
         frame.locals = [from_dyn(v) for v in frame.locals]
-        frame.stack = [from_dyn(v) for v in frame.stack]  # type: ignore[misc]
+        frame.stack = [from_dyn(v) for v in frame.stack]
     for aid, obj in state.heap.items():
         cells = tuple(map(from_dyn, obj.cells))
         if cells != obj.cells:

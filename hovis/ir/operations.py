@@ -53,7 +53,7 @@ def make_dict(*keys_and_values: object) -> dict[object, object]:
 
 def make_object(cls: type, names: tuple[str, ...], *values: object) -> object:
     """An instance of cls with these attributes, made without running any code of the class."""
-    instance = object.__new__(cls)
+    instance: object = object.__new__(cls)
     for name, value in zip(names, values, strict=True):
         object.__setattr__(instance, name, value)
     return instance
@@ -222,11 +222,11 @@ def make_iterator(source: Any, position: int) -> object:
     """``iter(source)`` of a list, tuple, str or bytes that has been stepped to position (-1: exhausted)."""
     iterator = iter(source)
     if position < 0:
-        iterator.__setstate__(len(source))  # type: ignore[attr-defined]
+        iterator.__setstate__(len(source))
         for _ in iterator:
             pass
     elif position:
-        iterator.__setstate__(position)  # type: ignore[attr-defined]
+        iterator.__setstate__(position)
     return iterator
 
 

@@ -80,7 +80,7 @@ class Type(AbstractValue):
         self.cls = cls
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self.cls is other.cls  # type: ignore[attr-defined]
+        return type(other) is type(self) and self.cls is other.cls
 
     def __hash__(self) -> int:
         return hash(self.cls)

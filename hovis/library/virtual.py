@@ -10,7 +10,7 @@ from typing import Any, Final
 from hovis.engine import attributes, iteration
 from hovis.engine.calls import call, call_function, finish
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
+from hovis.engine.lookups import FUNCTION, is_data_descriptor, is_python_class, lookup, special
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.values import FALSE, NONE, STRONG, TRUE, Dyn, Known, Ref, V, labels_of, lost_of, relabel
 from hovis.ir import operations as ops
@@ -79,7 +79,8 @@ def length(m: Machine, args: Args, named: Named) -> Any:
         return value.dims[0]
     range_ = m.obj(value, "range")
     if range_ is not None and all(isinstance(c, Known) for c in range_.cells):
-        return Known(len(range(*[c.value for c in range_.cells])), labels_of(*range_.cells))  # type: ignore[union-attr, misc]
+        bounds: Any = [c.value for c in range_.cells if isinstance(c, Known)]
+        return Known(len(range(*bounds)), labels_of(*range_.cells))
     return _started(attributes.length(m, value))
 
 
@@ -129,7 +130,7 @@ def _class_info(m: Machine, value: V) -> Any:
     for cls in flat:
         if isinstance(cls, types.UnionType):
             continue
-        if not isinstance(cls, type) or isinstance(lookup(type(cls), "__instancecheck__"), FUNCTION) and type(cls).__name__ not in ("ABCMeta", "EnumType", "EnumMeta"):
+        if not isinstance(cls, type) or (isinstance(lookup(type(cls), "__instancecheck__"), FUNCTION) and type(cls).__name__ not in ("ABCMeta", "EnumType", "EnumMeta")):
             return None
         if special(type(cls), "__subclasscheck__") is not None and type(cls).__name__ not in ("ABCMeta", "EnumType", "EnumMeta"):
             return None
@@ -214,7 +215,8 @@ def _slice_of(m: Machine, key: V) -> slice | None:
                 return None
             for c in obj.cells:
                 m.use(c, STRONG)
-            return slice(*[c.value for c in obj.cells])  # type: ignore[union-attr]
+            held: Any = [c.value for c in obj.cells if isinstance(c, Known)]
+            return slice(*held)
     if isinstance(key, Known) and type(key.value) is slice and is_immutable(key.value) and key.value.step != 0:
         return key.value
     return None
@@ -401,7 +403,7 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
     if isinstance(container, Known) and type(container.value) in (dict, list, set, frozenset) and isinstance(whole, Known) and known_key(whole):
         if type(container.value) is list and not all(map(is_immutable, container.value)):
             return None
-        if not is_immutable(whole.value) and type(container.value) is not dict or not m.static(container):
+        if (not is_immutable(whole.value) and type(container.value) is not dict) or not m.static(container):
             return None
         _use(m, container, whole)
         return Known(whole.value in container.value, labels_of(container, whole))  # type: ignore[operator]
@@ -581,14 +583,14 @@ def _is_iterator(m: Machine, value: Ref) -> bool:
 def _to_list(iterable: Any) -> list[Any]:
     made = []
     for item in iterable:
-        made.append(item)  # noqa: PERF402  (this is what list() does)
+        made.append(item)
     return made
 
 
 def _to_tuple(iterable: Any) -> tuple[Any, ...]:
     made = []
     for item in iterable:
-        made.append(item)  # noqa: PERF402
+        made.append(item)
     return tuple(made)
 
 
@@ -754,7 +756,7 @@ def make_dict(m: Machine, args: Args, named: Named) -> Any:
     made = VObj("dict", dict)
     if args:
         source = _dict(m, args[0])
-        if source is None or isinstance(args[0], Ref) and m.state.heap[args[0].aid].cls is not dict:
+        if source is None or (isinstance(args[0], Ref) and m.state.heap[args[0].aid].cls is not dict):
             return _dict_of_pairs(m, args[0], named)
         made = VObj("dict", dict, source.cells, source.keys)
     return m.new(_with_named(made, named), labels_of(*args))
@@ -897,7 +899,7 @@ def get_attribute(m: Machine, args: Args, named: Named) -> Any:
         return None
     m.use(args[1])
     if len(args) == 3:
-        if isinstance(args[0], Known | Ref) and m.obj(args[0], "instance") or isinstance(args[0], Known):
+        if (isinstance(args[0], Known | Ref) and m.obj(args[0], "instance")) or isinstance(args[0], Known):
             present = _has(m, args[0], args[1].value)
             if present is None:
                 return None
@@ -905,7 +907,7 @@ def get_attribute(m: Machine, args: Args, named: Named) -> Any:
                 return args[2]
         else:
             return None
-    return _pushed_here(m, lambda: attributes.get(m, args[0], args[1].value))  # type: ignore[arg-type, union-attr]
+    return _pushed_here(m, lambda: attributes.get(m, args[0], args[1].value))
 
 
 def _pushed_here(m: Machine, run: Any) -> Any:
@@ -929,7 +931,7 @@ def _has(m: Machine, value: V, name: object) -> bool | None:
             return True
         if raw is None or isinstance(raw, types.MemberDescriptorType):
             return False
-        return True if not attributes.is_data_descriptor(raw) else None
+        return True if not is_data_descriptor(raw) else None
     if isinstance(value, Known) and isinstance(value.value, types.ModuleType | type) and m.static(value):
         if isinstance(value.value, type):
             return any(name in b.__dict__ for b in value.value.__mro__) or (None if lookup(type(value.value), name) is not None else False)
@@ -940,7 +942,7 @@ def _has(m: Machine, value: V, name: object) -> bool | None:
             return True
         if raw is None:
             return False
-        return True if not attributes.is_data_descriptor(raw) else None
+        return True if not is_data_descriptor(raw) else None
     if isinstance(value, Ref) and raw is None and not cls.__dictoffset__:
         return False
     return None

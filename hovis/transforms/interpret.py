@@ -27,7 +27,7 @@ class Interpreter:
     """Runs Functions.  Override what shall mean something else."""
 
     def __init__(self) -> None:
-        self._needs: dict[Function, dict[Block, set[Value]]] = {}
+        self._needs: dict[Function, tuple[dict[Block, set[Value]], Deaths]] = {}
 
     # --------------------------------------------------------------------------------------------- to override
 
