@@ -38,7 +38,15 @@ class Options:
     frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
     """
 
-    def __init__(self, library: Library | None = None, passes: Any = "default", strict: bool = False, fuel: int = 400_000, frozen: bool = True, known_sizes: bool = False) -> None:
+    def __init__(
+        self,
+        library: Library | None = None,
+        passes: Any = "default",
+        strict: bool = False,
+        fuel: int = 400_000,
+        frozen: bool = True,
+        known_sizes: bool = False,
+    ) -> None:
         self.library = library if library is not None else STANDARD
         self.passes = passes
         self.strict = strict

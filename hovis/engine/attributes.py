@@ -9,10 +9,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.engine import protocols
-from hovis.engine.calls import AFTER, call, call_builtin, call_function, finish, opaque
+from hovis.engine.branches import identical
+from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import C_DATA, C_METHODS, FUNCTION, has_dict, is_data_descriptor, is_python_class, lookup, own_getattribute, special
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import call_builtin
+from hovis.engine.results import finish, opaque
 from hovis.engine.values import FALSE, STRONG, TRUE, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -79,7 +82,7 @@ def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
         return _NOT_MINE
     if method is None:
         return _NOT_MINE
-    return call(m, Known(method), args, {}, mode)
+    return m.call(Known(method), args, {}, mode)
 
 
 def _enter(m: Machine, model: Callable[..., Any], args: list[V], mode: str) -> int | None:
@@ -128,8 +131,6 @@ def _two_sided(m: Machine, fn: Any, args: list[V], classes: list[Any], names: tu
             return _NOT_MINE
         tried, model = tried[:1], protocols.inverted
     if fn in (operator.eq, operator.ne) and not tried:
-        from hovis.engine.branches import identical
-
         same = identical(m, a, b)
         if same is None:
             return _NOT_MINE
@@ -258,7 +259,7 @@ def format_value(m: Machine, value: V, spec: V) -> int | None:
     if cls is not None and is_python_class(cls) and not isinstance(value, Dyn):
         method = special(cls, "__format__")
         if method is not None:
-            return call(m, Known(method), [value, spec], {})
+            return m.call(Known(method), [value, spec], {})
         text = special(cls, "__str__") or special(cls, "__repr__")
         if lookup(cls, "__format__") is object.__dict__["__format__"] and text and isinstance(spec, Known) and spec.value == "":
             name = "__str__" if special(cls, "__str__") else "__repr__"
@@ -318,7 +319,7 @@ def _get_data(m: Machine, value: V, raw: Any, name: str, mode: str) -> int | Non
     """A data descriptor: a property, a slot, a field of C code."""
     if isinstance(raw, property):
         if isinstance(raw.fget, FUNCTION):
-            return call(m, Known(raw.fget), [value], {}, mode)
+            return m.call(Known(raw.fget), [value], {}, mode)
         return _left(m, value, name, mode)
     if isinstance(value, Known):
         held = value.value
@@ -335,7 +336,7 @@ def _get_data(m: Machine, value: V, raw: Any, name: str, mode: str) -> int | Non
     get_ = special(type(raw), "__get__")
     if get_ is not None:
         cls = m.class_of(value)
-        return call(m, Known(get_), [Known(raw), value, Known(cls)], {}, mode)
+        return m.call(Known(get_), [Known(raw), value, Known(cls)], {}, mode)
     return _left(m, value, name, mode)
 
 
@@ -347,7 +348,7 @@ def _bind(m: Machine, value: V, cls: type, raw: Any, name: str, mode: str) -> in
             return finish(m, Known(None, labels_of(value)), mode)
         hook = lookup(cls, "__getattr__")
         if isinstance(hook, FUNCTION):
-            return call(m, Known(hook), [value, Known(name)], {}, mode)
+            return m.call(Known(hook), [value, Known(name)], {}, mode)
         return _left(m, value, name, mode, Effect.OPAQUE if hook is not None else Effect.RAISES | Effect.READS)
     if isinstance(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
         return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), value)), labels_of(value)), mode)
@@ -363,14 +364,14 @@ def _bind(m: Machine, value: V, cls: type, raw: Any, name: str, mode: str) -> in
         return finish(m, Known(raw, labels_of(value)), mode)
     get_ = special(type(raw), "__get__")
     if get_ is not None:
-        return call(m, Known(get_), [Known(raw), value, Known(cls)], {}, mode)
+        return m.call(Known(get_), [Known(raw), value, Known(cls)], {}, mode)
     return _left(m, value, name, mode)
 
 
 def _getattribute(m: Machine, value: V, cls: type, name: str, mode: str) -> int | None:
     hook = special(cls, "__getattribute__")
     if hook is not None and lookup(cls, "__getattr__") is None:
-        return call(m, Known(hook), [value, Known(name)], {}, mode)
+        return m.call(Known(hook), [value, Known(name)], {}, mode)
     return _left(m, value, name, mode)
 
 
@@ -425,7 +426,7 @@ def _get_object(m: Machine, value: Ref, name: str, mode: str) -> int | None:
             return finish(m, relabel(obj.cells[index], value.labels), mode)
         if isinstance(raw, types.MemberDescriptorType):
             hook = special(cls, "__getattr__")
-            return call(m, Known(hook), [value, Known(name)], {}, mode) if hook else _left(m, value, name, mode, Effect.RAISES | Effect.READS)
+            return m.call(Known(hook), [value, Known(name)], {}, mode) if hook else _left(m, value, name, mode, Effect.RAISES | Effect.READS)
     elif obj.kind == "tuple" and type(raw).__name__ == "_tuplegetter":
         return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
     elif raw is not None and is_data_descriptor(raw):
@@ -458,7 +459,7 @@ def _get_dyn(m: Machine, value: Dyn, name: str, mode: str) -> int | None:
     if isinstance(raw, FUNCTION) and not has_dict(cls) and not own_getattribute(cls):
         return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), value))), mode)
     if isinstance(raw, property) and isinstance(raw.fget, FUNCTION) and not own_getattribute(cls):
-        return call(m, Known(raw.fget), [value], {}, mode)
+        return m.call(Known(raw.fget), [value], {}, mode)
     if not is_python_class(cls) and isinstance(raw, C_DATA):
         return _left(m, value, name, mode, Effect.READS | Effect.RAISES)
     return _left(m, value, name, mode)
@@ -476,7 +477,8 @@ def get_super(m: Machine, cls: V, instance: V, name: str) -> int | None:
 
 def _get_from_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     cls, instance = obj.cells
-    assert isinstance(cls, Known) and isinstance(cls.value, type)
+    assert isinstance(cls, Known)
+    assert isinstance(cls.value, type)
     start, bound_class = _super_class(m, cls.value, m.resolve(instance))
     if start is None:
         return _left(m, m.emit(super, [cls, instance]), name, mode)
@@ -495,7 +497,7 @@ def _get_from_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
             if raw is object.__dict__["__new__"] or (name == "__new__" and not isinstance(raw, FUNCTION)):
                 return finish(m, Known(raw), mode)
             if isinstance(raw, property) and isinstance(raw.fget, FUNCTION) and not bound_class:
-                return call(m, Known(raw.fget), [instance], {}, mode)
+                return m.call(Known(raw.fget), [instance], {}, mode)
             if not hasattr(type(raw), "__get__"):
                 return finish(m, Known(raw), mode)
             break
@@ -522,13 +524,13 @@ def set(m: Machine, target: V, name: str, value: V) -> int | None:
     if cls is not None and not isinstance(target, Known):
         hook = special(cls, "__setattr__")
         if hook is not None:
-            return call(m, Known(hook), [target, Known(name), value], {}, "discard")
+            return m.call(Known(hook), [target, Known(name), value], {}, "discard")
         raw = lookup(cls, name)
         if isinstance(raw, property) and isinstance(raw.fset, FUNCTION):
-            return call(m, Known(raw.fset), [target, value], {}, "discard")
+            return m.call(Known(raw.fset), [target, value], {}, "discard")
         setter = special(type(raw), "__set__") if raw is not None else None
         if setter is not None:
-            return call(m, Known(setter), [Known(raw), target, value], {}, "discard")
+            return m.call(Known(setter), [Known(raw), target, value], {}, "discard")
         if isinstance(target, Ref) and store(m, target, name, value):
             return None
     m.emit(setattr, [target, Known(name), value], type=Type(type(None)))
@@ -566,7 +568,7 @@ def delete(m: Machine, target: V, name: str) -> int | None:
     if cls is not None and isinstance(target, Ref):
         hook = special(cls, "__delattr__")
         if hook is not None:
-            return call(m, Known(hook), [target, Known(name)], {}, "discard")
+            return m.call(Known(hook), [target, Known(name)], {}, "discard")
         if remove(m, target, name):
             return None
     m.emit(delattr, [target, Known(name)], type=Type(type(None)))
@@ -585,5 +587,3 @@ def remove(m: Machine, target: Ref, name: str) -> bool:
     m.put(target, obj.without(index))
     return True
 
-
-__all__ = ["AFTER", "Const", "Union", "delete", "format_value", "get", "operate", "opaque", "set", "truth"]

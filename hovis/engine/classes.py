@@ -4,13 +4,18 @@ import functools
 import types
 from typing import Any, Final
 
-from hovis.engine import calls, protocols
+from hovis.engine import protocols
+from hovis.engine.attributes import truth
+from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import call_builtin, leave_caller
+from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, Type
+from hovis.lattice.constants import is_immutable
 
 OBJECT_NEW: Final = object.__dict__["__new__"]
 OBJECT_INIT: Final = object.__dict__["__init__"]
@@ -23,8 +28,6 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
     if cls is super:
         return _super(m, args, mode)
     if cls is bool and len(args) == 1 and not kwargs:
-        from hovis.engine.attributes import truth
-
         return truth(m, args[0], mode)
     if not is_python_class(cls):
         return _builtin_class(m, cls, args, kwargs, mode)
@@ -32,9 +35,9 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
     if meta_call is not None:
         if type(cls).__module__ == "enum":
             return _enum(m, cls, args, kwargs, mode)
-        return calls.call(m, Known(meta_call), [callee, *args], kwargs, mode)
+        return m.call(Known(meta_call), [callee, *args], kwargs, mode)
     if type(cls) is not type and lookup(type(cls), "__call__") is not type.__dict__["__call__"]:
-        return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+        return finish(m, opaque(m, cls, args, kwargs), mode)
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
     if new is OBJECT_NEW and is_plain(cls) and m.here() not in m.tables.not_virtual:
         return _plain(m, cls, init, args, kwargs, mode)
@@ -46,8 +49,8 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         elif init is OBJECT_INIT or issubclass(cls, tuple):
             model = protocols.construct_new
         else:
-            return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
-        return calls.call_function(m, Known(model), model, [*head, *args], kwargs, mode)
+            return finish(m, opaque(m, cls, args, kwargs), mode)
+        return call_function(m, Known(model), model, [*head, *args], kwargs, mode)
     return _foreign_layout(m, cls, new, init, args, kwargs, mode)
 
 
@@ -56,20 +59,20 @@ def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], k
     if isinstance(new, types.BuiltinFunctionType) and type(cls) is type and lookup(cls, "__del__") is None:
         quiet = not isinstance(init, FUNCTION)
         if quiet and issubclass(cls, BaseException) and not issubclass(cls, OSError | UnicodeError) and not kwargs:
-            return calls.finish(m, m.emit(cls, args, kwargs, Type(cls), Effect.PURE), mode)
-        made = calls.opaque(m, cls, args, kwargs)
+            return finish(m, m.emit(cls, args, kwargs, Type(cls), Effect.PURE), mode)
+        made = opaque(m, cls, args, kwargs)
         made.value.type = Type(cls)  # type: ignore[union-attr]
-        return calls.finish(m, Dyn(made.value, Type(cls)), mode)
-    return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+        return finish(m, Dyn(made.value, Type(cls)), mode)
+    return finish(m, opaque(m, cls, args, kwargs), mode)
 
 
 def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     if isinstance(init, FUNCTION):
         made = m.new(VObj("instance", cls))
-        return calls.call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
+        return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
     if init is OBJECT_INIT and not args and not kwargs:
-        return calls.finish(m, m.new(VObj("instance", cls)), mode)
-    return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+        return finish(m, m.new(VObj("instance", cls)), mode)
+    return finish(m, opaque(m, cls, args, kwargs), mode)
 
 
 def _type_of(m: Machine, value: V, mode: str) -> int | None:
@@ -77,8 +80,8 @@ def _type_of(m: Machine, value: V, mode: str) -> int | None:
     cls = m.class_of(value)
     if cls is not None:
         labels = frozenset() if isinstance(value, Dyn) else value.labels
-        return calls.finish(m, Known(cls, labels), mode)
-    return calls.finish(m, m.emit(type, [value], type=ANY, effect=Effect.PURE), mode)
+        return finish(m, Known(cls, labels), mode)
+    return finish(m, m.emit(type, [value], type=ANY, effect=Effect.PURE), mode)
 
 
 def _super(m: Machine, args: list[V], mode: str) -> int | None:
@@ -89,17 +92,18 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
         slot = next((k for k in range(len(code.names) - code.n_free, len(code.names)) if code.names[k] == "__class__"), None)
         first = frame.locals[0] if code.argcount else None
         if slot is None or first is None:
-            return calls.finish(m, calls.opaque(m, super, []), mode)
+            return finish(m, opaque(m, super, []), mode)
         cell = frame.locals[slot]
         cls = _cell_contents(m, cell)
         first = _cell_contents(m, first) if 0 in code.cells else first
         if cls is None or first is None:
-            calls._leave_caller(m, super)
-        assert cls is not None and first is not None
+            leave_caller(m, super)
+        assert cls is not None
+        assert first is not None
         args = [cls, first]
     if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
-        return calls.finish(m, m.new(VObj("super", super, tuple(args))), mode)
-    return calls.finish(m, m.emit(super, args), mode)
+        return finish(m, m.new(VObj("super", super, tuple(args))), mode)
+    return finish(m, m.emit(super, args), mode)
 
 
 def _cell_contents(m: Machine, cell: V | None) -> V | None:
@@ -115,15 +119,13 @@ def _cell_contents(m: Machine, cell: V | None) -> V | None:
 def _enum(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     """``Color(1)``: a look-up among the members."""
     if len(args) == 1 and not kwargs and isinstance(args[0], Known) and special(cls, "_missing_") is None:
-        from hovis.lattice.constants import is_immutable
-
         value = args[0].value
         table = cls.__dict__.get("_value2member_map_", {})
         if is_immutable(value) and value in table:
-            return calls.finish(m, Known(table[value], args[0].labels), mode)
+            return finish(m, Known(table[value], args[0].labels), mode)
         if type(value) is cls:
-            return calls.finish(m, args[0], mode)
-    return calls.finish(m, calls.opaque(m, cls, args, kwargs), mode)
+            return finish(m, args[0], mode)
+    return finish(m, opaque(m, cls, args, kwargs), mode)
 
 
 def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
@@ -135,10 +137,10 @@ def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], m
             for name in ("__str__", "__repr__"):
                 found = lookup(own, name)
                 if isinstance(found, FUNCTION):
-                    return calls.call_function(m, Known(protocols.text), protocols.text, [Known(found), value, Known(name)], {}, mode)
+                    return call_function(m, Known(protocols.text), protocols.text, [Known(found), value, Known(name)], {}, mode)
                 if name == "__str__" and found is not object.__dict__["__str__"]:
                     break
-    return calls.call_builtin(m, cls, args, kwargs, mode)
+    return call_builtin(m, cls, args, kwargs, mode)
 
 
 def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
@@ -147,14 +149,14 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
         partial = callee.value
         if m.static(callee):
             named = {k: Known(v) for k, v in partial.keywords.items()}
-            return calls.call(m, Known(partial.func), [*map(Known, partial.args), *args], {**named, **kwargs}, mode)
+            return m.call(Known(partial.func), [*map(Known, partial.args), *args], {**named, **kwargs}, mode)
     cls = m.class_of(callee)
     method = special(cls, "__call__") if cls is not None else None
     if method is not None:
-        return calls.call(m, Known(method), [callee, *args], kwargs, mode)
+        return m.call(Known(method), [callee, *args], kwargs, mode)
     if isinstance(callee, Known):
-        return calls.call_builtin(m, callee.value, args, kwargs, mode)
-    return calls.finish(m, calls.opaque(m, callee, args, kwargs), mode)
+        return call_builtin(m, callee.value, args, kwargs, mode)
+    return finish(m, opaque(m, callee, args, kwargs), mode)
 
 
 __all__ = ["Ref", "call_class", "call_instance"]

@@ -7,9 +7,9 @@ calling its function; one that escapes later cannot be built in mid-flight, so t
 
 from typing import Any
 
-from hovis.engine import calls
 from hovis.engine.heap import VObj
 from hovis.engine.machine import SWITCH, Machine, Restart
+from hovis.engine.results import finish, opaque
 from hovis.engine.state import Frame
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir.operations import END
@@ -23,10 +23,10 @@ def create(m: Machine, known: Any, bound: list[V | None], callee: V, args: list[
     if site in m.tables.not_virtual:
         target: Any = callee.value if isinstance(callee, Known) else callee
         m.reason(f"the generator {known.qualname} leaves the traced code when it has begun")
-        return calls.finish(m, calls.opaque(m, target, args, kwargs), mode)
+        return finish(m, opaque(m, target, args, kwargs), mode)
     cells = tuple(UNBOUND_VALUE if v is None else v for v in bound)
     extra = ("new", known.code, known.namespace, 0, len(cells), site)
-    return calls.finish(m, m.new(VObj("generator", GENERATOR, cells, extra=extra)), mode)
+    return finish(m, m.new(VObj("generator", GENERATOR, cells, extra=extra)), mode)
 
 
 def refuse(m: Machine, obj: VObj) -> None:
@@ -134,9 +134,7 @@ def send(m: Machine, done: int) -> int | None:
     if isinstance(receiver, Ref) and m.state.heap[receiver.aid].kind == "generator":
         return resume(m, receiver, value, "send")
     if isinstance(value, Known) and value.value is None and isinstance(receiver, Ref):
-        from hovis.engine.iteration import step
-
-        return step(m, receiver, "send", done)
+        return m.step(receiver, "send", done)
     frame = m.frame
     if frame.owner is not None:
         refuse(m, m.state.heap[frame.owner])
@@ -145,13 +143,11 @@ def send(m: Machine, done: int) -> int | None:
 
 def yield_from_iter(m: Machine, value: V) -> int | None:
     """GET_YIELD_FROM_ITER."""
-    from hovis.engine.iteration import get_iter
-
     resolved = m.resolve(value)
     if isinstance(resolved, Ref) and m.state.heap[resolved.aid].kind == "generator":
         m.push(resolved)
         return None
-    return get_iter(m, value)
+    return m.get_iter(value)
 
 
 __all__ = ["Dyn", "create", "exhausted", "finished", "resume", "send", "yielded"]

@@ -4,16 +4,19 @@ A handler takes the machine and the instruction's argument.  It returns None to 
 number to jump, SWITCH if frames were pushed or popped, STOP if the chain has ended.
 """
 
+import builtins
 import operator
 import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, suspects
-from hovis.engine.calls import AFTER, call, call_builtin, finish, opaque
+from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, raising, suspects
+from hovis.engine.calls import call
 from hovis.engine.heap import VObj
 from hovis.engine.machine import STOP, SWITCH, Machine, Restart
+from hovis.engine.primitives import call_builtin
+from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.values import FALSE, NONE, TRUE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Return
@@ -254,7 +257,7 @@ def del_cell(m: Machine, slot: int) -> int | None:
     if status is not None:
         return status
     m.pop()
-    assert cell is not None and name
+    assert cell is not None
     _write_cell(m, m.resolve(cell), UNBOUND_VALUE)
     return None
 
@@ -391,8 +394,7 @@ def is_(m: Machine, invert: bool) -> int | None:
 @handles("Contains")
 def contains(m: Machine, invert: bool) -> int | None:
     container, item = m.pop(), m.pop()
-    status = attributes.operate(m, operator.contains, [container, item], "truth_not" if invert else "value")
-    return status
+    return attributes.operate(m, operator.contains, [container, item], "truth_not" if invert else "value")
 
 
 @handles("Not")
@@ -619,8 +621,6 @@ def set_function_attr(m: Machine, name: str) -> None:
 
 @handles("BuildClass")
 def build_class(m: Machine, _: Any) -> None:
-    import builtins
-
     m.push(Known(builtins.__build_class__))
 
 
@@ -715,8 +715,6 @@ def return_(m: Machine, _: Any) -> int | None:
 
 @handles("Raise")
 def raise_(m: Machine, count: int) -> int | None:
-    from hovis.engine import raising
-
     return raising.raise_statement(m, m.popn(count))
 
 
@@ -741,22 +739,16 @@ def pop_exc(m: Machine, _: Any) -> None:
 
 @handles("ExcMatch")
 def exc_match(m: Machine, _: Any) -> int | None:
-    from hovis.engine import raising
-
     return raising.match(m)
 
 
 @handles("WithEnter")
 def with_enter(m: Machine, _: Any) -> int | None:
-    from hovis.engine import raising
-
     return raising.with_enter(m)
 
 
 @handles("WithExitExc")
 def with_exit_exc(m: Machine, _: Any) -> int | None:
-    from hovis.engine import raising
-
     return raising.with_exit(m)
 
 

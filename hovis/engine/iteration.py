@@ -5,10 +5,12 @@ import sys
 from typing import Any, Final
 
 from hovis.engine import generators, protocols
-from hovis.engine.calls import call, call_builtin, call_function, finish, opaque
+from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import is_python_class, lookup, special
 from hovis.engine.machine import STOP, SWITCH, Machine
+from hovis.engine.primitives import call_builtin
+from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import State
 from hovis.engine.values import STRONG, WEAK, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
@@ -54,7 +56,7 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
     if cls is not None and is_python_class(cls):
         method = special(cls, "__iter__")
         if method is not None and not isinstance(value, Dyn):
-            return call(m, Known(method), [value], {}, mode)
+            return m.call(Known(method), [value], {}, mode)
     if cls in ITERATOR_OF and isinstance(value, Dyn):
         return finish(m, m.emit(iter, [value], type=Type(ITERATOR_OF[cls]), effect=Effect.READS), mode)
     if isinstance(value, Known | Ref) or cls is not None:
@@ -114,7 +116,7 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
     if method is None:
         return _step_unknown(m, iterator, mode)
     if mode == "value":
-        return call(m, Known(method), [iterator], {}, mode)
+        return m.call(Known(method), [iterator], {}, mode)
     return call_function(m, Known(protocols.step), protocols.step, [Known(method), iterator, Known(END)], {}, "step_" + mode)
 
 
@@ -271,7 +273,8 @@ def alike(m: Machine, source: V) -> bool:
 
 def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     current, stop, stride = obj.cells
-    assert isinstance(stride, Known) and isinstance(stride.value, int)
+    assert isinstance(stride, Known)
+    assert isinstance(stride.value, int)
     up = stride.value > 0
     if isinstance(current, Known) and isinstance(stop, Known):
         labels = labels_of(current, stop)
@@ -426,8 +429,6 @@ def store_item(m: Machine, container: V, key: V, value: V) -> None:
     status = call_builtin(m, operator.setitem, [container, key, value], {}, "discard")
     assert status is None or status == SWITCH
 
-
-from hovis.engine.calls import AFTER  # noqa: E402
 
 for _mode in ("for", "send", "end"):
     AFTER["step_" + _mode] = _after_step(_mode)

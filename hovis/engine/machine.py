@@ -313,6 +313,18 @@ class Machine:
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
 
+    def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+        """Call any callee (see calls): protocols call methods, and calls go by protocols."""
+        raise NotImplementedError
+
+    def get_iter(self, value: V, mode: str = "value") -> int | None:
+        """``iter(value)`` (see iteration)."""
+        raise NotImplementedError
+
+    def step(self, iterator: V, mode: str, exit: int = -1) -> int | None:
+        """One step of an iterator (see iteration)."""
+        raise NotImplementedError
+
     def edge(self, edge: Edge, state: State) -> None:
         """Arrive with state at a place where paths meet (see fixpoint)."""
         raise NotImplementedError

@@ -3,10 +3,12 @@
 import collections.abc
 from typing import Any, Final
 
-from hovis.engine.calls import finish
+from hovis.engine.results import finish
 from hovis.engine.machine import Machine
 from hovis.engine.values import Known, V, labels_of
 from hovis.ir import operations as ops
+from hovis.ir.model import Effect
+from hovis.lattice import Type
 
 _SEQUENCE: Final = 1 << 5
 _MAPPING: Final = 1 << 6
@@ -31,9 +33,6 @@ def _collection(m: Machine, kind: str) -> int | None:
         m.push(Known(bool(cls.__flags__ & flag), labels_of(subject) if not hasattr(subject, "lost") else frozenset()))
         return None
     fn: Any = ops.match_sequence if kind == "sequence" else ops.match_mapping
-    from hovis.ir.model import Effect
-    from hovis.lattice import Type
-
     m.push(m.emit(fn, [subject], type=Type(bool), effect=Effect.PURE))
     return None
 

@@ -3,9 +3,10 @@
 import types
 from typing import Any, Final
 
-from hovis.engine import calls
+from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
 from hovis.engine.machine import MAY_RAISE, Machine
+from hovis.engine.results import AFTER
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -23,8 +24,7 @@ def raise_statement(m: Machine, args: list[V]) -> int | None:
     if isinstance(exception, Known) and isinstance(exception.value, type) and issubclass(exception.value, BaseException):
         # a class is called first; what that gives is raised by the second half
         m.push(args[1] if len(args) > 1 else Known(_NOTHING))
-        status = calls.call(m, exception, [], {}, "raise")
-        return status
+        return m.call(exception, [], {}, "raise")
     return _raise_instance(m, exception, args[1] if len(args) > 1 else None)
 
 
@@ -36,7 +36,7 @@ def _after_class(m: Machine) -> int | None:
     return _raise_instance(m, exception, None if isinstance(cause, Known) and cause.value is _NOTHING else cause)
 
 
-calls.AFTER["raise"] = _after_class
+AFTER["raise"] = _after_class
 
 
 def _raise_instance(m: Machine, exception: V, cause: V | None) -> int | None:
@@ -113,13 +113,11 @@ def with_enter(m: Machine) -> int | None:
     if cls is not None and is_python_class(cls):
         enter, leave = lookup(cls, "__enter__"), lookup(cls, "__exit__")
         if isinstance(enter, FUNCTION) and isinstance(leave, FUNCTION):
-            from hovis.engine.heap import VObj
-
             m.push(m.new(VObj("method", types.MethodType, (Known(leave), manager))))
-            return calls.call(m, Known(enter), [manager], {})
+            return m.call(Known(enter), [manager], {})
     enter_method = m.emit(ops.context_enter, [manager])
     m.push(m.emit(ops.context_exit, [manager]))
-    return calls.call(m, enter_method, [], {})
+    return m.call(enter_method, [], {})
 
 
 def with_exit(m: Machine) -> int | None:
@@ -129,7 +127,7 @@ def with_exit(m: Machine) -> int | None:
     cls = m.class_of(exception)
     kind: V = Known(cls) if cls is not None else m.emit(type, [exception], effect=Effect.PURE)
     traceback: V = m.emit(ops.traceback_of, [exception], effect=Effect.READS)
-    return calls.call(m, leave, [kind, exception, traceback], {})
+    return m.call(leave, [kind, exception, traceback], {})
 
 
 __all__ = ["MAY_RAISE", "AnyType", "Dyn", "Union", "match", "raise_statement", "special", "with_enter", "with_exit"]

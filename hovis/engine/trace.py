@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine.calls import Callee
+from hovis.engine import calls, iteration
+from hovis.engine.entering import Callee
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.fixpoint import Engine, Entry
 from hovis.engine.heap import VObj
@@ -86,6 +87,15 @@ class Result:
 class PythonEngine(Engine):
     """The engine with CPython's instructions."""
 
+    def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+        return calls.call(self, callee, args, kwargs, mode)
+
+    def get_iter(self, value: V, mode: str = "value") -> int | None:
+        return iteration.get_iter(self, value, mode)
+
+    def step(self, iterator: V, mode: str, exit: int = -1) -> int | None:
+        return iteration.step(self, iterator, mode, exit)
+
     def program(self, code: Any) -> Any:
         found = _programs.get(id(code))
         if found is None:
@@ -108,7 +118,15 @@ def _unsupported(op: str) -> Any:
     return handler
 
 
-def run(fn: types.FunctionType, parts: Sequence[Part], library: Library, package: str, fuel: int = FUEL, frozen: bool = True, known_sizes: bool = False) -> Result:
+def run(
+    fn: types.FunctionType,
+    parts: Sequence[Part],
+    library: Library,
+    package: str,
+    fuel: int = FUEL,
+    frozen: bool = True,
+    known_sizes: bool = False,
+) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
     Raises GiveUp with the reason if the call has to be left as a whole.

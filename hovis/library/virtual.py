@@ -8,9 +8,10 @@ import types
 from typing import Any, Final
 
 from hovis.engine import attributes, iteration
-from hovis.engine.calls import call, call_function, finish
+from hovis.engine.entering import call_function
+from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, is_data_descriptor, is_python_class, lookup, special
+from hovis.engine.lookups import FUNCTION, is_data_descriptor, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.values import FALSE, NONE, STRONG, TRUE, Dyn, Known, Ref, V, labels_of, lost_of, relabel
 from hovis.ir import operations as ops
@@ -48,8 +49,6 @@ def known_key(key: V) -> bool:
 def _whole(m: Machine, key: V) -> "V | None":
     """A virtual tuple of known parts, as the known tuple; the key itself if it is known."""
     if isinstance(key, Ref):
-        from hovis.engine.folding import _MISSING, reify
-
         obj = m.obj(key, "tuple")
         if obj is not None and obj.cls is tuple:
             found = reify(m, key)
@@ -235,7 +234,7 @@ def _get_from_dict(m: Machine, container: V, obj: VObj, key: V) -> Any:
         return relabel(obj.cells[index], labels_of(container, whole))
     missing = special(obj.cls, "__missing__")
     if missing is not None:
-        return call(m, Known(missing), [container, key], {})
+        return m.call(Known(missing), [container, key], {})
     if obj.cls is not dict:
         return None
     return m.raise_new(KeyError, key)
@@ -842,7 +841,7 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
         return _pushed(m, status)
     cls = m.class_of(value)
     method = special(cls, "__iter__") if cls is not None and is_python_class(cls) and not isinstance(value, Dyn) else None
-    return call(m, Known(method), [value], {}) if method is not None else None
+    return m.call(Known(method), [value], {}) if method is not None else None
 
 
 def _pushed(m: Machine, status: "int | None") -> Any:
@@ -990,14 +989,12 @@ def object_delattr(m: Machine, args: Args, named: Named) -> Any:
 
 @action(object.__new__)
 def object_new(m: Machine, args: Args, named: Named) -> Any:
-    from hovis.engine.lookups import is_plain
-
-    if args and isinstance(args[0], Known) and isinstance(args[0].value, type) and is_plain_for_new(args[0].value, is_plain) and (len(args) == 1 and not named):
+    if args and isinstance(args[0], Known) and isinstance(args[0].value, type) and is_plain_for_new(args[0].value) and (len(args) == 1 and not named):
         return m.new(VObj("instance", args[0].value))
     return None
 
 
-def is_plain_for_new(cls: type, is_plain: Any) -> bool:
+def is_plain_for_new(cls: type) -> bool:
     """Like is_plain, for a class whose own ``__new__`` calls that of object."""
     if is_plain(cls):
         return True
@@ -1009,5 +1006,3 @@ def is_plain_for_new(cls: type, is_plain: Any) -> bool:
 def _python_only(cls: type) -> bool:
     return not any(issubclass(cls, b) for b in (BaseException, int, float, str, bytes, list, tuple, dict, set, frozenset, type, complex))
 
-
-__all__ = ["FALSE", "SWITCH", "TRUE", "VIRTUAL", "Array", "Const", "finish"]

@@ -1,0 +1,251 @@
+"""Entering Python functions: argument binding, recursion, residual functions (CPython: Python/ceval.c)."""
+
+import types
+from typing import Any, Final
+
+from hovis.bytecode.normalize import normalize
+from hovis.engine import generators
+from hovis.engine.heap import VObj
+from hovis.engine.machine import SWITCH, Machine, Restart
+from hovis.engine.results import finish, opaque
+from hovis.engine.state import Frame
+from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import constant_key
+
+#: Frames of one call string; beyond, calls stay calls.
+MAX_DEPTH: Final = 120
+#: Activations of one code, below unknown decisions, before it becomes a residual function.
+MAX_ACTIVE: Final = 64
+#: Containers within containers that a residual function takes apart.
+MAX_NESTING: Final = 2
+#: The same where only numbers differ between the activations.
+MAX_COUNTING: Final = 8
+
+
+def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+    """Enter a Python function, or leave the call where that is not wise."""
+    known = Callee.of(m, callee, fn)
+    why = _why_not(m, known)
+    if why is None:
+        bound = bind(m, known, args, kwargs)
+        if bound is not None:
+            return _enter(m, callee, known, bound, args, kwargs, mode)
+        why = "its arguments do not fit"
+    if why:
+        m.reason(f"the call of {known.qualname} was left as it is: {why}")
+    if isinstance(callee, Known):
+        return finish(m, opaque(m, callee.value, args, kwargs), mode)
+    return finish(m, opaque(m, callee, args, kwargs), mode)
+
+
+class Callee:
+    """What entering a Python function needs, whether it exists already or is an object of this trace."""
+
+    __slots__ = ("annotations", "cells", "code", "defaults", "fn", "kwdefaults", "labels", "namespace", "qualname")
+
+    fn: Any
+    code: Any
+    namespace: dict[str, Any]
+    qualname: str
+    defaults: list[V]
+    kwdefaults: dict[str, V]
+    cells: list[V]
+
+    @staticmethod
+    def of(m: Machine, callee: V, fn: Any) -> "Callee":
+        self = Callee()
+        self.fn = fn
+        if fn is not None:
+            self.code = normalize(fn.__code__)
+            m.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+            self.namespace = fn.__globals__
+            self.qualname = fn.__qualname__
+            self.defaults = [Known(v) for v in fn.__defaults__ or ()]
+            self.kwdefaults = {k: Known(v) for k, v in (fn.__kwdefaults__ or {}).items()}
+            self.cells = [Known(c) for c in fn.__closure__ or ()]
+            return self
+        assert isinstance(callee, Ref)
+        obj = m.state.heap[callee.aid]
+        self.code, self.namespace, _, self.qualname = obj.extra
+        defaults, kwdefaults, _, *cells = obj.cells
+        self.defaults = _items(m, defaults)
+        named = m.obj(kwdefaults, "dict")
+        self.kwdefaults = dict(zip(named.keys, named.cells, strict=True)) if named else {}
+        if isinstance(kwdefaults, Known) and isinstance(kwdefaults.value, dict):
+            self.kwdefaults = {k: Known(v) for k, v in kwdefaults.value.items()}
+        self.cells = list(cells)
+        return self
+
+
+def _items(m: Machine, value: V) -> list[V]:
+    obj = m.obj(value, "tuple")
+    if obj is not None:
+        return list(obj.cells)
+    return [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else []
+
+
+def _why_not(m: Machine, known: Callee) -> str | None:
+    """The reason not to enter a function; "" for reasons that nobody needs to hear."""
+    code = known.code
+    if code.is_coroutine or code.is_async_generator:
+        return "it is a coroutine"
+    if code.unsupported:
+        return str(code.unsupported)
+    if code.code in m.tables.not_entered:
+        return m.tables.not_entered[code.code]
+    if len(m.state.frames) >= MAX_DEPTH:
+        return "calls are nested too deep"
+    if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False):
+        return "it is marked as a boundary"
+    return None
+
+
+def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    code = known.code
+    if code.is_generator:
+        return generators.create(m, known, bound, callee, args, kwargs, mode)
+    now = _known_arguments(m, bound)
+    if _recurses(m, code, now):
+        return _call_residual(m, known, bound, mode)
+    caller = m.frame
+    ctx = m.tables.contexts[caller.ctx, caller.pc, code]
+    home = m.homes[m.state.frames[0].ctx]
+    m.homes.setdefault(ctx, home)
+    frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or callee)
+    frame.extra = now
+    m.state.frames.append(frame)
+    return SWITCH
+
+
+def _recurses(m: Machine, code: Any, now: Any) -> bool:
+    """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?"""
+    active = [frame for frame in m.state.frames if frame.code is code]
+    if not active or not any(frame.decided for frame in active):
+        return False
+    if code.code in m.tables.recursive:
+        return True
+    # where only numbers differ they may well be counters: less patience
+    counting = _only_numbers_differ(now, active[-1].extra)
+    if len(active) >= (MAX_COUNTING if counting else MAX_ACTIVE):
+        m.tables.recursive.add(code.code)
+        raise Restart("recursive")
+    return not now or any(frame.extra == now for frame in active)
+
+
+def _only_numbers_differ(now: Any, before: Any) -> bool:
+    if before is None or len(now) != len(before):
+        return False
+    return all(a == b or (type(a[1]) is tuple and a[1][0] in (int, float)) for a, b in zip(now, before, strict=True))
+
+
+def _known_arguments(m: Machine, bound: list[V | None]) -> Any:
+    """What is known of the arguments of an activation, to be compared with others."""
+    found: list[Any] = []
+    for k, value in enumerate(bound):
+        if isinstance(value, Known):
+            if value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
+                found.append((k, constant_key(value.value)))
+        elif isinstance(value, Ref):
+            found.append((k, m.state.heap[value.aid].shape()))
+    return tuple(found)
+
+
+def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -> int | None:
+    """Call a specialised residual function instead of entering once more.
+
+    Immutable objects cross as their parts, mutable ones (and what is nested too deep) are real.
+    """
+    heap: dict[int, VObj] = {}
+    crossing = _crossing(m, [v for v in bound if isinstance(v, Ref)])
+    bound = [_across(m, v, crossing) if v is not None else None for v in bound]
+    for aid in crossing:
+        obj = m.state.heap[aid]
+        heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells))
+    frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
+    frame.extra = _known_arguments(m, bound)
+    result = m.call_function(frame, heap, known.qualname.rsplit(".", 1)[-1])  # type: ignore[attr-defined]
+    if result is None:
+        return m.unreachable()
+    return finish(m, result, mode)
+
+
+def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
+    """The objects that a residual function may take apart."""
+    found: set[int] = set()
+    todo = [(ref.aid, 0) for ref in refs]
+    while todo:
+        aid, depth = todo.pop(0)
+        obj = m.state.heap[aid]
+        # functions and cells are code more than data: how deep they go is a matter of the program, not of its input
+        deeper = depth if obj.kind in ("function", "cell", "method") else depth + 1
+        if aid in found or not obj.immutable or obj.kind == "generator" or deeper > MAX_NESTING:
+            continue
+        found.add(aid)
+        todo += [(c.aid, deeper) for c in obj.cells if isinstance(c, Ref)]
+    return found
+
+
+def _across(m: Machine, value: V, crossing: set[int]) -> V:
+    """value as a residual function may see it."""
+    if isinstance(value, Ref) and value.aid not in crossing:
+        node = m.operand(value)
+        return Dyn(node, Type(m.state.heap[value.aid].cls)) if not isinstance(node, Const) else Known(node.value)
+    return value
+
+
+# ------------------------------------------------------------------------------------------------- arguments
+
+
+def bind(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> list[V | None] | None:
+    """The locals of a new frame (CPython: initialize_locals, Python/ceval.c); None if the arguments do not fit."""
+    code = known.code
+    slots: list[V | None] = [None] * len(code.names)
+    count, total = code.argcount, code.argcount + code.kwonlyargcount
+    extra = args[count:]
+    if extra and not code.has_varargs:
+        return None
+    slots[: min(len(args), count)] = args[:count]
+    names = code.names
+    more: dict[str, V] = {}
+    for name, value in kwargs.items():
+        where = next((k for k in range(code.posonlyargcount, total) if names[k] == name), -1)
+        if where < 0:
+            if not code.has_varkwargs:
+                return None
+            more[name] = value
+        elif slots[where] is not None:
+            return None
+        else:
+            slots[where] = value
+    if not _defaults(known, slots):
+        return None
+    at = total
+    if code.has_varargs:
+        slots[at] = m.new(VObj("tuple", tuple, tuple(extra)))
+        at += 1
+    if code.has_varkwargs:
+        slots[at] = m.new(VObj("dict", dict, tuple(more.values()), tuple(more)))
+        at += 1
+    free = len(names) - code.n_free
+    for k in range(at, free):
+        slots[k] = UNBOUND_VALUE
+    slots[free:] = known.cells
+    return slots
+
+
+def _defaults(known: Callee, slots: list[V | None]) -> bool:
+    code = known.code
+    first = code.argcount - len(known.defaults)
+    for k in range(code.argcount):
+        if slots[k] is None:
+            if k < first:
+                return False
+            slots[k] = known.defaults[k - first]
+    for k in range(code.argcount, code.argcount + code.kwonlyargcount):
+        if slots[k] is None:
+            name = code.names[k]
+            if name not in known.kwdefaults:
+                return False
+            slots[k] = known.kwdefaults[name]
+    return True

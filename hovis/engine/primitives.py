@@ -1,0 +1,179 @@
+"""Calls of builtins: acted on, folded, traced through a model, or left as a call whose result is known by a rule."""
+
+import inspect
+import itertools
+import math
+import sys
+import types
+import warnings
+from typing import Any, Final
+
+from hovis.engine.entering import call_function
+from hovis.engine.folding import constant_form, fold
+from hovis.engine.machine import GiveUp, Machine, Restart
+from hovis.engine.results import finish, opaque
+from hovis.engine.values import Dyn, Known, Ref, V, lost_of
+from hovis.ir.model import LASTING, Effect
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, join
+
+#: Combinations of Union members that a rule is asked for.
+MAX_MEMBERS: Final = 16
+
+
+def looks_at_frames(fn: object) -> bool:
+    """Does this builtin see the frame of its caller?"""
+    return fn in _FRAME_READERS if isinstance(fn, types.BuiltinFunctionType | types.FunctionType) else False
+
+
+def _frame_readers() -> frozenset[object]:
+    found: set[object] = {locals, vars, dir, eval, exec, globals, sys._getframe, sys.exc_info, warnings.warn, inspect.currentframe, inspect.stack}
+    return frozenset(found)
+
+
+_FRAME_READERS = _frame_readers()
+
+
+def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
+    """A callable without Python code: as the library says, or left as a call."""
+    status = by_library(m, fn, args, kwargs, mode)
+    if status is NOT_MINE:
+        return finish(m, opaque(m, fn, args, kwargs), mode)
+    return status  # type: ignore[return-value]
+
+
+#: The library has nothing to say of a call.
+NOT_MINE: Final = object()
+
+
+def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str) -> object:
+    """By an action, folded, by a model, or as a primitive; NOT_MINE if none of these answers."""
+    library = m.library
+    try:
+        action = library.actions.get(fn)
+    except TypeError:
+        return NOT_MINE
+    args = [m.resolve(a) for a in args]
+    if kwargs:
+        kwargs = {name: m.resolve(v) for name, v in kwargs.items()}
+    if action is not None:
+        result = action(m, args, kwargs)
+        if result is not None:
+            return finish(m, result, mode)
+    rule = library.primitives.get(fn)
+    if rule is not None:
+        args = [constant_form(m, a) for a in args]
+        folded = fold(m, rule, args, kwargs)
+        if folded is not None:
+            return finish(m, folded, mode)
+    model = library.models.get(fn)
+    lazy = fn in library.lazy
+    if model is not None and any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
+        if not lazy or m.user_site() not in m.tables.not_virtual:
+            return call_function(m, Known(model), model, args, kwargs, mode)
+    if looks_at_frames(fn) and not _sees_its_own_frame(m, fn):
+        leave_caller(m, fn)
+    if rule is not None:
+        typed = primitive(m, rule, args, kwargs)
+        if typed is not None:
+            return finish(m, typed, mode)
+    return NOT_MINE
+
+
+def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | None:
+    """Leave the call of a callable whose rule knows its result; None: it does not."""
+    types_ = [_describe(m, a) for a in args]
+    named = {name: _describe(m, v) for name, v in kwargs.items()}
+    answer = _ask(m, rule, types_, named)
+    if answer is None:
+        return None
+    result, effect = answer
+    if effect._value_ & _WRITES and args and isinstance(args[0], Known):
+        m.thaw(args[0].value)
+    dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
+    if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
+        for value in (*args, *kwargs.values()):
+            _use_sizes(m, value)
+    return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args))
+
+
+def _describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
+    """What is known of an argument, the parts of a container of this trace too."""
+    if isinstance(value, Ref) and depth:
+        obj = m.obj(value, "tuple", "list", "dict", "slice")
+        if obj is not None and len(obj.cells) <= 256:
+            keys = obj.keys if obj.kind == "dict" else range(len(obj.cells))
+            return Partial(obj.cls, keys, [_describe(m, c, depth - 1) for c in obj.cells])
+    return m.type_of(value)
+
+
+def _use_sizes(m: Machine, value: V) -> None:
+    """An int that an array's shape may depend on chooses (asked for by back ends that compile for known shapes)."""
+    if isinstance(value, Dyn):
+        if value.lost and value.type == Type(int):
+            m.use(value)
+    elif isinstance(value, Ref):
+        obj = m.obj(value, "tuple", "list", "slice")
+        for cell in obj.cells if obj is not None else ():
+            _use_sizes(m, cell)
+
+
+_WRITES: Final = Effect.WRITES.value
+_IMPURE: Final = (LASTING & ~Effect.RAISES).value
+
+
+def _ask(m: Machine, rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    """What the rule says of these types; answers about types alone are remembered."""
+    if named or any(isinstance(t, Const) for t in types_):
+        return _answer(rule, types_, named) or _by_members(rule, types_, named)
+    key = (id(rule), *types_)
+    if key not in m.tables.answers:
+        m.tables.answers[key] = _answer(rule, types_, named) or _by_members(rule, types_, named)
+    found: tuple[AbstractValue, Effect] | None = m.tables.answers[key]
+    return found
+
+
+def _answer(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    try:
+        result = rule.result(*types_, **named)
+        if result is None:
+            return None
+        return result, rule.effect if isinstance(rule.effect, Effect) else rule.effect(*types_, **named)
+    except TypeError:
+        # a call that does not bind to the rule's parameters
+        return None
+
+
+def _by_members(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    """A rule that knows all members of the Unions among the arguments knows the join."""
+    members = [t.members if isinstance(t, Union) else (t,) for t in types_]
+    if not any(isinstance(t, Union) for t in types_) or math.prod(map(len, members)) > MAX_MEMBERS:
+        return None
+    found: tuple[AbstractValue, Effect] | None = None
+    for chosen in itertools.product(*members):
+        answer = _answer(rule, list(chosen), named)
+        if answer is None:
+            return None
+        found = answer if found is None else (join(found[0], answer[0]), found[1] | answer[1])
+    return found
+
+
+def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
+    """Would a model of a builtin find something known in this argument?"""
+    if isinstance(value, Ref):
+        return True
+    if not isinstance(value, Known):
+        return False
+    return type(value.value) in (list, tuple, dict, types.FunctionType, types.MethodType) or (lazy and type(value.value) is str)
+
+
+def _sees_its_own_frame(m: Machine, fn: object) -> bool:
+    return fn is globals or (fn in (vars, dir) and False)
+
+
+def leave_caller(m: Machine, fn: object) -> None:
+    """fn looks at its caller's frame: the caller must be a real frame with the real variables."""
+    frame = m.frame
+    if len(m.state.frames) == 1:
+        raise GiveUp(f"it calls {getattr(fn, '__name__', fn)}, which looks at the frame of its caller")
+    m.tables.not_entered[frame.code.code] = f"it calls {getattr(fn, '__name__', fn)}, which looks at the frame of its caller"
+    raise Restart("not entered")

@@ -1,0 +1,59 @@
+"""What becomes of the result of a call, and the call of which nothing is known."""
+
+import operator
+import types
+from collections.abc import Callable, Hashable
+from typing import Final
+
+from hovis.engine.machine import Machine
+from hovis.engine.values import Dyn, Known, V
+from hovis.lattice import ANY, AbstractValue
+from hovis.lattice.constants import is_immutable
+
+
+def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
+    """Put a result where it belongs: on the stack, or nowhere.  A control code passes through."""
+    if isinstance(result, int):
+        return result
+    if result is None:
+        return m.unreachable()
+    if mode == "discard":
+        return None
+    m.push(result)
+    if mode != "value":
+        return after(m, mode)
+    return None
+
+
+def after(m: Machine, mode: str) -> int | None:
+    """What a call is followed by, its result on the stack (the modes other than value and discard)."""
+    return AFTER[mode](m)
+
+
+#: mode → what to do with the result on the stack; filled by the modules that use a mode.
+AFTER: dict[str, Callable[[Machine], int | None]] = {}
+
+
+def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | None = None) -> Dyn:
+    """A call that stays, of which nothing is known; what it is given directly may be written to."""
+    for value in (*args, *(kwargs or {}).values()):
+        if isinstance(value, Known) and may_be_written(value.value):
+            m.thaw(value.value)
+    kind: AbstractValue = ANY
+    if isinstance(callee, Hashable):
+        kind = m.library.always.get(callee, ANY)
+    made = m.emit(callee, args, kwargs, kind)
+    if kind is ANY and not any(callee is quiet for quiet in _QUIET):
+        made.ends = m.endings = True
+    return made
+
+
+#: What gives a value that somebody else holds, or one that has no end to be seen.
+_QUIET: Final[tuple[object, ...]] = (getattr, next, iter, type, *(f for f in vars(operator).values() if callable(f)))
+
+
+def may_be_written(value: object) -> bool:
+    """Is it an object that a callee which is given it may well write to?"""
+    if is_immutable(value) or isinstance(value, type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
+        return False
+    return not isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)
