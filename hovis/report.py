@@ -225,6 +225,8 @@ def fits(part: Part) -> str:
         return f"const({_short(part.value)})"
     if isinstance(part, Leaf):
         kind = part.param.type
+        if part.choices:
+            return f"OneOf({', '.join(map(_short, part.choices))})"
         if isinstance(kind, Array):
             dims = part.param.dims or (Const(None),) * kind.rank
             shown = [str(d.value) if isinstance(d, Const) and d.value is not None else ":" for d in dims]

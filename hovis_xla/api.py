@@ -15,9 +15,8 @@ from hovis import api
 from hovis.backend.entry import leaves
 from hovis.errors import SpecError, TraceError
 from hovis.ir.operations import UNBOUND
-from hovis.jit import PROMOTED, VARIANTS
+from hovis.jit import PROMOTED, VARIANTS, signature_of
 from hovis.jit import Jitted as PythonJitted
-from hovis.jit import signature_of
 from hovis.jit import Variant as PythonVariant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key

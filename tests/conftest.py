@@ -6,9 +6,11 @@ import pytest
 
 os.environ.setdefault("HOVIS_VERIFY", "1")      # the verifier runs after every pass
 
+# The same examples on every run, and a failure is told as it was found: making it small may take minutes, which the profile
+# `fuzz` has (HYPOTHESIS_PROFILE=fuzz pytest ... on the test that failed).
 hypothesis.settings.register_profile(
-    "ci", derandomize=True, database=None, deadline=None, max_examples=60, print_blob=False,
-    suppress_health_check=list(hypothesis.HealthCheck),
+    "ci", derandomize=True, database=None, deadline=None, max_examples=int(os.environ.get("HOVIS_EXAMPLES", "60")), print_blob=False,
+    suppress_health_check=list(hypothesis.HealthCheck), phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
 )
 hypothesis.settings.register_profile(
     "fuzz", deadline=None, max_examples=int(os.environ.get("FUZZ_EXAMPLES", "2000")), print_blob=True,

@@ -36,16 +36,16 @@ def _leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
     if isinstance(kind, AnyType):
         return None
     if isinstance(kind, Array):
-        cls, dtype, rank = kind.cls, kind.dtype, kind.rank
+        cls: Any = kind.cls
+        dtype, rank = kind.dtype, kind.rank
         dims = [(k, d.value) for k, d in enumerate(param.dims or ()) if isinstance(d, Const) and d.value is not None]
         layout = kind.layout
-        fits: Callable[[Any], bool] = lambda v: (  # noqa: E731
-            type(v) is cls
-            and v.dtype == dtype
-            and v.ndim == rank
-            and all(v.shape[k] == d for k, d in dims)
-            and (not layout or v.flags[f"{layout}_CONTIGUOUS"])
-        )
+
+        def fits(v: Any) -> bool:
+            if type(v) is not cls or v.dtype != dtype or v.ndim != rank:
+                return False
+            return all(v.shape[k] == d for k, d in dims) and (not layout or v.flags[f"{layout}_CONTIGUOUS"])
+
         return fits
     if isinstance(kind, Type):
         exact = kind.cls
@@ -140,7 +140,7 @@ def compile_residual(fn: Any, signature: Signature, function: Function, static: 
     """Assemble function behind a prologue that checks and takes apart what is passed."""
     unknown = signature.unknown
     whole = function if fallback else _with_prologue(fn, signature, function, static)
-    target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)
+    target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or vars(type(fn)).get("__call__")  # noqa: B004  # the function is wanted, not the answer
     namespace = getattr(target, "__globals__", {})
     names = tuple(u.name for u in unknown)
     made = assemble(whole, namespace, parameters=names, defaults=_defaults(unknown))

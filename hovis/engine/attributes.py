@@ -15,11 +15,11 @@ from hovis.engine.heap import VObj
 from hovis.engine.lookups import C_DATA, C_METHODS, FUNCTION, has_dict, is_data_descriptor, is_python_class, lookup, own_getattribute, special
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
-from hovis.engine.results import finish, opaque
+from hovis.engine.results import finish
 from hovis.engine.values import FALSE, STRONG, TRUE, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Const, Type, Union
+from hovis.lattice import Type
 from hovis.lattice.constants import ATOMS, is_immutable
 
 NAMES: Final[dict[Any, tuple[str, str | None]]] = {

@@ -252,7 +252,7 @@ def _write_cell(m: Machine, cell: V, value: V) -> None:
 @handles("DelCell")
 def del_cell(m: Machine, slot: int) -> int | None:
     frame = m.frame
-    cell, name = frame.locals[slot], frame.code.names[slot]
+    cell = frame.locals[slot]
     status = get_cell(m, slot)
     if status is not None:
         return status

@@ -3,8 +3,8 @@
 import collections.abc
 from typing import Any, Final
 
-from hovis.engine.results import finish
 from hovis.engine.machine import Machine
+from hovis.engine.results import finish
 from hovis.engine.values import Known, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect

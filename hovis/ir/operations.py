@@ -399,7 +399,8 @@ def match_class(subject: object, cls: Any, count: int, names: tuple[str, ...]) -
     key = (count, names)
     code = _class_patterns.get(key)
     if code is None:
-        text = f"def matching(subject):\n match subject:\n  case cls({', '.join(patterns)}):\n   return ({', '.join(found)}{',' if found else ''})\n return None"
+        shown = f"({', '.join(found)}{',' if found else ''})"
+        text = f"def matching(subject):\n match subject:\n  case cls({', '.join(patterns)}):\n   return {shown}\n return None"
         code = _class_patterns[key] = compile(text, "<match>", "exec")
     exec(code, scope)
     result: tuple[object, ...] | None = scope["matching"](subject)

@@ -188,3 +188,7 @@ def test_the_graph_has_an_arrow_for_each_edge():
     assert page.count("marker-end") == 4
     assert "true" in page
     assert "false" in page
+
+
+def test_one_of_is_shown():
+    assert "# entry: x :: OneOf(1, 2.5)" in hovis.trace(power, hovis.OneOf(1, 2.5), 2).show(guards=True)

@@ -1,0 +1,92 @@
+"""What is asked of any object: its length, its class, whether it can be called."""
+
+import types
+from typing import Any, Final
+
+from hovis.engine import attributes
+from hovis.engine.lookups import lookup, special
+from hovis.engine.machine import Machine
+from hovis.engine.values import Dyn, Known, Ref, V, labels_of
+from hovis.ir.model import Effect
+from hovis.lattice import Array, Type, Union
+from hovis.library.virtual.base import Args, Named, action
+
+
+@action(len)
+def length(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) != 1:
+        return None
+    value = args[0]
+    obj = m.obj(value, "list", "tuple", "dict", "set")
+    if obj is not None and not special(obj.cls, "__len__"):
+        return Known(len(obj.cells), labels_of(value))
+    if isinstance(value, Known) and type(value.value) in (list, dict, set, tuple, str, bytes, frozenset, range) and m.static(value):
+        return Known(len(value.value), value.labels)  # type: ignore[arg-type]
+    if isinstance(value, Dyn) and isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
+        return value.dims[0]
+    range_ = m.obj(value, "range")
+    if range_ is not None and all(isinstance(c, Known) for c in range_.cells):
+        bounds: Any = [c.value for c in range_.cells if isinstance(c, Known)]
+        return Known(len(range(*bounds)), labels_of(*range_.cells))
+    return attributes.length(m, value)
+
+
+@action(isinstance)
+def is_instance(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) != 2:
+        return None
+    cls = m.class_of(args[0])
+    classes = _class_info(m, args[1])
+    if classes is None:
+        return None
+    if cls is not None:
+        return Known(issubclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
+    kind = m.type_of(args[0])
+    if isinstance(kind, Union):
+        found = {issubclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
+        if len(found) == 1:
+            return Known(found.pop())
+        return m.emit(isinstance, [args[0], Known(classes)], type=Type(bool), effect=Effect.PURE)
+    return None
+
+
+@action(issubclass)
+def is_subclass(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
+        classes = _class_info(m, args[1])
+        if classes is not None:
+            return Known(issubclass(args[0].value, classes), labels_of(*args))
+    return None
+
+
+#: Metaclasses of the standard library that have an ``__instancecheck__``, but one without surprises.
+_QUIET_METACLASSES: Final = ("ABCMeta", "EnumType", "EnumMeta")
+
+
+def _class_info(m: Machine, value: V) -> Any:
+    """The classes of an isinstance, if asking them runs no code of the user's."""
+    if isinstance(value, Ref):
+        obj = m.obj(value, "tuple")
+        parts = [_class_info(m, c) for c in obj.cells] if obj is not None else [None]
+        return None if any(p is None for p in parts) else tuple(parts)
+    if not isinstance(value, Known):
+        return None
+    held = value.value
+    flat = held if isinstance(held, tuple) else (held,)
+    for cls in flat:
+        if isinstance(cls, types.UnionType):
+            continue
+        if not isinstance(cls, type):
+            return None
+        asks = special(type(cls), "__instancecheck__") or special(type(cls), "__subclasscheck__")
+        if asks is not None and type(cls).__name__ not in _QUIET_METACLASSES:
+            return None
+    return held
+
+
+@action(callable)
+def is_callable(m: Machine, args: Args, named: Named) -> Any:
+    cls = m.class_of(args[0]) if len(args) == 1 else None
+    if cls is None:
+        return None
+    return Known(callable(args[0].value)) if isinstance(args[0], Known) else Known(lookup(cls, "__call__") is not None)

@@ -1,0 +1,178 @@
+"""Dicts: their methods, views, constructor and operator."""
+
+import operator
+from typing import Any
+
+from hovis.engine import iteration
+from hovis.engine.entering import call_function
+from hovis.engine.heap import VObj
+from hovis.engine.machine import Machine
+from hovis.engine.values import NONE, Known, Ref, V, labels_of, relabel
+from hovis.ir import operations as ops
+from hovis.library.virtual.base import Args, Named, action, as_constant, is_iterator, known_key, own, use
+
+
+def _dict(m: Machine, value: V) -> VObj | None:
+    obj = m.obj(value, "dict")
+    if obj is not None:
+        return obj
+    if isinstance(value, Known) and type(value.value) is dict and m.static(value):
+        return VObj("dict", dict, tuple(Known(v, value.labels) for v in value.value.values()), tuple(value.value))
+    return None
+
+
+@action(dict.get)
+def dict_get(m: Machine, args: Args, named: Named) -> Any:
+    obj = _dict(m, args[0])
+    key = as_constant(m, args[1]) if len(args) in (2, 3) and not named else None
+    if obj is None or key is None or not known_key(key):
+        return None
+    use(m, args[0], key)
+    index = obj.find(key.value)  # type: ignore[union-attr]
+    if index >= 0:
+        return relabel(obj.cells[index], labels_of(args[0], key))
+    return args[2] if len(args) == 3 else Known(None, labels_of(args[0], key))
+
+
+@action(dict.pop)
+def dict_pop(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "dict")
+    key = as_constant(m, args[1]) if len(args) in (2, 3) and not named else None
+    if obj is None or key is None or not known_key(key):
+        return None
+    use(m, args[0], key)
+    index = obj.find(key.value)  # type: ignore[union-attr]
+    if index < 0:
+        return args[2] if len(args) == 3 else m.raise_new(KeyError, args[1])
+    m.put(args[0], obj.without(index))  # type: ignore[arg-type]
+    return relabel(obj.cells[index], labels_of(args[0], key))
+
+
+@action(dict.setdefault)
+def dict_setdefault(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "dict")
+    key = as_constant(m, args[1]) if len(args) in (2, 3) and not named else None
+    if obj is None or key is None or not known_key(key):
+        return None
+    use(m, args[0], key)
+    index = obj.find(key.value)  # type: ignore[union-attr]
+    if index >= 0:
+        return relabel(obj.cells[index], labels_of(args[0], key))
+    value = args[2] if len(args) == 3 else NONE
+    m.put(args[0], obj.with_new(key.value, value))  # type: ignore[arg-type, union-attr]
+    return value
+
+
+@action(dict.keys)
+def dict_keys(m: Machine, args: Args, named: Named) -> Any:
+    return _view(m, args, "keys")
+
+
+@action(dict.values)
+def dict_values(m: Machine, args: Args, named: Named) -> Any:
+    return _view(m, args, "values")
+
+
+@action(dict.items)
+def dict_items(m: Machine, args: Args, named: Named) -> Any:
+    return _view(m, args, "items")
+
+
+def _view(m: Machine, args: Args, view: str) -> Any:
+    """A view that is iterated over at once: its iterator stands for it (a ``for`` takes either)."""
+    if len(args) != 1 or not _consumed_at_once(m):
+        return None
+    obj = m.obj(args[0], "dict")
+    if obj is not None and isinstance(args[0], Ref) and obj.cls is dict:
+        return iteration.dict_iterator(m, args[0], view)
+    if isinstance(args[0], Known) and type(args[0].value) is dict and m.static(args[0]):
+        items = tuple(getattr(args[0].value, view)())
+        return iteration.sequence_iterator(m, Known(items, args[0].labels), iteration.VIEW_ITERATORS[view])
+    return None
+
+
+def _consumed_at_once(m: Machine) -> bool:
+    """Is the result of this instruction the operand of a GetIter?"""
+    frame = m.frame
+    instructions = frame.code.instructions
+    return frame.pc + 1 < len(instructions) and instructions[frame.pc].op == "Call" and instructions[frame.pc + 1].op == "GetIter"
+
+
+@action(dict)
+def make_dict(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) > 1:
+        return None
+    made = VObj("dict", dict)
+    if args:
+        source = _dict(m, args[0])
+        if source is None or (isinstance(args[0], Ref) and m.state.heap[args[0].aid].cls is not dict):
+            return _dict_of_pairs(m, args[0], named)
+        made = VObj("dict", dict, source.cells, source.keys)
+    return m.new(_with_named(made, named), labels_of(*args))
+
+
+def _with_named(obj: VObj, named: Named) -> VObj:
+    for name, value in named.items():
+        index = obj.find(name)
+        obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value)
+    return obj
+
+
+def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
+    items = iteration.known_items(m, value)
+    if items is None:
+        if isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value) and not named:
+            return call_function(m, Known(_to_dict), _to_dict, [value], {}, "value")
+        return None
+    made = VObj("dict", dict)
+    for item in items:
+        pair = iteration.known_items(m, item)
+        if pair is None or len(pair) != 2 or not known_key(pair[0]):
+            return None
+        index = made.find(pair[0].value)  # type: ignore[union-attr]
+        made = made.with_cell(index, pair[1]) if index >= 0 else made.with_new(pair[0].value, pair[1])  # type: ignore[union-attr]
+    return m.new(_with_named(made, named))
+
+
+def _to_dict(pairs: Any) -> dict[Any, Any]:
+    made = {}
+    for key, value in pairs:
+        made[key] = value
+    return made
+
+
+@action(dict.update, ops.dict_update, ops.dict_merge)
+def dict_update(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) < 1:
+        return None
+    obj = own(m, args[0], "dict")
+    if obj is None:
+        return None
+    if len(args) >= 2:
+        source = _dict(m, args[1])
+        if source is None:
+            return None
+        for key, value in zip(source.keys, source.cells, strict=True):
+            index = obj.find(key)
+            obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(key, value)
+    m.put(args[0], _with_named(obj, named))  # type: ignore[arg-type]
+    return NONE
+
+
+@action(ops.dict_merge)
+def dict_merge(m: Machine, args: Args, named: Named) -> Any:
+    target, source = m.obj(args[0], "dict"), _dict(m, args[1])
+    if target is None or source is None or any(target.find(k) >= 0 for k in source.keys):
+        return None
+    return dict_update(m, args[:2], named)
+
+
+@action(operator.or_)
+def dict_or(m: Machine, args: Args, named: Named) -> Any:
+    a, b = (_dict(m, x) for x in args)
+    if a is None or b is None or a.cls is not dict or b.cls is not dict or not any(isinstance(x, Ref) for x in args):
+        return None
+    for key, value in zip(b.keys, b.cells, strict=True):
+        index = a.find(key)
+        a = a.with_cell(index, value) if index >= 0 else a.with_new(key, value)
+    return m.new(VObj("dict", dict, a.cells, a.keys), labels_of(*args))

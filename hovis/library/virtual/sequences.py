@@ -1,0 +1,252 @@
+"""Lists, tuples, sets: their operators, methods and constructors."""
+
+import operator
+from typing import Any, Final
+
+from hovis.engine import iteration
+from hovis.engine.entering import call_function
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import lookup
+from hovis.engine.machine import Machine
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, relabel
+from hovis.ir import operations as ops
+from hovis.lattice.constants import is_immutable
+from hovis.library.virtual.base import CELLS, Args, Named, action, is_iterator, own, use
+
+
+@action(operator.add, operator.iadd)
+def concatenate(m: Machine, args: Args, named: Named) -> Any:
+    """``+`` of virtual tuples and lists (``+=`` of tuples)."""
+    a, b = args
+    x, y = cells_of(m, a), cells_of(m, b)
+    if x is None or y is None or x[0] != y[0]:
+        return None
+    return m.new(VObj(x[0], list if x[0] == "list" else tuple, x[1] + y[1]), labels_of(a, b))
+
+
+def cells_of(m: Machine, value: V) -> tuple[str, tuple[V, ...]] | None:
+    obj = m.obj(value, "list", "tuple")
+    if obj is not None and obj.cls in (list, tuple):
+        return obj.kind, obj.cells
+    if isinstance(value, Known) and type(value.value) in (tuple, list) and m.static(value):
+        return type(value.value).__name__, tuple(Known(x, value.labels) for x in value.value)  # type: ignore[attr-defined]
+    return None
+
+
+@action(operator.iadd)
+def extend_in_place(m: Machine, args: Args, named: Named) -> Any:
+    """``list += iterable`` keeps the list."""
+    target, more = args
+    obj = m.obj(target, "list")
+    if obj is not None and obj.cls is list:
+        if _extend(m, target, more):
+            return target
+        return None
+    if isinstance(target, Known):
+        m.thaw(target.value)
+        return None
+    return concatenate(m, args, named)
+
+
+@action(operator.mul)
+def repeat(m: Machine, args: Args, named: Named) -> Any:
+    for sequence, count in (args, args[::-1]):
+        cells = cells_of(m, sequence) if isinstance(sequence, Ref) else None
+        if cells is not None and isinstance(count, Known) and type(count.value) is int and count.value * len(cells[1]) <= CELLS:
+            use(m, count)
+            return m.new(VObj(cells[0], list if cells[0] == "list" else tuple, cells[1] * max(0, count.value)), labels_of(sequence, count))
+    return None
+
+
+def _extend(m: Machine, target: V, more: V) -> bool:
+    obj = own(m, target, "list")
+    items = iteration.known_items(m, more) if obj is not None else None
+    if obj is None or items is None or len(obj.cells) + len(items) > CELLS:
+        return False
+    assert isinstance(target, Ref)
+    m.put(target, obj.replace(cells=obj.cells + tuple(items)))
+    return True
+
+
+@action(list.extend, ops.list_extend)
+def list_extend(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) == 2 and _extend(m, args[0], args[1]):
+        return NONE
+    obj = own(m, args[0], "list")
+    if obj is not None and len(args) == 2 and isinstance(args[1], Ref) and m.obj(args[1]) is not None:
+        return call_function(m, Known(_append_each), _append_each, args, {}, "value")
+    return None
+
+
+def _append_each(items: list[Any], iterable: Any) -> None:
+    for item in iterable:
+        items.append(item)
+
+
+@action(list.append)
+def list_append(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) != 2:
+        return None
+    obj = own(m, args[0], "list")
+    if obj is None or len(obj.cells) >= CELLS:
+        return None
+    m.put(args[0], obj.replace(cells=(*obj.cells, args[1])))  # type: ignore[arg-type]
+    return NONE
+
+
+@action(list.pop)
+def list_pop(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "list")
+    if obj is None:
+        if isinstance(args[0], Dyn) and args[0].lost is not None:
+            m.use(args[0])
+        return None
+    at = args[1] if len(args) == 2 else Known(-1)
+    if not isinstance(at, Known) or type(at.value) not in (int, bool):
+        return None
+    use(m, args[0], at)
+    size, index = len(obj.cells), int(at.value)  # type: ignore[call-overload]
+    if not size:
+        return m.raise_new(IndexError, "pop from empty list")
+    if not -size <= index < size:
+        return m.raise_new(IndexError, "pop index out of range")
+    m.put(args[0], obj.without(index % size))  # type: ignore[arg-type]
+    return relabel(obj.cells[index % size], labels_of(args[0], at))
+
+
+@action(list.insert)
+def list_insert(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "list")
+    if obj is None or len(args) != 3 or not isinstance(args[1], Known) or type(args[1].value) is not int:
+        return None
+    use(m, args[0], args[1])
+    cells = list(obj.cells)
+    cells.insert(args[1].value, args[2])
+    m.put(args[0], obj.replace(cells=tuple(cells)))  # type: ignore[arg-type]
+    return NONE
+
+
+@action(list.reverse)
+def list_reverse(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "list")
+    if obj is None or len(args) != 1:
+        return None
+    m.put(args[0], obj.replace(cells=obj.cells[::-1]))  # type: ignore[arg-type]
+    return NONE
+
+
+@action(list.clear, dict.clear, set.clear)
+def clear(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "list", "dict", "set")
+    if obj is None or len(args) != 1:
+        return None
+    m.put(args[0], obj.replace(cells=(), keys=()))  # type: ignore[arg-type]
+    return NONE
+
+
+@action(list.copy, dict.copy, set.copy)
+def shallow_copy(m: Machine, args: Args, named: Named) -> Any:
+    obj = m.obj(args[0], "list", "dict", "set")
+    if obj is None or obj.cls not in (list, dict, set) or len(args) != 1:
+        return None
+    return m.new(VObj(obj.kind, obj.cls, obj.cells, obj.keys), labels_of(args[0]))
+
+
+def _constructor(kind: str, cls: type) -> Any:
+    def construct(m: Machine, args: Args, named: Named) -> Any:
+        if named or len(args) > 1:
+            return None
+        if not args:
+            return m.new(VObj(kind, cls))
+        value = args[0]
+        if kind == "tuple" and isinstance(value, Ref) and m.state.heap[value.aid].cls is tuple and m.obj(value) is not None:
+            return value
+        items = iteration.known_items(m, value)
+        if items is None:
+            if isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value):
+                model: Any = _to_list if kind == "list" else _to_tuple
+                return call_function(m, Known(model), model, [value], {}, "value")
+            return None
+        return m.new(VObj(kind, cls, tuple(items)), labels_of(value))
+
+    return construct
+
+
+def _to_list(iterable: Any) -> list[Any]:
+    made = []
+    for item in iterable:
+        made.append(item)
+    return made
+
+
+def _to_tuple(iterable: Any) -> tuple[Any, ...]:
+    made = []
+    for item in iterable:
+        made.append(item)
+    return tuple(made)
+
+
+action(list)(_constructor("list", list))
+action(tuple)(_constructor("tuple", tuple))
+
+
+@action(tuple.__new__)
+def tuple_new(m: Machine, args: Args, named: Named) -> Any:
+    """The ``__new__`` of named tuples ends here."""
+    if len(args) != 2 or not isinstance(args[0], Known) or not isinstance(args[0].value, type) or not issubclass(args[0].value, tuple):
+        return None
+    items = iteration.known_items(m, args[1])
+    cls = args[0].value
+    if items is None or lookup(cls, "__del__") is not None or cls.__dictoffset__:
+        return None
+    return m.new(VObj("tuple", cls, tuple(items)))
+
+
+@action(set)
+def make_set(m: Machine, args: Args, named: Named) -> Any:
+    if not args and not named:
+        return m.new(VObj("set", set))
+    items = iteration.known_items(m, args[0]) if len(args) == 1 and not named else None
+    if items is None or not all(isinstance(i, Known) and is_immutable(i.value) for i in items):
+        return None
+    kept: dict[Any, V] = {}
+    for item in items:
+        kept.setdefault(item.value, item)  # type: ignore[union-attr]
+    return m.new(VObj("set", set, tuple(kept.values())), labels_of(args[0]))
+
+
+@action(set.add)
+def set_add(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "set")
+    if obj is None or len(args) != 2 or not isinstance(args[1], Known) or not is_immutable(args[1].value):
+        return None
+    use(m, args[0], args[1])
+    if not any(c.value == args[1].value or c.value is args[1].value for c in obj.cells):  # type: ignore[union-attr]
+        m.put(args[0], obj.replace(cells=(*obj.cells, args[1])))  # type: ignore[arg-type]
+    return NONE
+
+
+#: Classes of which no instance equals one of another class in here (numbers stand for each other, so do sets).
+_APART: Final = {str: 0, bytes: 1, type(None): 2, tuple: 3, list: 4, dict: 5, int: 6, float: 6, bool: 6, complex: 6, set: 7, frozenset: 7, range: 8, slice: 9}
+
+
+def _equal(m: Machine, args: Args, equal: bool) -> Any:
+    a, b = args
+    one, other = m.class_of(a), m.class_of(b)
+    if one in _APART and other in _APART and _APART[one] != _APART[other]:
+        return Known(not equal, labels_of(*(x for x in args if not isinstance(x, Dyn))))
+    x, y = m.obj(a, "tuple", "list", "dict"), m.obj(b, "tuple", "list", "dict")
+    if x is not None and y is not None and one is other and one in (tuple, list, dict) and len(x.cells) != len(y.cells):
+        use(m, a, b)
+        return Known(not equal, labels_of(a, b))
+    return None
+
+
+@action(operator.eq)
+def equal(m: Machine, args: Args, named: Named) -> Any:
+    return _equal(m, args, True)
+
+
+@action(operator.ne)
+def not_equal(m: Machine, args: Args, named: Named) -> Any:
+    return _equal(m, args, False)

@@ -1,0 +1,69 @@
+"""iter, next, range, slice."""
+
+from typing import Any
+
+from hovis.engine import iteration
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import is_python_class, special
+from hovis.engine.machine import Machine
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
+from hovis.library.virtual.base import Args, Named, action
+
+
+@action(iter)
+def make_iter(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) != 1 or named:
+        return None
+    value = args[0]
+    steppable = m.obj(value, "list", "tuple", "dict", "sequence_iter", "range_iter", "dict_iter", "generator") is not None
+    if steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
+        status = iteration.get_iter(m, value)
+        return _pushed(m, status)
+    cls = m.class_of(value)
+    method = special(cls, "__iter__") if cls is not None and is_python_class(cls) and not isinstance(value, Dyn) else None
+    return m.call(Known(method), [value], {}) if method is not None else None
+
+
+def _pushed(m: Machine, status: "int | None") -> Any:
+    """A handler has pushed its result or frames: as an action answers it."""
+    return m.pop() if status is None else status
+
+
+@action(next)
+def take_next(m: Machine, args: Args, named: Named) -> Any:
+    if not isinstance(args[0], Ref) or m.obj(args[0]) is None or named:
+        return None
+    depth = len(m.state.frames)
+    status = iteration.next_(m, args)
+    if status is None and len(m.state.frames) == depth:
+        return m.pop()
+    return status
+
+
+@action(range)
+def make_range(m: Machine, args: Args, named: Named) -> Any:
+    """A range of exact ints with a known step; of known bounds it is a constant."""
+    if named or not 1 <= len(args) <= 3 or any(m.class_of(a) is not int for a in args):
+        return None
+    if all(isinstance(a, Known) for a in args):
+        if len(args) == 3 and args[2].value == 0:  # type: ignore[union-attr]
+            return m.raise_new(ValueError, "range() arg 3 must not be zero")
+        return m.new(VObj("range", range, _bounds(args)), labels_of(*args))
+    start, stop, step = _bounds(args)
+    if isinstance(step, Known) and step.value != 0:
+        return m.new(VObj("range", range, (start, stop, step)))
+    return None
+
+
+def _bounds(args: Args) -> tuple[V, V, V]:
+    if len(args) == 1:
+        return Known(0), args[0], Known(1)
+    return args[0], args[1], args[2] if len(args) == 3 else Known(1)
+
+
+@action(slice)
+def make_slice(m: Machine, args: Args, named: Named) -> Any:
+    if named or not 1 <= len(args) <= 3:
+        return None
+    parts = (NONE, args[0], NONE) if len(args) == 1 else (*args, NONE)[:3]
+    return m.new(VObj("slice", slice, parts))

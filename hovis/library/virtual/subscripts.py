@@ -1,0 +1,241 @@
+"""``container[key]``: reading, storing, deleting, ``in``."""
+
+import operator
+import types
+from typing import Any
+
+from hovis.engine import iteration
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import special
+from hovis.engine.machine import Machine
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, lost_of, relabel
+from hovis.ir.model import Effect
+from hovis.lattice import Type
+from hovis.lattice.constants import is_immutable
+from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, own, plain, slice_of, use
+
+
+@action(operator.getitem)
+def get_item(m: Machine, args: Args, named: Named) -> Any:
+    container, key = args
+    obj = m.obj(container, "list", "tuple", "dict", "range")
+    if obj is not None:
+        if not plain(obj, "__getitem__", {"list": list, "tuple": tuple, "dict": dict, "range": range}[obj.kind]):
+            return None
+        return _get_from_dict(m, container, obj, key) if obj.kind == "dict" else _get_from_sequence(m, container, obj, key)
+    if isinstance(container, Known):
+        return _get_from_static(m, container, key)
+    return None
+
+
+def _get_from_sequence(m: Machine, container: V, obj: VObj, key: V) -> Any:
+    if obj.kind == "range":
+        return None
+    window = slice_of(m, key)
+    if window is not None:
+        cells = obj.cells[window]
+        cls = list if obj.kind == "list" else tuple
+        use(m, container, key)
+        return m.new(VObj(obj.kind, cls, cells), labels_of(container))
+    if isinstance(key, Known) and type(key.value) in (int, bool):
+        use(m, container, key)
+        index = int(key.value)  # type: ignore[call-overload]
+        if -len(obj.cells) <= index < len(obj.cells):
+            return relabel(obj.cells[index], labels_of(container, key))
+        return m.raise_new(IndexError, f"{obj.kind} index out of range")
+    if isinstance(key, Dyn) and key.lost is not None:
+        m.use(key)
+    if isinstance(container, Ref) and isinstance(key, Dyn) and key.type == Type(int) and obj.kind == "tuple" and obj.cls is tuple:
+        return _select(m, container, obj, key)
+    return None
+
+
+def _select(m: Machine, container: Ref, obj: VObj, key: Dyn) -> Any:
+    """An unknown index into a tuple of which all elements are of one type."""
+    kinds = [m.type_of_in(m.state, c) for c in obj.cells]  # type: ignore[attr-defined]
+    if not kinds:
+        return None
+    joined = kinds[0]
+    for kind in kinds[1:]:
+        joined = joined | kind
+    return m.emit(operator.getitem, [container, key], type=joined, effect=Effect.RAISES)
+
+
+def _get_from_dict(m: Machine, container: V, obj: VObj, key: V) -> Any:
+    whole = as_constant(m, key)
+    if whole is None or not known_key(whole):
+        if isinstance(key, Dyn) and key.lost is not None:
+            m.use(key)
+        return None
+    assert isinstance(whole, Known)
+    use(m, container, whole)
+    index = obj.find(whole.value)
+    if index >= 0:
+        return relabel(obj.cells[index], labels_of(container, whole))
+    missing = special(obj.cls, "__missing__")
+    if missing is not None:
+        return m.call(Known(missing), [container, key], {})
+    if obj.cls is not dict:
+        return None
+    return m.raise_new(KeyError, key)
+
+
+def _get_from_static(m: Machine, container: Known, key: V) -> Any:
+    """A known container that existed before: reading it is folded."""
+    held = container.value
+    kind = type(held)
+    if kind not in (list, dict, tuple, str, bytes, range, types.MappingProxyType):
+        return None
+    whole = as_constant(m, key)
+    window = slice_of(m, key) if kind not in (dict,) else None
+    if window is not None and kind in (list, tuple):
+        if not m.static(container):
+            return None
+        use(m, container, key)
+        cells = tuple(Known(x, container.labels) for x in held[window])  # type: ignore[index]
+        return m.new(VObj(kind.__name__, kind, cells), container.labels)
+    if whole is None or not isinstance(whole, Known) or not known_key(whole):
+        if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
+            m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
+            m.use(key)
+        return _element(m, container, key)
+    if kind in (tuple, str, bytes, range) and is_immutable(held):
+        m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
+        return None  # folded like any other operation
+    if not m.static(container):
+        return None
+    m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
+    use(m, container, whole)
+    try:
+        return Known(held[whole.value], labels_of(container, whole))  # type: ignore[index]
+    except KeyError:
+        return m.raise_new(KeyError, key)
+    except IndexError as error:
+        return m.raise_new(IndexError, *error.args)
+    except TypeError:
+        return None
+
+
+def _element(m: Machine, container: Known, key: V) -> Any:
+    """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
+    held = container.value
+    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.static(container):
+        return None
+    kind = m.library.of_value(held[0])
+    for item in held[1:]:
+        kind = kind | m.library.of_value(item)
+    m.tables.static_size = max(m.tables.static_size, len(held))
+    return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
+
+
+@action(operator.setitem)
+def set_item(m: Machine, args: Args, named: Named) -> Any:
+    container, key, value = args
+    if isinstance(container, Known):
+        m.thaw(container.value)
+        return None
+    obj = own(m, container, "list", "dict")
+    if obj is None or not plain(obj, "__setitem__", list if obj.kind == "list" else dict):
+        return None
+    assert isinstance(container, Ref)
+    if obj.kind == "list":
+        return _set_in_list(m, container, obj, key, value)
+    return _set_in_dict(m, container, obj, key, value)
+
+
+def _set_in_list(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any:
+    window = slice_of(m, key)
+    if window is not None:
+        items = iteration.known_items(m, value)
+        if items is None or (window.step not in (None, 1) and len(range(*window.indices(len(obj.cells)))) != len(items)):
+            return None
+        cells = list(obj.cells)
+        cells[window] = items
+        m.put(container, obj.replace(cells=tuple(cells)))
+        return NONE
+    if not (isinstance(key, Known) and type(key.value) in (int, bool)):
+        if isinstance(key, Dyn) and key.lost is not None:
+            m.use(key)
+        return None
+    use(m, container, key)
+    index, size = int(key.value), len(obj.cells)  # type: ignore[call-overload]
+    if not -size <= index < size:
+        return m.raise_new(IndexError, "list assignment index out of range")
+    m.put(container, obj.with_cell(index % size, value))
+    return NONE
+
+
+def _set_in_dict(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any:
+    whole = as_constant(m, key)
+    if whole is None or not known_key(whole) or len(obj.cells) >= CELLS:
+        if isinstance(key, Dyn) and key.lost is not None:
+            m.use(key)
+        return None
+    assert isinstance(whole, Known)
+    if whole.labels:
+        m.use(whole)
+    index = obj.find(whole.value)
+    m.put(container, obj.with_cell(index, value) if index >= 0 else obj.with_new(whole.value, value))
+    return NONE
+
+
+@action(operator.delitem)
+def delete_item(m: Machine, args: Args, named: Named) -> Any:
+    container, key = args
+    if isinstance(container, Known):
+        m.thaw(container.value)
+        return None
+    obj = own(m, container, "list", "dict")
+    if obj is None or not plain(obj, "__delitem__", list if obj.kind == "list" else dict):
+        return None
+    assert isinstance(container, Ref)
+    if obj.kind == "dict":
+        whole = as_constant(m, key)
+        if whole is None or not known_key(whole):
+            return None
+        use(m, container, whole)
+        index = obj.find(whole.value)  # type: ignore[union-attr]
+        if index < 0:
+            return m.raise_new(KeyError, key)
+        m.put(container, obj.without(index))
+        return NONE
+    window = slice_of(m, key)
+    if window is not None:
+        cells = list(obj.cells)
+        del cells[window]
+        m.put(container, obj.replace(cells=tuple(cells)))
+        return NONE
+    if isinstance(key, Known) and type(key.value) in (int, bool):
+        use(m, container, key)
+        at, size = int(key.value), len(obj.cells)  # type: ignore[call-overload]
+        if not -size <= at < size:
+            return m.raise_new(IndexError, "list assignment index out of range")
+        m.put(container, obj.without(at % size))
+        return NONE
+    return None
+
+
+@action(operator.contains)
+def contains(m: Machine, args: Args, named: Named) -> Any:
+    container, item = args
+    obj = m.obj(container, "list", "tuple", "dict", "set")
+    whole = as_constant(m, item)
+    if obj is not None:
+        if special(obj.cls, "__contains__") is not None or whole is None or not isinstance(whole, Known) or not is_immutable(whole.value):
+            return None
+        if obj.kind == "dict":
+            use(m, container, whole)
+            return Known(obj.find(whole.value) >= 0, labels_of(container, whole))
+        if all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
+            use(m, container, whole)
+            found = any(c.value is whole.value or c.value == whole.value for c in obj.cells)  # type: ignore[union-attr]
+            return Known(found, labels_of(container, whole, *obj.cells))
+        return None
+    if isinstance(container, Known) and type(container.value) in (dict, list, set, frozenset) and isinstance(whole, Known) and known_key(whole):
+        if type(container.value) is list and not all(map(is_immutable, container.value)):
+            return None
+        if (not is_immutable(whole.value) and type(container.value) is not dict) or not m.static(container):
+            return None
+        use(m, container, whole)
+        return Known(whole.value in container.value, labels_of(container, whole))  # type: ignore[operator]
+    return None
