@@ -1,0 +1,276 @@
+"""Locals, cells and globals (CPython: Python/bytecodes.c)."""
+
+import operator
+from typing import Any, Final
+
+from hovis.bytecode.normalize import normalize
+from hovis.engine import lifetimes
+from hovis.engine.handlers import handles
+from hovis.engine.heap import VObj
+from hovis.engine.machine import Machine, Restart
+from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import ANY, Type, Union, join
+
+CELL: Final = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
+
+
+# ------------------------------------------------------------------------------------------------- locals
+
+
+def _bound(m: Machine, value: V | None, name: str, free: bool = False) -> "V | int":
+    """value, checked to be bound; a control code if it is known not to be."""
+    if value is None or (isinstance(value, Known) and value.value is UNBOUND):
+        error = ops.unbound(name, free)
+        made = m.emit(ops.unbound, [Known(name), Known(free)], type=Type(type(error)), effect=Effect.PURE)
+        return m.raise_(made)
+    if isinstance(value, Dyn) and value.maybe_unbound:
+        checked = m.emit(ops.check_bound, [value, Known(name), Known(free)], type=_without_unbound(value), effect=Effect.RAISES)
+        return Dyn(checked.value, checked.type, value.dims, None)
+    return value
+
+
+def _without_unbound(value: Dyn) -> Any:
+    if isinstance(value.type, Union):
+        found: Any = None
+        for member in value.type.members:
+            if not (isinstance(member, Type) and member.cls is type(UNBOUND)):
+                found = member if found is None else join(found, member)
+        return found if found is not None else ANY
+    return value.type
+
+
+@handles("GetLocal")
+def get_local(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    value = frame.locals[slot]
+    if type(value) is Dyn and not value.maybe_unbound:
+        frame.stack.append(value)
+        return None
+    checked = _bound(m, value, frame.code.names[slot])
+    if isinstance(checked, int):
+        return checked
+    if checked is not value:
+        m.frame.locals[slot] = checked
+    m.push(checked)
+    return None
+
+
+@handles("SetLocal")
+def set_local(m: Machine, slot: int) -> None:
+    frame = m.frame
+    held = frame.locals
+    old = held[slot]
+    if old is not None and lifetimes.matters(m, old):
+        before = lifetimes.held(m.state)
+        held[slot] = frame.stack.pop()
+        lifetimes.end(m, before)
+    else:
+        held[slot] = frame.stack.pop()
+
+
+@handles("DelLocal")
+def del_local(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    checked = _bound(m, frame.locals[slot], frame.code.names[slot])
+    if isinstance(checked, int):
+        return checked
+    before = lifetimes.held(m.state) if lifetimes.matters(m, checked) else {}
+    m.frame.locals[slot] = UNBOUND_VALUE
+    lifetimes.end(m, before)
+    return None
+
+
+@handles("TakeLocal")
+def take_local(m: Machine, slot: int) -> None:
+    frame = m.frame
+    value = frame.locals[slot]
+    frame.stack.append(UNBOUND_VALUE if value is None else value)
+    frame.locals[slot] = UNBOUND_VALUE
+
+
+# ------------------------------------------------------------------------------------------------- cells
+
+
+@handles("MakeCell")
+def make_cell(m: Machine, slot: int) -> None:
+    frame = m.frame
+    value = frame.locals[slot]
+    frame.locals[slot] = m.new(VObj("cell", CELL, (UNBOUND_VALUE if value is None else value,), extra=_cell_extra(frame.code, slot, value)))
+
+
+def _cell_extra(code: Any, slot: int, value: V | None) -> str | None:
+    """"frozen" if nobody can write to the cell (any more), "once" if it is written once, before anybody reads it."""
+    writes = _cell_writes(code).get(slot, 0)
+    bound = value is not None and not (isinstance(value, Known) and value.value is UNBOUND)
+    if writes == 0 and bound:
+        return "frozen"
+    return "once" if writes == 1 and not bound else None
+
+
+_writes_cache: dict[Any, dict[int, int]] = {}
+
+
+def _cell_writes(code: Any) -> dict[int, int]:
+    """slot → how often a cell may be written: in a loop, or by an inner function, counts as often."""
+    found = _writes_cache.get(code.code)
+    if found is None:
+        found = _writes_cache[code.code] = {}
+        inner = _inner_writes(code.code)
+        looping = _in_loops(code)
+        for k, instruction in enumerate(code.instructions):
+            if instruction.op in ("SetCell", "DelCell"):
+                found[instruction.arg] = found.get(instruction.arg, 0) + (2 if looping[k] or instruction.op == "DelCell" else 1)
+        for slot, name in enumerate(code.names):
+            if name in inner:
+                found[slot] = found.get(slot, 0) + 2
+    return found
+
+
+def _inner_writes(code: Any) -> set[str]:
+    """The free variables that functions inside code assign to."""
+    found: set[str] = set()
+    for const in code.co_consts:
+        if isinstance(const, type(code)):
+            inner = normalize(const)
+            found |= {inner.names[i.arg] for i in inner.instructions if i.op in ("SetCell", "DelCell") and inner.names[i.arg] in const.co_freevars}
+            found |= _inner_writes(const) & set(const.co_freevars)
+    return found
+
+
+def _in_loops(code: Any) -> list[bool]:
+    """Can an instruction come back to itself?  (By address: anything between a loop head and a jump back to it.)"""
+    inside = [False] * len(code.instructions)
+    for k, instruction in enumerate(code.instructions):
+        target = instruction.arg if instruction.op in ("Jump", "ForIter", "Send") else instruction.arg[1] if instruction.op == "Branch" else None
+        if isinstance(target, int) and target <= k:
+            inside[target : k + 1] = [True] * (k + 1 - target)
+    return inside
+
+
+@handles("CellRef")
+def cell_ref(m: Machine, slot: int) -> None:
+    value = m.frame.locals[slot]
+    assert value is not None
+    m.push(value)
+
+
+@handles("GetCell")
+def get_cell(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    cell, name = frame.locals[slot], frame.code.names[slot]
+    free = slot >= len(frame.code.names) - frame.code.n_free
+    assert cell is not None
+    cell = m.resolve(cell)
+    value: V
+    if isinstance(cell, Ref):
+        value = m.state.heap[cell.aid].cells[0]
+    elif isinstance(cell, Known) and (m.static(cell)):
+        try:
+            value = Known(cell.value.cell_contents)  # type: ignore[attr-defined]
+        except ValueError:
+            value = UNBOUND_VALUE
+    else:
+        value = m.emit(ops.cell_get, [cell, Known(name), Known(free)], effect=Effect.READS | Effect.RAISES)
+    checked = _bound(m, value, name, free)
+    if isinstance(checked, int):
+        return checked
+    m.push(checked)
+    return None
+
+
+@handles("SetCell")
+def set_cell(m: Machine, slot: int) -> None:
+    frame = m.frame
+    value, cell = frame.stack.pop(), frame.locals[slot]
+    assert cell is not None
+    _write_cell(m, m.resolve(cell), value)
+
+
+def _write_cell(m: Machine, cell: V, value: V) -> None:
+    if isinstance(cell, Ref):
+        obj = m.state.heap[cell.aid]
+        if obj.node is None:
+            m.put(cell, obj.replace(cells=(value,), extra="frozen" if obj.extra == "once" else obj.extra))
+            return
+        m.emit(ops.cell_set, [cell, value], type=Type(type(None)), effect=Effect.WRITES)
+        m.put(cell, obj.replace(cells=(value,)))
+        return
+    if isinstance(cell, Known):
+        m.thaw(cell.value)
+    m.emit(ops.cell_set, [cell, value], type=Type(type(None)), effect=Effect.WRITES)
+
+
+@handles("DelCell")
+def del_cell(m: Machine, slot: int) -> int | None:
+    frame = m.frame
+    cell = frame.locals[slot]
+    status = get_cell(m, slot)
+    if status is not None:
+        return status
+    m.pop()
+    assert cell is not None
+    _write_cell(m, m.resolve(cell), UNBOUND_VALUE)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- globals
+
+
+@handles("GetGlobal")
+def get_global(m: Machine, name: str) -> int | None:
+    namespace = m.frame.namespace
+    world = m.state.world
+    if (id(namespace), name) not in m.tables.thawed_globals and world < 2:
+        value, holder = namespace.get(name, UNBOUND), namespace
+        if value is UNBOUND:
+            scope = namespace.get("__builtins__", __builtins__)
+            scope = scope if isinstance(scope, dict) else vars(scope)
+            value, holder = scope.get(name, UNBOUND), scope
+            m.guard("item", namespace, name, UNBOUND)
+        if value is not UNBOUND:
+            m.read_static.add(("global", id(namespace), name))
+            m.guard("item", holder, name, value)
+            if world == 1:
+                _read_again(m, name, value)
+            else:
+                m.push(Known(value))
+            return None
+    m.push(m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES))
+    return None
+
+
+def _read_again(m: Machine, name: str, value: object) -> None:
+    """An opaque call may have changed a global: the residual looks, and goes on as before if it has not."""
+    read = m.emit(ops.load_global, [Known(m.frame.namespace), Known(name)], effect=Effect.READS | Effect.RAISES)
+    same = m.emit(operator.is_, [read, Known(value)], type=Type(bool), effect=Effect.PURE)
+    changed = m.state.fork()
+    changed.world = 2
+    changed.frames[-1].stack.append(read)
+    changed.frames[-1].pc += 1
+    m.split(same, changed)
+    m.push(Known(value))
+
+
+def _write_global(m: Machine, name: str) -> None:
+    """A global that traced code writes to is read at run time."""
+    site = (id(m.frame.namespace), name)
+    if site not in m.tables.thawed_globals:
+        m.tables.thawed_globals.add(site)
+        if ("global", *site) in m.read_static:
+            raise Restart("thaw")
+
+
+@handles("SetGlobal")
+def set_global(m: Machine, name: str) -> None:
+    _write_global(m, name)
+    value = m.pop()
+    m.emit(ops.store_global, [Known(m.frame.namespace), Known(name), value], type=Type(type(None)), effect=Effect.WRITES)
+
+
+@handles("DelGlobal")
+def del_global(m: Machine, name: str) -> None:
+    _write_global(m, name)
+    m.emit(ops.delete_global, [Known(m.frame.namespace), Known(name)], type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
