@@ -5,11 +5,11 @@ import types
 from typing import Any, Final
 
 from hovis.engine import protocols
-from hovis.engine.attributes import truth
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
+from hovis.engine.operators import truth
 from hovis.engine.primitives import call_builtin, leave_caller
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, raising, suspects, variables
+from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, operators, raising, suspects, variables
 from hovis.engine.calls import call
 from hovis.engine.handlers import HANDLERS, handles
 from hovis.engine.heap import VObj
@@ -70,7 +70,7 @@ VALUES: Final = frozenset({int, float, bool, complex, str, bytes, tuple, type(No
 
 @handles("Unary")
 def unary(m: Machine, op: str) -> int | None:
-    return attributes.operate(m, UNARY[op], [m.pop()])
+    return operators.operate(m, UNARY[op], [m.pop()])
 
 
 @handles("Binary")
@@ -78,7 +78,7 @@ def binary(m: Machine, op: str) -> int | None:
     stack = m.frame.stack
     b = stack.pop()
     a = stack.pop()
-    return attributes.operate(m, BINARY[op], [a, b])
+    return operators.operate(m, BINARY[op], [a, b])
 
 
 @handles("Inplace")
@@ -88,9 +88,9 @@ def inplace(m: Machine, op: str) -> int | None:
     if _only_values(m, a) and _only_values(m, b):
         rule = m.library.primitives.get(plain)
         if rule is not None and rule.result(m.type_of(a), m.type_of(b)) is not None:
-            return attributes.operate(m, plain, [a, b])
+            return operators.operate(m, plain, [a, b])
     # the in-place operator says another thing when it fails
-    return attributes.operate(m, INPLACE[op], [a, b])
+    return operators.operate(m, INPLACE[op], [a, b])
 
 
 def _only_values(m: Machine, value: V) -> bool:
@@ -103,7 +103,7 @@ def _only_values(m: Machine, value: V) -> bool:
 @handles("Compare")
 def compare(m: Machine, op: str) -> int | None:
     b, a = m.pop(), m.pop()
-    return attributes.operate(m, COMPARE[op], [a, b])
+    return operators.operate(m, COMPARE[op], [a, b])
 
 
 @handles("Is")
@@ -120,7 +120,7 @@ def is_(m: Machine, invert: bool) -> int | None:
 @handles("Contains")
 def contains(m: Machine, invert: bool) -> int | None:
     container, item = m.pop(), m.pop()
-    return attributes.operate(m, operator.contains, [container, item], "truth_not" if invert else "value")
+    return operators.operate(m, operator.contains, [container, item], "truth_not" if invert else "value")
 
 
 @handles("Not")
@@ -145,7 +145,7 @@ AFTER["truth_not"] = _after_not
 
 @handles("ToBool")
 def to_bool(m: Machine, _: Any) -> int | None:
-    return attributes.truth(m, m.pop())
+    return operators.truth(m, m.pop())
 
 
 @handles("GetItem")
@@ -153,19 +153,19 @@ def get_item(m: Machine, _: Any) -> int | None:
     key, container = m.pop(), m.pop()
     if suspects.read(m, container, key, operator.getitem):
         return None
-    return attributes.operate(m, operator.getitem, [container, key])
+    return operators.operate(m, operator.getitem, [container, key])
 
 
 @handles("SetItem")
 def set_item(m: Machine, _: Any) -> int | None:
     key, container, value = m.pop(), m.pop(), m.pop()
-    return attributes.operate(m, operator.setitem, [container, key, value], "discard")
+    return operators.operate(m, operator.setitem, [container, key, value], "discard")
 
 
 @handles("DelItem")
 def del_item(m: Machine, _: Any) -> int | None:
     key, container = m.pop(), m.pop()
-    return attributes.operate(m, operator.delitem, [container, key], "discard")
+    return operators.operate(m, operator.delitem, [container, key], "discard")
 
 
 @handles("BuildSlice")
@@ -284,7 +284,7 @@ def convert(m: Machine, conversion: str) -> int | None:
 @handles("Format")
 def format_(m: Machine, has_spec: bool) -> int | None:
     spec = m.pop() if has_spec else Known("")
-    return attributes.format_value(m, m.pop(), spec)
+    return operators.format_value(m, m.pop(), spec)
 
 
 # ------------------------------------------------------------------------------------------------- calls

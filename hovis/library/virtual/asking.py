@@ -3,7 +3,7 @@
 import types
 from typing import Any, Final
 
-from hovis.engine import attributes
+from hovis.engine import operators
 from hovis.engine.lookups import lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of
@@ -28,7 +28,7 @@ def length(m: Machine, args: Args, named: Named) -> Any:
     if range_ is not None and all(isinstance(c, Known) for c in range_.cells):
         bounds: Any = [c.value for c in range_.cells if isinstance(c, Known)]
         return Known(len(range(*bounds)), labels_of(*range_.cells))
-    return attributes.length(m, value)
+    return operators.length(m, value)
 
 
 @action(isinstance)
