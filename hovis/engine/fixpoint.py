@@ -7,16 +7,16 @@ with that key.  The key holds the constants that the program was seen to need; e
 from collections import deque
 from typing import Any
 
-from hovis.engine import escape, lifetimes
+from hovis.engine import lifetimes
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj
 from hovis.engine.joins import Matching, Pair, agree, align
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, edges
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Op, Param
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import BOTTOM, AbstractValue, Bottom, Const, Type, join
+from hovis.lattice import BOTTOM, AbstractValue, Bottom, Type, join
 from hovis.lattice.constants import constant_key, same_constant
 from hovis.library.core import Library
 
@@ -565,106 +565,3 @@ class Engine(Machine):
         if isinstance(entry.result, Bottom):
             return None
         return Dyn(op, entry.result)
-
-    # --------------------------------------------------------------------------------------------- the end
-
-    def finish(self) -> list[Function]:
-        """Resolve all edges, and collect the blocks of each function that START needs."""
-        assert self.start is not None
-        functions: list[Function] = []
-        done: set[Entry] = set()
-        todo = deque([self.start])
-        while todo:
-            root = todo.popleft()
-            if root in done:
-                continue
-            done.add(root)
-            function = root.function
-            assert function is not None
-            function.blocks, function.type = self._blocks(root, todo), root.result
-            functions.append(function)
-        return functions
-
-    def _blocks(self, root: Entry, todo: "deque[Entry]") -> list[Block]:
-        blocks: list[Block] = []
-        seen: set[Entry] = {root}
-        stack = [root]
-        while stack:
-            entry = stack.pop()
-            self._seal(entry)
-            blocks += _chain_blocks(entry.block)
-            for op, target, state in entry.calls:
-                op.args = self._arguments(target, state, None)
-                todo.append(target)
-            for edge, target, state in entry.exits:
-                blocks += self._resolve(edge, target, state)
-                if target not in seen:
-                    seen.add(target)
-                    stack.append(target)
-        return blocks
-
-    def _seal(self, entry: Entry) -> None:
-        """Fix the parameters of an entry's block."""
-        if not entry.block.params:
-            used = {id(v.value) for v in self._dyns(entry.state)}
-            nodes = {id(o.node) for o in entry.state.heap.values() if o.node is not None}
-            entry.block.params = tuple(p for p in entry.params.values() if id(p) in used or id(p) in nodes)
-            for value in self._dyns(entry.state):
-                if isinstance(value.value, Param):
-                    value.value.type = value.type
-                    if value.dims and value.value.dims is None:
-                        value.value.dims = tuple(Const(d.value) if isinstance(d, Known) else Const(None) for d in value.dims)
-
-    def _dyns(self, state: State) -> list[Dyn]:
-        roots = [v for _, v in state.roots()]
-        cells = [c for o in state.heap.values() for c in o.cells]
-        return [v for v in roots + cells if isinstance(v, Dyn)]
-
-    def _resolve(self, edge: Edge, target: Entry, state: State) -> list[Block]:
-        """Point edge at its target; the blocks that had to be made for it."""
-        between = Block()
-        args = self._arguments(target, state, between)
-        if between.ops:
-            edge.block, edge.args = between, ()
-            between.terminator = Jump(Edge(target.block, args))
-            return [between]
-        edge.block, edge.args = target.block, args
-        return []
-
-    def _arguments(self, target: Entry, state: State, between: Block | None) -> tuple[Operand, ...]:
-        """What the parameters of target are when state arrives there; virtual objects that have to be real are built."""
-        self._seal(target)
-        self.state, self.block = state, between or Block()
-        paths = self.tables.paths
-        found: dict[int, Operand] = {}
-        theirs = dict(state.roots())
-        queue = deque((paths[name], value, theirs.get(name)) for name, value in target.state.roots())
-        seen: set[int] = set()
-        while queue:
-            path, wanted, value = queue.popleft()
-            if isinstance(wanted, Dyn):
-                param = target.params.get(path)
-                if param is not None:
-                    found[id(param)] = Const(UNBOUND) if value is None else self.operand(value)
-            elif isinstance(wanted, Ref) and wanted.aid not in seen:
-                seen.add(wanted.aid)
-                assert isinstance(value, Ref)
-                mine, yours = target.state.heap[wanted.aid], state.heap[value.aid]
-                if mine.node is not None:
-                    found[id(mine.node)] = escape.materialize(self, value.aid)
-                if not (mine.bulk and mine.cells is yours.cells):
-                    queue.extend((paths[path, k], x, y) for k, (x, y) in enumerate(zip(mine.cells, yours.cells, strict=True)))
-        return tuple(found[id(param)] for param in target.block.params)
-
-
-def _chain_blocks(first: Block) -> list[Block]:
-    """The blocks of one chain: first, its continuations and the landings of its Invokes (no edge out is resolved yet)."""
-    found, todo = [], [first]
-    seen: set[int] = set()
-    while todo:
-        block = todo.pop(0)
-        if id(block) not in seen:
-            seen.add(id(block))
-            found.append(block)
-            todo += [edge.block for edge in edges(block.terminator)]
-    return found

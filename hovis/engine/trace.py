@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import calls, iteration
+from hovis.engine import calls, iteration, resolve
 from hovis.engine.entering import Callee
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.fixpoint import Engine, Entry
@@ -144,7 +144,7 @@ def run(
         try:
             engine.run(lambda: _start(engine, fn, code, parts))
             engine.locations = dict(engine.locations)
-            functions = engine.finish()
+            functions = resolve.finish(engine)
             break
         except NotMaterializable as refused:
             tables.not_virtual.add(refused.args[0])
@@ -198,5 +198,5 @@ def _match(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
     assert start is not None
     state = _initial(engine, fn, code, parts)
     state.frames[0].ctx = start.state.frames[0].ctx
-    args = engine._arguments(start, state, None)
+    args = resolve.arguments(engine, start, state, None)
     return {id(arg): param for arg, param in zip(args, start.block.params, strict=True)}
