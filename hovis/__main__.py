@@ -153,12 +153,13 @@ def load(target: str) -> Any:
 
 def _module(path: Path) -> Any:
     """The file, run as a module of its name, as ``import`` in its folder would."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = path.stem if path.stem not in sys.modules else f"hovis.__main__.{path.stem}"  # a file may be called operator.py
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise Refused(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:

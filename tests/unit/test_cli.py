@@ -171,3 +171,13 @@ def test_as_a_process(file):
     assert done.stdout.endswith("return 8\n")
     done = subprocess.run([sys.executable, "-m", "hovis", "trace"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
+
+
+def test_a_file_with_the_name_of_a_module(tmp_path, capsys):
+    path = tmp_path / "operator.py"
+    path.write_text("def f(x):\n    return x + 1\n")
+    before = sys.modules["operator"]
+    assert "(+)(%2, 1)" in out(capsys, "trace", f"{path}:f", "Int")
+    assert sys.modules["operator"] is before
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop("hovis.__main__.operator")
