@@ -1,7 +1,7 @@
 """A Trace in a notebook: its text beside the source lines, and the graph of its blocks drawn.
 
 The layout is simple: the blocks stand under each other in their order.  An edge to the next block is a straight line, other
-edges forward run on the right, edges back on the left, each in a lane of its own so that none hides another.
+edges forward run on the right, edges back on the left, in lanes so that none hides another.
 """
 
 import linecache
@@ -75,15 +75,14 @@ def draw(function: Function) -> str:
     """The blocks of a function and the edges between them, as SVG."""
     where = {id(block): k for k, block in enumerate(function.blocks)}
     jumps = [(k, where[id(edge.block)], _label(block, n)) for k, block in enumerate(function.blocks) for n, edge in enumerate(edges(block.terminator))]
-    lanes = {True: 0, False: 0}  # on the right, on the left
-    paths = []
-    for source, target, label in jumps:
-        if target == source + 1:
-            paths.append(_straight(source, label))
-        else:
-            lanes[target > source] += 1
-            paths.append(_around(source, target, label, lanes[target > source]))
-    left, right = (MARGIN + LANE * (lanes[side] + 1) for side in (False, True))
+    paths = [_straight(source, label) for source, target, label in jumps if target == source + 1]
+    margins = []
+    for forward in (False, True):  # on the left, on the right
+        around = sorted((jump for jump in jumps if jump[1] != jump[0] + 1 and (jump[1] > jump[0]) is forward), key=lambda jump: abs(jump[1] - jump[0]))
+        lanes = _lanes([(min(jump[:2]), max(jump[:2])) for jump in around])
+        paths += [_around(*jump, lane) for jump, lane in zip(around, lanes, strict=True)]
+        margins.append(MARGIN + LANE * (max(lanes, default=0) + 1))
+    left, right = margins
     height = len(function.blocks) * (HEIGHT + GAP) - GAP + 4
     boxes = "".join(_box(k, block) for k, block in enumerate(function.blocks))
     title = f"<title>{escape(function.name)}</title>"
@@ -96,6 +95,19 @@ def draw(function: Function) -> str:
         f'fill="none" stroke="currentColor" font-family="monospace" font-size="11" style="display:block;margin-bottom:1em">'
         f"{title}{arrow}{''.join(paths)}{boxes}</svg>"
     )
+
+
+def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
+    """A lane for each span of blocks, from 1, so that no two spans in one lane touch."""
+    taken: list[list[tuple[int, int]]] = []
+    found = []
+    for low, high in spans:
+        lane = next((k for k, held in enumerate(taken) if all(high < a or low > b for a, b in held)), len(taken))
+        if lane == len(taken):
+            taken.append([])
+        taken[lane].append((low, high))
+        found.append(lane + 1)
+    return found
 
 
 def _label(block: Block, n: int) -> str:

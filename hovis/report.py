@@ -122,8 +122,9 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
     found: list[Remark] = []
     consequences = 0
     given = {id(p) for p in functions[0].params}
-    for k, function in enumerate(functions):
-        if k:
+    called = {id(op.callee) for one in functions for op in one.ops()}
+    for function in functions:
+        if id(function) in called:
             found.append(Remark(f"{function.name} stays a function of its own", "it calls itself where a decision is made at run time", "", function.location))
         for block in function.blocks:
             left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE]

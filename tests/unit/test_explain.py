@@ -5,7 +5,7 @@ import xml.dom.minidom
 import pytest
 
 import hovis
-from hovis import Any, Float, Int, const
+from hovis import Any, Float, Int, const, html
 
 FACTOR = 2
 
@@ -174,6 +174,11 @@ def test_html(trace):
     for line in str(trace).splitlines():
         assert line in text
     assert page.count("<rect") == sum(len(f.blocks) for f in trace.functions if len(f.blocks) > 1)
+
+
+def test_edges_that_touch_are_in_different_lanes():
+    assert html._lanes([(0, 2), (3, 5), (1, 4), (6, 7)]) == [1, 1, 2, 1]
+    assert html._lanes([]) == []
 
 
 def test_html_has_the_source_beside():
