@@ -140,7 +140,7 @@ def compile_residual(fn: Any, signature: Signature, function: Function, static: 
     """Assemble function behind a prologue that checks and takes apart what is passed."""
     unknown = signature.unknown
     whole = function if fallback else _with_prologue(fn, signature, function, static)
-    target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or vars(type(fn)).get("__call__")  # noqa: B004  # the function is wanted, not the answer
+    target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)  # noqa: B004
     namespace = getattr(target, "__globals__", {})
     names = tuple(u.name for u in unknown)
     made = assemble(whole, namespace, parameters=names, defaults=_defaults(unknown))
