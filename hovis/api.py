@@ -312,6 +312,10 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     replaced = result.params
     wanted = [replaced.get(id(p), p) for p in signature.leaf_params()]
     signature.replace(replaced)
+    for op in (op for f in result.functions for op in f.ops() if op.callee is start):
+        # the traced function calls itself: what it does not use it is given all the same
+        given = dict(zip(map(id, start.params), op.args, strict=True))
+        op.args = tuple(given.get(id(p), Const(None)) for p in wanted)
     start.blocks[0].params = tuple(wanted)
     cleaned = pipeline.run(start, "clean")
     signature = signature.renamed(start.params, cleaned.params)

@@ -21,9 +21,11 @@ from hovis.jit import Variant as PythonVariant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Promotable
-from hovis_xla import adapter, cache
+from hovis_xla import adapter, cache, storage
 from hovis_xla.executable import BAILED, Executable
+from hovis_xla.layout import Taker, plan_of, taker
 from hovis_xla.partition import Decision, decide, opaque_ops
+from hovis_xla.storage import StorageError
 from hovis_xla.types import ShapeUnknown
 
 #: After this many calls in a row that were given up, a variant stays Python.
@@ -140,13 +142,14 @@ class Jitted(PythonJitted):
 class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to."""
 
-    __slots__ = ("bailed", "decision", "xla")
+    __slots__ = ("bailed", "decision", "take", "xla")
 
     def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable, exact: bool) -> None:
         super().__init__(traced, original, key)
         self.decision = decision_of(traced, exact)
         self.xla: Executable | None = self.decision.executable
         self.bailed = 0
+        self.take = taker_of(traced, checked=False)
 
     @property
     def shape_unknown(self) -> bool:
@@ -159,9 +162,8 @@ class Variant(PythonVariant):
         taken = [args[k] if type(k) is int and k < len(args) else kwargs.get(name, UNBOUND) for k, name in self.positions]
         if any(v is UNBOUND for v in taken):
             return super().run(args, kwargs)
-        try:
-            values = leaves(self.trace.signature, tuple(taken))
-        except SpecError:
+        values = self.take(*taken)
+        if values is None:
             return super().run(args, kwargs)
         result = self.xla(values)
         if result is not BAILED:
@@ -214,19 +216,21 @@ class Compiled:
     def __init__(self, traced: api.Trace, executable: Executable) -> None:
         self.trace = traced
         self.executable = executable
+        self._take = taker_of(traced, checked=True)
         _ = executable.program
         functools.update_wrapper(self, traced.fn, updated=())
 
     def __call__(self, *unknown: Any) -> Any:
         if not _status_is_watched():
-            try:
-                values = leaves(self.trace.signature, unknown)
-            except SpecError:
-                return self.trace.compile()(*unknown)
-            result = self.executable(values)
+            values = self._take(*self._filled(unknown)) if len(unknown) <= len(self.trace.signature.unknown) else None
+            result = BAILED if values is None else self.executable(values)
             if result is not BAILED:
                 return result
         return self.trace.compile()(*unknown)
+
+    def _filled(self, unknown: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, and the defaults of those that are not given."""
+        return unknown + tuple(u.default for u in self.trace.signature.unknown[len(unknown) :])
 
     def as_text(self) -> str:
         """The optimized HLO."""
@@ -241,8 +245,72 @@ class Compiled:
         return self.executable.memory_analysis()
 
     def serialize(self) -> bytes:
-        """The machine code; for the same jaxlib on the same kind of CPU."""
-        return self.executable.serialize()
+        """The executable as bytes for :func:`load`; for the same jaxlib on the same kind of CPU.
+
+        What the trace read of its environment is frozen in it, arrays included.  StorageError if the result or the
+        arguments hold what can't be written down: instances, functions, classes.
+        """
+        plans = plan_of(self.trace.signature)
+        if plans is None:
+            raise StorageError("it can't be stored: an argument is an instance or one of several values")
+        return storage.dump(self.executable, [(u.name, plan) for u, plan in zip(self.trace.signature.unknown, plans, strict=True)])
+
+
+class Loaded:
+    """An executable out of bytes.  It knows no Python: calls that XLA gives up go to ``fallback``, or raise."""
+
+    def __init__(self, blob: bytes, fallback: Callable[..., Any] | None) -> None:
+        self.executable, arguments = storage.restore(blob)
+        self.fallback = fallback
+        self.__name__ = self.executable.name
+        self._names = [name for name, _ in arguments]
+        self._take = taker([plan for _, plan in arguments], checked=True)
+
+    def __call__(self, *unknown: Any) -> Any:
+        if len(unknown) != len(self._names):
+            raise SpecError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}), not {len(unknown)}")
+        values = None if self.fallback is not None and _status_is_watched() else self._take(*unknown)
+        result = BAILED if values is None else self.executable(values)
+        if result is not BAILED:
+            return result
+        if self.fallback is not None:
+            return self.fallback(*unknown)
+        if values is None or not self.executable.fits(values):
+            raise SpecError(f"the arguments do not fit what {self.__name__} was compiled for")
+        raise TraceError(f"{self.__name__} raises here, or needs an int of more than 64 bits: that takes Python; load(blob, fallback=the function) has it")
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return self.executable.as_text()
+
+    def __repr__(self) -> str:
+        return f"<hovis_xla executable {self.__name__}({', '.join(self._names)})>"
+
+
+def load(blob: bytes, fallback: Callable[..., Any] | None = None) -> Loaded:
+    """The executable of ``serialize()``, as a function of the unknown arguments.
+
+    fallback      the original (or anything that takes the same arguments), for calls that XLA gives up: exceptions, ints
+                  of more than 64 bits, arguments that do not fit.  Without it such calls raise.
+    StorageError if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS.  The code in them is run: load
+    only what you trust.
+    """
+    return Loaded(blob, fallback)
+
+
+def taker_of(traced: api.Trace, checked: bool) -> Taker:
+    """How the leaves are found in the unknown arguments of a trace."""
+    plans = plan_of(traced.signature)
+    if plans is not None:
+        return taker(plans, checked)
+
+    def take(*unknown: Any) -> tuple[Any, ...] | None:
+        try:
+            return tuple(leaves(traced.signature, unknown))
+        except SpecError:
+            return None
+
+    return take
 
 
 def compile(trace: api.Trace) -> Compiled:
@@ -255,4 +323,4 @@ def hlo_stage(trace: api.Trace) -> str:
     return Lowered(trace).as_text()
 
 
-__all__ = ["Compiled", "Jitted", "Lowered", "adapter", "compile", "hlo_stage", "hovis", "jit", "opaque_ops"]
+__all__ = ["Compiled", "Jitted", "Loaded", "Lowered", "StorageError", "adapter", "compile", "hlo_stage", "hovis", "jit", "load", "opaque_ops"]

@@ -5,7 +5,6 @@
 A call that the program gives up (``effects``) yields :data:`BAILED`; the caller then runs the residual Python.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -15,7 +14,8 @@ from hovis.ir.model import Function
 from hovis_xla import adapter
 from hovis_xla.adapter import Program, XlaError
 from hovis_xla.effects import GREATEST, LEAST, to_python
-from hovis_xla.lower import Lowered, Template, lower
+from hovis_xla.interface import Lowered, Template
+from hovis_xla.lower import lower
 from hovis_xla.types import ARRAY, INT64, PYTHON, Known, NotLowerable, Num, num_of_type
 
 
@@ -41,17 +41,26 @@ def parameters(function: Function, types: Sequence[Num | Known | None] | None = 
 
 
 class Executable:
-    """A compiled Function.  Called with its leaves it gives the result, or BAILED."""
+    """A compiled Function.  Called with its leaves it gives the result, or BAILED.
 
-    def __init__(self, function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> None:
-        self.function = function
-        self.types = parameters(function, types)
-        self.lowered: Lowered = lower(function, self.types)
+    ``types`` says what each leaf is; the program is made when it is first needed, unless it is there already.
+    """
+
+    def __init__(self, name: str, types: Sequence[Num | Known], lowered: Lowered, exact: bool = False, program: Program | None = None) -> None:
+        self.name = name
+        self.types = list(types)
+        self.lowered = lowered
         self.exact = exact
-        self._program: Program | None = None
+        self._program = program
         self._convert = [_converter(n) for n in self.types if isinstance(n, Num)]
-        self._rebuild = [_builder(t, self.lowered.outputs[s : s + len(t.nums)]) for t, s in zip(self.lowered.templates, self.lowered.starts, strict=True)]
-        self._running = threading.local()
+        self._unknown = [k for k, n in enumerate(self.types) if isinstance(n, Num)]
+        self._rebuild = [_builder(t, lowered.outputs[s : s + len(t.nums)]) for t, s in zip(lowered.templates, lowered.starts, strict=True)]
+
+    @staticmethod
+    def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> "Executable":
+        """The executable of a Function; NotLowerable if it can't be one."""
+        known = parameters(function, types)
+        return Executable(function.name, known, lower(function, known), exact)
 
     # --------------------------------------------------------------------------------------------- to look at
 
@@ -82,21 +91,17 @@ class Executable:
         """Sizes of code, arguments, results and temporaries."""
         return self.program.memory_analysis()
 
-    def serialize(self) -> bytes:
-        """The machine code; for the same jaxlib on the same kind of CPU."""
-        return self.program.serialize()
-
     # --------------------------------------------------------------------------------------------- running
 
+    def fits(self, leaves: Sequence[Any]) -> bool:
+        """Are the leaves what it was compiled for?"""
+        return all(convert(leaves[k]) is not None for k, convert in zip(self._unknown, self._convert, strict=True))
+
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        unknown = [leaf for leaf, t in zip(leaves, self.types, strict=True) if isinstance(t, Num)]
-        inputs = []
-        for value, convert in zip(unknown, self._convert, strict=True):
-            ready = convert(value)
-            if ready is None:
-                return BAILED
-            inputs.append(ready)
-        for array, num in zip(self.lowered.constants, self.lowered.inputs[len(unknown) :], strict=True):
+        inputs = [convert(leaves[k]) for k, convert in zip(self._unknown, self._convert, strict=True)]
+        if any(ready is None for ready in inputs):
+            return BAILED
+        for array, num in zip(self.lowered.constants, self.lowered.inputs[len(inputs) :], strict=True):
             if array.shape != num.shape or array.dtype != num.dtype:
                 return BAILED  # somebody has reshaped it in place
             inputs.append(array)

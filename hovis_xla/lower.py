@@ -8,7 +8,7 @@ is only checked against.  Whatever has no row, or is no number where one is need
 import builtins
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -17,13 +17,14 @@ from hovis.ir import operations
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const
-from hovis.lattice.constants import constant_key, is_immutable
+from hovis.lattice.constants import is_immutable
 from hovis_xla import emit
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import TAG, Arrival, Walker, as_tensor, as_val, num_of, same_slot, tensor, unify
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.loops import LoopLowering
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
@@ -52,36 +53,6 @@ BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operat
 
 #: Residual functions are written out where they are called, this deep.
 INLINE_DEPTH: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders.
-
-    ``owners`` says of which inputs each leaf may be the very object.
-    """
-
-    tree: Any
-    nums: tuple[Num, ...]
-    location: Location | None = field(default=None, compare=False)
-    owners: tuple[frozenset[Owned], ...] = field(default=(), compare=False)
-
-
-@dataclass(slots=True)
-class Lowered:
-    """A module and what the host has to know of it."""
-
-    module: Any
-    inputs: list[Num]
-    outputs: list[Num]
-    templates: list[Template]
-    starts: list[int]
-    bail: int | None
-    choice: int | None
-    constants: list[np.ndarray[Any, Any]]
-    callbacks: list[Callable[..., Any]]
-    failures: list[BaseException] = field(default_factory=list)
-    environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = field(default_factory=list)
 
 
 class Lowering(Walker):
@@ -398,22 +369,6 @@ class Lowering(Walker):
             raise NotLowerable(f"{function.name} returns values of different kinds")
         template, slots = self.found[0]
         return _rebuild(template.tree, [cast(Operand, s) for s in slots], {})
-
-
-class Keyed:
-    """A constant in a template: equal to another if it is the same constant."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-        self.key = constant_key(value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
 
 def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:

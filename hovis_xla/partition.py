@@ -21,14 +21,14 @@ class Decision:
 
     def __str__(self) -> str:
         if self.executable is not None:
-            return f"{self.executable.function.name} runs as one XLA executable."
+            return f"{self.executable.name} runs as one XLA executable."
         return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
 
 
 def decide(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> Decision:
     """Compile the whole function, if it can be."""
     try:
-        return Decision(Executable(function, types, exact))
+        return Decision(Executable.of(function, types, exact))
     except NotLowerable as reason:
         return Decision(None, reason)
 

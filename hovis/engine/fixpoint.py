@@ -16,7 +16,7 @@ from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Op, Param
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import BOTTOM, AbstractValue, Bottom, Type, join
+from hovis.lattice import BOTTOM, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import constant_key, same_constant
 from hovis.library.core import Library
 
@@ -548,15 +548,32 @@ class Engine(Machine):
             if caller is not self.entry or effect:
                 self.push_work(caller)
 
+    def _fits_start(self, state: State) -> bool:
+        """Does the traced function itself do for this call?  (All it knows is known here, and nothing else is asked.)"""
+        start = self.start
+        if start is None or start.choices or start.state.frames[0].code is not state.frames[0].code or state.world:
+            return False
+        for ours, theirs in zip(start.state.frames[0].locals, state.frames[0].locals, strict=True):
+            if isinstance(ours, Dyn):
+                if not isinstance(theirs, Dyn) or ours.dims is not None or not leq(theirs.type, ours.type):
+                    return False
+            elif not (isinstance(ours, Known) and theirs is not None and agree(ours, theirs)):
+                return False
+        return True
+
     def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
         """Call the residual function that begins with frame; None if it is not yet known to return."""
         site = (self.tables.contexts["function", frame.code], -1, self.state.world)
         state = State([frame], heap, world=self.state.world)
         frame.ctx = -1
-        entry = self.arrive(site, state, Function(name, []))
-        ctx = self.tables.contexts["body", frame.code, entry.key]
-        entry.state.frames[0].ctx = ctx
-        self.homes[ctx] = entry
+        if self._fits_start(state):
+            assert self.start is not None
+            entry = self.start
+        else:
+            entry = self.arrive(site, state, Function(name, []))
+            ctx = self.tables.contexts["body", frame.code, entry.key]
+            entry.state.frames[0].ctx = ctx
+            self.homes[ctx] = entry
         entry.callers.add(self.entry)
         effect = entry.effect | Effect.RAISES
         op = Op(entry.function, (), (), entry.result, None, effect, self.location())

@@ -71,32 +71,11 @@ def two_bases(n):
 #   return 1
 # 5:
 #   %5 = (-)(%2, 1) :: Int
-#   %6 = two_bases.2(%5) :: Int
+#   %6 = two_bases(%5) :: Int
 #   %7 = (-)(%2, 2) :: Int
-#   %8 = two_bases.2(%7) :: Int
+#   %8 = two_bases(%7) :: Int
 #   %9 = (+)(%6, %8) :: Int
 #   return %9
-#
-# fn two_bases.2(%1 :: Int)
-# 1:
-#   %2 = (==)(%1, 0) :: Bool
-#   br 3 unless %2
-#   br 2
-# 2:
-#   return 0
-# 3:
-#   %3 = (==)(%1, 1) :: Bool
-#   br 5 unless %3
-#   br 4
-# 4:
-#   return 1
-# 5:
-#   %4 = (-)(%1, 1) :: Int
-#   %5 = two_bases.2(%4) :: Int
-#   %6 = (-)(%1, 2) :: Int
-#   %7 = two_bases.2(%6) :: Int
-#   %8 = (+)(%5, %7) :: Int
-#   return %8
 
 
 class Box:

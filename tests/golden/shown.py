@@ -60,22 +60,9 @@ def fact(n):
 #   return 1
 # 3:
 #   %4 = (-)(%2, 1) :: Int
-#   %5 = fact.2(%4) :: Int
+#   %5 = fact(%4) :: Int
 #   %6 = (*)(%2, %5) :: Int
 #   return %6
-#
-# fn fact.2(%1 :: Int)
-# 1:
-#   %2 = (==)(%1, 0) :: Bool
-#   br 3 unless %2
-#   br 2
-# 2:
-#   return 1
-# 3:
-#   %3 = (-)(%1, 1) :: Int
-#   %4 = fact.2(%3) :: Int
-#   %5 = (*)(%1, %4) :: Int
-#   return %5
 
 #: return_type fact(Int)
 #: run (5)

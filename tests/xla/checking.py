@@ -97,7 +97,7 @@ def stays_python(fn, *args):
 
 def run_function(function, *leaves, types=None):
     """A hand-built Function, compiled and called with its leaves."""
-    found = Executable(function, types)(leaves)
+    found = Executable.of(function, types)(leaves)
     assert found is not BAILED
     return found
 

@@ -472,7 +472,7 @@ def test_irreducible():
                 return x
             at = "right" if at == "left" else "left"
 
-    compiled = Executable(function)
+    compiled = Executable.of(function)
     for x in (1.5, -2.0, 0.0):
         for n in (1, 2, 3, 4, 7):
             assert compiled((x, n)) == meaning(x, n), (x, n)
@@ -511,7 +511,7 @@ def test_irreducible_inside_a_loop_with_a_third_exit():
     out.params = (result,)
     out.terminator = Return(result)
     function = Function("nested", [entry, head, choose, a, b, stop, out])
-    compiled = Executable(function)
+    compiled = Executable.of(function)
     for value in range(-1, 25):
         assert compiled((value,)) == hovis.evaluate(function, value), value
 

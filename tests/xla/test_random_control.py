@@ -76,7 +76,7 @@ class Maker:
 def test_random_graphs(seed):
     rnd = random.Random(seed)
     function = Maker(rnd).make(2 + seed % 5)
-    compiled = Executable(function)
+    compiled = Executable.of(function)
     for n in (0, 1, 2, 3, 5, 9, 30):
         for m in (-3, 0, 4):
             found = compiled((n, m))

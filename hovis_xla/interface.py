@@ -1,0 +1,57 @@
+"""What the host has to know of a lowered Function: what goes in, what comes out, and how the result is put together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hovis.ir.model import Location
+from hovis.lattice.constants import constant_key
+from hovis_xla.types import Num, Owned
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders.
+
+    ``owners`` says of which inputs each leaf may be the very object.
+    """
+
+    tree: Any
+    nums: tuple[Num, ...]
+    location: Location | None = field(default=None, compare=False)
+    owners: tuple[frozenset[Owned], ...] = field(default=(), compare=False)
+
+
+@dataclass(slots=True)
+class Lowered:
+    """A module and what the host has to know of it."""
+
+    module: Any
+    inputs: list[Num]
+    outputs: list[Num]
+    templates: list[Template]
+    starts: list[int]
+    bail: int | None
+    choice: int | None
+    constants: list[np.ndarray[Any, Any]]
+    callbacks: list[Callable[..., Any]]
+    failures: list[BaseException] = field(default_factory=list)
+    environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = field(default_factory=list)
+
+
+class Keyed:
+    """A constant in a template: equal to another if it is the same constant."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        self.key = constant_key(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keyed) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)

@@ -1,0 +1,236 @@
+"""Executables as bytes: a header of JSON, then the machine code as XLA gives it.
+
+    magic, digest of the rest, length of the header, header, code
+
+Nothing is unpickled and nothing is imported by name: a header holds numbers, strings, tuples, shapes and arrays, and that is
+all that a stored executable can have in its results besides what it computes.  The digest finds damage, not malice: the
+code in it is run, so load only what you would run.
+"""
+
+import base64
+import functools
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.errors import HovisError
+from hovis.ir import operations
+from hovis_xla import adapter
+from hovis_xla.effects import Printer
+from hovis_xla.executable import Executable
+from hovis_xla.interface import Keyed, Lowered, Template
+from hovis_xla.types import Known, Num, Owned
+
+MAGIC: Final = b"hovis_xla 1\n"
+_DIGEST: Final = hashlib.sha256().digest_size
+_LENGTH: Final = 8
+
+#: Constructors that may stand in a stored result.
+_BUILDERS: Final[dict[str, Callable[..., object]]] = {
+    f.__name__: f for f in (operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, slice)
+}
+
+
+class StorageError(HovisError, ValueError):
+    """Bytes that are no executable of this machine, or an executable that can't be stored."""
+
+
+@functools.cache
+def machine() -> dict[str, str]:
+    """What machine code depends on."""
+    features = platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = {line for line in info.read_text(encoding="utf-8").splitlines() if line.startswith(("flags", "Features"))}
+        features += " " + hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+    return {"jaxlib": adapter.version(), "cpu": features}
+
+
+def _circumstances(exact: bool) -> dict[str, Any]:
+    return {**machine(), "flags": os.environ.get("XLA_FLAGS", ""), "options": {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES}}
+
+
+# ------------------------------------------------------------------------------------------------- values
+
+
+def encode(value: Any) -> Any:
+    """A known value as JSON, so that decode gives one of the same type and bits."""
+    if value is None or type(value) in (bool, str) or (type(value) is int and value.bit_length() <= 512):
+        return value
+    if type(value) is float:
+        return ["float", _bytes(np.float64(value).tobytes())]
+    if type(value) is complex:
+        return ["complex", _bytes(np.complex128(value).tobytes())]
+    if type(value) is bytes:
+        return ["bytes", _bytes(value)]
+    if type(value) is tuple:
+        return ["tuple", *map(encode, value)]
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return ["scalar", value.dtype.str, _bytes(value.tobytes())]
+    if isinstance(value, np.dtype) and value.kind in "biufc":
+        return ["dtype", value.str]
+    raise StorageError(f"it can't be stored: its result or its arguments hold {value!r}, which is neither a number nor a string nor a tuple of them")
+
+
+def decode(form: Any) -> Any:
+    """The value of :func:`encode`."""
+    if not isinstance(form, list):
+        return form
+    match form:
+        case ["float", data]:
+            return float(_array(data, "<f8", ())[()])
+        case ["complex", data]:
+            return complex(_array(data, "<c16", ())[()])
+        case ["bytes", data]:
+            return base64.b64decode(data)
+        case ["tuple", *items]:
+            return tuple(map(decode, items))
+        case ["scalar", dtype, data]:
+            return _array(data, dtype, ())[()]
+        case ["dtype", name]:
+            return np.dtype(name)
+    raise StorageError("a damaged header")
+
+
+def _bytes(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _array(data: str, dtype: str, shape: Any) -> Any:
+    return np.frombuffer(base64.b64decode(data), np.dtype(dtype)).reshape(tuple(shape)).copy()
+
+
+def _num(num: Num) -> Any:
+    return [num.kind, num.dtype.str, list(num.shape)]
+
+
+def _num_of(form: Any) -> Num:
+    kind, dtype, shape = form
+    return Num(kind, np.dtype(dtype), tuple(shape))
+
+
+# ------------------------------------------------------------------------------------------------- results, plans
+
+
+def _tree(tree: Any) -> Any:
+    if tree[0] == "known":
+        return ["known", encode(tree[1].value)]
+    if tree[0] == "build":
+        name = getattr(tree[1].value, "__name__", "")
+        if _BUILDERS.get(name) is not tree[1].value:
+            raise StorageError("it can't be stored: its result holds an instance of a class")
+        return ["build", name, [_tree(p) for p in tree[2]], tree[3]]
+    return list(tree)
+
+
+def _tree_of(form: Any) -> Any:
+    if form[0] == "known":
+        return "known", Keyed(decode(form[1]))
+    if form[0] == "build":
+        return "build", Keyed(_BUILDERS[form[1]]), tuple(_tree_of(p) for p in form[2]), form[3]
+    return tuple(form)
+
+
+def _template(template: Template, constants: list[Any]) -> Any:
+    places = {id(c): k for k, c in enumerate(constants)}
+    owners = [[[o.argument, None if o.constant is None else places[o.constant], o.view] for o in some] for some in template.owners]
+    return [_tree(template.tree), [_num(n) for n in template.nums], owners]
+
+
+def _template_of(form: Any, constants: list[Any]) -> Template:
+    tree, nums, owners = form
+    made = tuple(frozenset(Owned(a, None if c is None else id(constants[c]), view) for a, c, view in some) for some in owners)
+    return Template(_tree_of(tree), tuple(map(_num_of, nums)), None, made)
+
+
+def _plan(plan: Any) -> Any:
+    return ["value", encode(plan[1].value)] if plan[0] == "value" else plan if plan[0] == "leaf" else [*plan[:-1], [_plan(p) for p in plan[-1]]]
+
+
+def _plan_of(form: Any) -> Any:
+    return ["value", Keyed(decode(form[1]))] if form[0] == "value" else form if form[0] == "leaf" else [*form[:-1], [_plan_of(p) for p in form[-1]]]
+
+
+def _printer(printer: Any) -> Any:
+    parts = [encode(p) for p in printer.parts]
+    return [parts, [None if n is None else _num(n) for n in printer.nums], {k: encode(v) for k, v in printer.options.items()}]
+
+
+def _printer_of(form: Any, failures: list[BaseException]) -> Printer:
+    parts, nums, options = form
+    return Printer([decode(p) for p in parts], [None if n is None else _num_of(n) for n in nums], {k: decode(v) for k, v in options.items()}, failures)
+
+
+# ------------------------------------------------------------------------------------------------- the whole
+
+
+def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
+    """An executable, and the name and the plan (``layout``) of each of its arguments, as bytes."""
+    low = executable.lowered
+    header = {
+        **_circumstances(executable.exact),
+        "name": executable.name,
+        "arguments": [[name, _plan(plan)] for name, plan in arguments],
+        "types": [_num(t) if isinstance(t, Num) else ["known", encode(t.value)] for t in executable.types],
+        "inputs": [_num(n) for n in low.inputs],
+        "outputs": [_num(n) for n in low.outputs],
+        "templates": [_template(t, low.constants) for t in low.templates],
+        "starts": low.starts,
+        "bail": low.bail,
+        "choice": low.choice,
+        "constants": [[a.dtype.str, list(a.shape), _bytes(a.tobytes())] for a in low.constants],
+        "callbacks": [_printer(c) for c in low.callbacks],
+    }
+    text = json.dumps(header).encode()
+    rest = len(text).to_bytes(_LENGTH, "big") + text + executable.program.serialize()
+    return MAGIC + hashlib.sha256(rest).digest() + rest
+
+
+def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
+    """What :func:`dump` was given; StorageError if the bytes are damaged, or made elsewhere."""
+    header, code = _open(blob)
+    _refuse_foreign(header)
+    constants = [_array(data, dtype, shape) for dtype, shape, data in header["constants"]]
+    failures: list[BaseException] = []
+    callbacks: list[Callable[..., Any]] = [_printer_of(form, failures) for form in header["callbacks"]]
+    inputs, outputs = ([_num_of(n) for n in header[k]] for k in ("inputs", "outputs"))
+    templates = [_template_of(t, constants) for t in header["templates"]]
+    lowered = Lowered(None, inputs, outputs, templates, header["starts"], header["bail"], header["choice"], constants, callbacks, failures)
+    types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
+    exact = header["options"]["exact"]
+    if b"lapack_" in code:
+        adapter.use_lapack()
+    try:
+        program = adapter.deserialize(code, [(n.shape, n.dtype) for n in inputs], [(n.shape, n.dtype) for n in outputs], callbacks, exact)
+    except adapter.XlaError as error:
+        raise StorageError(f"XLA does not take this executable: {error}") from None
+    return Executable(header["name"], types, lowered, exact, program), [(name, _plan_of(plan)) for name, plan in header["arguments"]]
+
+
+def _open(blob: bytes) -> tuple[dict[str, Any], bytes]:
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise TypeError(f"load takes the bytes of serialize(), not {type(blob).__name__}")
+    blob = bytes(blob)
+    start = len(MAGIC) + _DIGEST
+    if not blob.startswith(MAGIC):
+        raise StorageError("these bytes are no executable of hovis_xla (of this version)")
+    rest = blob[start:]
+    if hashlib.sha256(rest).digest() != blob[len(MAGIC) : start]:
+        raise StorageError("this executable is damaged: its digest does not fit")
+    length = int.from_bytes(rest[:_LENGTH], "big")
+    header: dict[str, Any] = json.loads(rest[_LENGTH : _LENGTH + length])
+    return header, rest[_LENGTH + length :]
+
+
+def _refuse_foreign(header: dict[str, Any]) -> None:
+    here = _circumstances(header["options"]["exact"])
+    names = {"jaxlib": "jaxlib", "cpu": "a CPU with features", "flags": "XLA_FLAGS", "options": "compile options"}
+    for key, wanted in here.items():
+        if header[key] != wanted:
+            raise StorageError(f"this executable was made for {names[key]} {header[key]!r}; here it is {wanted!r}. Compile it again.")
