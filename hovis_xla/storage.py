@@ -204,8 +204,6 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     lowered = Lowered(None, inputs, outputs, templates, header["starts"], header["bail"], header["choice"], constants, callbacks, failures)
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
-    if b"lapack_" in code:
-        adapter.use_lapack()
     try:
         program = adapter.deserialize(code, [(n.shape, n.dtype) for n in inputs], [(n.shape, n.dtype) for n in outputs], callbacks, exact)
     except adapter.XlaError as error:

@@ -70,14 +70,9 @@ def printing(n):
     (results, (Int, Float), [(3, 0.5), (-3, 0.5)]),
     (arrays, (Array("float64", (3,)),), [(np.zeros(3),)]),
     (printing, (Int,), [(3,)]),
-    (lambda m, v: np.linalg.solve(m, v), (Array("float64", (2, 2)), Array("float64", (2,))), [(np.array([[2.0, 1.0], [1.0, 3.0]]), np.ones(2))]),
 ])
 def test_results_of_all_kinds(fn, specs, calls, capsys):
-    try:
-        blob = build(fn, *specs).serialize()
-    except hovis.api.TraceError:
-        pytest.skip("not lowered")
-    loaded = hovis_xla.load(blob)
+    loaded = hovis_xla.load(build(fn, *specs).serialize())
     for args in calls:
         expected = fn(*args), capsys.readouterr().out
         got = loaded(*args), capsys.readouterr().out
