@@ -214,6 +214,9 @@ class Machine:
 
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
+        if isinstance(value, ModuleType):
+            # its functions read the same dictionary as their globals
+            self.thaw(vars(value))
         if id(value) not in self.tables.thawed and not is_immutable(value):
             self.tables.thawed[id(value)] = value
             if id(value) in self.read_static:

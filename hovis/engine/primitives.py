@@ -20,17 +20,26 @@ from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, joi
 MAX_MEMBERS: Final = 16
 
 
-def looks_at_frames(fn: object) -> bool:
+#: Builtins that see the frame of their caller, and with how many arguments at the most.
+_FRAME_READERS: Final[dict[object, int]] = {
+    locals: 0,
+    vars: 0,
+    dir: 0,
+    eval: 1,
+    exec: 1,
+    sys._getframe: 9,
+    sys.exc_info: 9,
+    warnings.warn: 9,
+    inspect.currentframe: 9,
+    inspect.stack: 9,
+}
+
+
+def looks_at_frames(fn: object, args: list[V]) -> bool:
     """Does this builtin see the frame of its caller?"""
-    return fn in _FRAME_READERS if isinstance(fn, types.BuiltinFunctionType | types.FunctionType) else False
-
-
-def _frame_readers() -> frozenset[object]:
-    found: set[object] = {locals, vars, dir, eval, exec, globals, sys._getframe, sys.exc_info, warnings.warn, inspect.currentframe, inspect.stack}
-    return frozenset(found)
-
-
-_FRAME_READERS = _frame_readers()
+    if not isinstance(fn, types.BuiltinFunctionType | types.FunctionType | type):
+        return False
+    return len(args) <= _FRAME_READERS.get(fn, -1)
 
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
@@ -70,7 +79,9 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
     if model is not None and any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
         if not lazy or m.user_site() not in m.tables.not_virtual:
             return call_function(m, Known(model), model, args, kwargs, mode)
-    if looks_at_frames(fn) and not _sees_its_own_frame(m, fn):
+    if fn is globals:
+        return finish(m, Known(m.frame.namespace), mode)
+    if looks_at_frames(fn, args):
         leave_caller(m, fn)
     if rule is not None:
         typed = primitive(m, rule, args, kwargs)
@@ -164,10 +175,6 @@ def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
     if not isinstance(value, Known):
         return False
     return type(value.value) in (list, tuple, dict, types.FunctionType, types.MethodType) or (lazy and type(value.value) is str)
-
-
-def _sees_its_own_frame(m: Machine, fn: object) -> bool:
-    return fn is globals or (fn in (vars, dir) and False)
 
 
 def leave_caller(m: Machine, fn: object) -> None:

@@ -223,7 +223,8 @@ def del_cell(m: Machine, slot: int) -> int | None:
 def get_global(m: Machine, name: str) -> int | None:
     namespace = m.frame.namespace
     world = m.state.world
-    if (id(namespace), name) not in m.tables.thawed_globals and world < 2:
+    thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals
+    if not thawed and world < 2:
         value, holder = namespace.get(name, UNBOUND), namespace
         if value is UNBOUND:
             scope = namespace.get("__builtins__", __builtins__)
@@ -231,7 +232,7 @@ def get_global(m: Machine, name: str) -> int | None:
             value, holder = scope.get(name, UNBOUND), scope
             m.guard("item", namespace, name, UNBOUND)
         if value is not UNBOUND:
-            m.read_static.add(("global", id(namespace), name))
+            m.read_static |= {("global", id(namespace), name), id(namespace)}
             m.guard("item", holder, name, value)
             if world == 1:
                 _read_again(m, name, value)
