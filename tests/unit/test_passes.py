@@ -391,13 +391,16 @@ def long_function(diamonds):
     return b.function
 
 
-@pytest.mark.parametrize(("pipeline", "seconds"), [(clean, 3), (default, 6)])
-def test_cost_is_linear(pipeline, seconds):
-    function = long_function(1000)
-    assert len(list(function.ops())) == 10_000
-    begin = time.perf_counter()
-    pipeline(function)
-    assert time.perf_counter() - begin < seconds
+@pytest.mark.parametrize("pipeline", [clean, default])
+def test_cost_is_linear(pipeline):
+    """Five times as long takes five times as long, in the processor's time: the machine may be busy."""
+    def seconds(n):
+        function = long_function(n)
+        assert len(list(function.ops())) == 10 * n
+        begin = time.process_time()
+        pipeline(function)
+        return time.process_time() - begin
+    assert seconds(1000) < 12 * seconds(200)
 
 
 def test_names_of_passes():
