@@ -288,7 +288,7 @@ def _specialize(traced: Trace) -> Callable[..., Any]:
 
 
 def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options) -> Trace:
-    function, bound = _python_function(fn)
+    function, bound = python_function(fn)
 
     def parts_of(spec: Any, name: str) -> Part:
         try:
@@ -329,7 +329,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     return traced
 
 
-def _python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
+def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
     """The Python function behind fn, and the arguments that are bound to it."""
     if isinstance(fn, types.FunctionType):
         return fn, ()

@@ -20,6 +20,7 @@ from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
+from hovis.signature import own_signature
 from hovis.specs import Any as Unknown
 from hovis.specs import Array, Promotable
 
@@ -28,6 +29,7 @@ VARIANTS: Final = 64
 #: Values of a number that chooses, before it is unknown after all.
 PROMOTED: Final = 8
 
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _CONSTANT: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType)
 _NUMBERS: Final = (int, float, complex)
 _TYPED: Final = (list, set, bytearray)
@@ -72,7 +74,7 @@ class Jitted:
     def _positions(self, static: tuple[str, ...]) -> frozenset[Any]:
         if not static:
             return frozenset()
-        names = list(self._signature.parameters) if self._signature else []
+        names = list(self._signature.parameters) if self._signature else _names_of(self.__wrapped__)
         for name in static:
             if name not in names:
                 raise SpecError(f"{self.__wrapped__!r} has no parameter {name!r} that could be static")
@@ -99,8 +101,7 @@ class Jitted:
 
     def _at(self, place: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The part of the arguments at a place; UNBOUND if there is none."""
-        names = list(self._signature.parameters) if self._signature else []
-        value = args[place[0]] if place[0] < len(args) else kwargs.get(names[place[0]], UNBOUND) if place[0] < len(names) else UNBOUND
+        value: Any = self._places().whole(place[0], args, kwargs)
         for index in place[1:]:
             parts = list(value.values()) if isinstance(value, dict) else value
             value = parts[index] if isinstance(parts, (list, tuple)) and index < len(parts) else UNBOUND
@@ -138,14 +139,16 @@ class Jitted:
                     self._promoted = (*self._promoted, place)
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
-        names = list(self._signature.parameters) if self._signature else []
-        specs = [self._spec((k,), a, k in self._static) for k, a in enumerate(args)]
-        named = {n: self._spec((names.index(n) if n in names else -1,), v, n in self._static) for n, v in kwargs.items()}
+        places = self._places()
+        specs = [self._spec(places.of_position(k), a, k in self._static) for k, a in enumerate(args)]
+        named = {n: self._spec(places.of_name(n, kwargs), v, n in self._static) for n, v in kwargs.items()}
         given, extra = self._with_defaults(specs, named)
         try:
             return self._options.trace(self.__wrapped__, *given, **extra)
         except SpecError:
-            return self._options.trace(_caller(self.__wrapped__), *specs)
+            traced = self._options.trace(_caller(self.__wrapped__))
+            traced.fallback = True
+            return traced
 
     def _spec(self, place: tuple[int, ...], value: Any, static: bool) -> Any:
         """What the key says of an argument, as a spec."""
@@ -170,6 +173,9 @@ class Jitted:
                 extra[p.name] = Const(p.default)
         return specs, {**extra, **named}
 
+    def _places(self) -> "Places":
+        return Places(self.__wrapped__, self._signature)
+
     @property
     def traces(self) -> list[api.Trace]:
         """The Traces of the residuals that are kept, for ``hovis.explain``."""
@@ -192,18 +198,72 @@ ENTERED_THROUGH.add(Jitted)
 
 
 def signature_of(fn: Any) -> inspect.Signature | None:
-    """The signature of fn as it is now; None if it has none."""
+    """The signature that fn binds a call by, as it is now (whatever it wraps or says of itself); None if it has none."""
     try:
-        return inspect.signature(fn)
-    except (TypeError, ValueError):
+        function, bound = api.python_function(fn)
+    except SpecError:
         return None
+    if function is None:
+        return None
+    parameters = list(own_signature(function).parameters.values())
+    return inspect.Signature(parameters[len(bound) :] if parameters and parameters[0].kind in _POSITIONAL else parameters)
+
+
+def _names_of(fn: Any) -> list[str]:
+    """The parameters of what is not written in Python, if it tells them."""
+    try:
+        return list(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+class Places:
+    """Where the engine finds what a call passes: parameters in the order of the code's locals, then what is in them."""
+
+    __slots__ = ("bound", "by_name", "double", "names", "plain", "star")
+
+    def __init__(self, fn: Any, signature: inspect.Signature | None) -> None:
+        given = list(signature.parameters.values()) if signature else []
+        function, bound = api.python_function(fn) if signature else (None, ())
+        self.bound = len(bound)
+        plain = [p for p in given if p.kind in _POSITIONAL]
+        named = [p.name for p in given if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        hidden = self.bound if function and function.__code__.co_argcount else 0
+        self.names: list[str | None] = [None] * hidden + [p.name for p in plain] + named
+        self.plain = hidden + len(plain)
+        self.star = len(self.names)
+        self.double = self.star + any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in given)
+        self.by_name = {p.name for p in plain if p.kind is not inspect.Parameter.POSITIONAL_ONLY} | set(named)
+
+    def of_position(self, k: int) -> tuple[int, ...]:
+        """The place of the k-th argument of a call."""
+        k += self.bound
+        return (k,) if k < self.plain else (self.star, k - self.plain)
+
+    def of_name(self, name: str, kwargs: dict[str, Any]) -> tuple[int, ...]:
+        """The place of an argument passed by name."""
+        return (self.names.index(name),) if name in self.by_name else (self.double, self._rest(kwargs).index(name))
+
+    def _rest(self, kwargs: dict[str, Any]) -> list[str]:
+        return [name for name in kwargs if name not in self.by_name]
+
+    def whole(self, head: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What is passed for a parameter; UNBOUND if nothing is."""
+        if head >= self.star:
+            if head == self.double:
+                return tuple(kwargs[name] for name in self._rest(kwargs))
+            return args[self.plain - self.bound :] if self.plain >= self.bound else (UNBOUND, *args)
+        if head < self.plain and 0 <= head - self.bound < len(args):
+            return args[head - self.bound]
+        name = self.names[head]
+        return kwargs.get(name, UNBOUND) if name in self.by_name else UNBOUND  # type: ignore[arg-type]
 
 
 def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
     """fn behind a signature that takes anything: its own complaint is what a misfit call should get."""
 
-    def call(*args: Any) -> Any:
-        return fn(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
 
     return call
 

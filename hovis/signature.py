@@ -157,7 +157,7 @@ class _Binder:
         self.names: list[str] = []
 
     def bind(self) -> Signature:
-        parameters = inspect.signature(self.function, follow_wrapped=False).parameters.values()
+        parameters = own_signature(self.function).parameters.values()
         plain = [p for p in parameters if p.kind in _POSITIONAL]
         keyword_only = [p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
         self.plain, self.names = [p.name for p in plain], [p.name for p in plain + keyword_only]
@@ -238,6 +238,13 @@ class _Binder:
             if not isinstance(part, Fixed):
                 self.out.unknown.append(Unknown(key, part, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty))
         self.out.parts.append(Fresh(tuple(self.named), parts))
+
+
+def own_signature(function: types.FunctionType) -> inspect.Signature:
+    """What the code itself takes: neither what it wraps nor a ``__signature__`` that was set on it."""
+    plain = types.FunctionType(function.__code__, {}, "", function.__defaults__, function.__closure__)
+    plain.__kwdefaults__ = function.__kwdefaults__
+    return inspect.signature(plain)
 
 
 def _listed(names: list[str]) -> str:

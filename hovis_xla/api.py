@@ -87,8 +87,8 @@ class Jitted(PythonJitted):
 
     def _promote_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """A shape depends on a number: make the integer arguments known, unless they have had too many values."""
-        names = list(self._signature.parameters) if self._signature else []
-        given = [((k,), a) for k, a in enumerate(args)] + [((names.index(n),), v) for n, v in kwargs.items() if n in names]
+        places = self._places()
+        given = [(places.of_position(k), a) for k, a in enumerate(args)] + [(places.of_name(n, kwargs), v) for n, v in kwargs.items()]
         fresh = [(place, v) for place, v in given if type(v) is int and place not in self._promoted and place not in self._dynamic]
         for place, _ in fresh:
             self._promoted = (*self._promoted, place)

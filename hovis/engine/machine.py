@@ -222,6 +222,21 @@ class Machine:
             if id(value) in self.read_static:
                 raise Restart("thaw")
 
+    def thaw_item(self, container: object, key: object) -> None:
+        """A known container is written to by key: of the globals of a module only that name is thawed."""
+        if type(container) is dict and type(key) is str and "__name__" in container and "__builtins__" in container:
+            self.thaw_global(container, key)
+        else:
+            self.thaw(container)
+
+    def thaw_global(self, namespace: dict[str, Any], name: str) -> None:
+        """A global is written to: from now on it is read at run time."""
+        place = id(namespace), name
+        if place not in self.tables.thawed_globals:
+            self.tables.thawed_globals.add(place)
+            if ("global", *place) in self.read_static or id(namespace) in self.read_static:
+                raise Restart("thaw")
+
     def forget(self) -> None:
         """Somebody else may have written: the contents of escaped objects are not known any more."""
         heap = self.state.heap

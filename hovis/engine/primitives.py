@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import math
+import operator
 import sys
 import types
 import warnings
@@ -14,6 +15,7 @@ from hovis.engine.machine import GiveUp, Machine, Restart
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V, lost_of
 from hovis.ir.model import LASTING, Effect
+from hovis.ir.operations import UNBOUND
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, join
 
 #: Combinations of Union members that a rule is asked for.
@@ -99,7 +101,8 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
         return None
     result, effect = answer
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
-        m.thaw(args[0].value)
+        by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)
+        m.thaw_item(args[0].value, args[1].value if by_key else UNBOUND)  # type: ignore[union-attr]
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
         for value in (*args, *kwargs.values()):

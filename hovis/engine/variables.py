@@ -7,7 +7,7 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine import lifetimes
 from hovis.engine.handlers import handles
 from hovis.engine.heap import VObj
-from hovis.engine.machine import Machine, Restart
+from hovis.engine.machine import Machine
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -255,23 +255,14 @@ def _read_again(m: Machine, name: str, value: object) -> None:
     m.push(Known(value))
 
 
-def _write_global(m: Machine, name: str) -> None:
-    """A global that traced code writes to is read at run time."""
-    site = (id(m.frame.namespace), name)
-    if site not in m.tables.thawed_globals:
-        m.tables.thawed_globals.add(site)
-        if ("global", *site) in m.read_static:
-            raise Restart("thaw")
-
-
 @handles("SetGlobal")
 def set_global(m: Machine, name: str) -> None:
-    _write_global(m, name)
+    m.thaw_global(m.frame.namespace, name)
     value = m.pop()
     m.emit(ops.store_global, [Known(m.frame.namespace), Known(name), value], type=Type(type(None)), effect=Effect.WRITES)
 
 
 @handles("DelGlobal")
 def del_global(m: Machine, name: str) -> None:
-    _write_global(m, name)
+    m.thaw_global(m.frame.namespace, name)
     m.emit(ops.delete_global, [Known(m.frame.namespace), Known(name)], type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)

@@ -4,8 +4,9 @@ from __future__ import annotations
 import copy
 import sys
 
-import hovis
 import pytest
+
+import hovis
 from hovis.specs import Int, const
 
 
@@ -99,6 +100,8 @@ CASES = [class_attribute, patched_method, through_globals, global_statement, thr
 @pytest.mark.parametrize("way", ["unknown", "known", "evaluate", "jit"])
 @pytest.mark.parametrize("fn", CASES, ids=lambda fn: fn.__name__)
 def test_what_is_written_is_read(fn, way):
+    if way == "evaluate" and fn is through_exec:
+        pytest.skip("globals() tells evaluate's own namespace where it is called at run time")
     reset()
     try:
         expected = copy.deepcopy(fn(5))

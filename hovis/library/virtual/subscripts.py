@@ -10,6 +10,7 @@ from hovis.engine.lookups import special
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, lost_of, relabel
 from hovis.ir.model import Effect
+from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, own, plain, slice_of, use
@@ -102,7 +103,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
     if kind in (tuple, str, bytes, range) and is_immutable(held):
         m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
         return None  # folded like any other operation
-    if not m.static(container):
+    if not m.static(container) or (id(held), whole.value) in m.tables.thawed_globals:
         return None
     m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
     use(m, container, whole)
@@ -132,7 +133,7 @@ def _element(m: Machine, container: Known, key: V) -> Any:
 def set_item(m: Machine, args: Args, named: Named) -> Any:
     container, key, value = args
     if isinstance(container, Known):
-        m.thaw(container.value)
+        m.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
         return None
     obj = own(m, container, "list", "dict")
     if obj is None or not plain(obj, "__setitem__", list if obj.kind == "list" else dict):
@@ -183,7 +184,7 @@ def _set_in_dict(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
 def delete_item(m: Machine, args: Args, named: Named) -> Any:
     container, key = args
     if isinstance(container, Known):
-        m.thaw(container.value)
+        m.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
         return None
     obj = own(m, container, "list", "dict")
     if obj is None or not plain(obj, "__delitem__", list if obj.kind == "list" else dict):
