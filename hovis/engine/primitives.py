@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
-from hovis.engine.machine import GiveUp, Machine, Restart
+from hovis.engine.machine import SWITCH, GiveUp, Machine, Restart
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V, lost_of
 from hovis.ir.model import LASTING, Effect
@@ -67,7 +67,14 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
     if kwargs:
         kwargs = {name: m.resolve(v) for name, v in kwargs.items()}
     if action is not None:
+        depth, height = len(m.state.frames), len(m.frame.stack)
         result = action(m, args, kwargs)
+        if isinstance(result, int) and result == SWITCH and len(m.state.frames) > depth and m.state.frames[depth].owner is None and m.state.frames[depth].mode == "value":
+            # the action has entered a function: what that returns goes where the action's result would have gone
+            m.state.frames[depth].mode = mode
+        elif result is None and len(m.frame.stack) > height:
+            # it has called one that could not be entered
+            result = m.pop()
         if result is not None:
             return finish(m, result, mode)
     rule = library.primitives.get(fn)
