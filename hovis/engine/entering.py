@@ -15,6 +15,8 @@ from hovis.lattice.constants import constant_key
 
 #: Frames of one call string; beyond, calls stay calls.
 MAX_DEPTH: Final = 120
+#: The same as long as nothing was unknown (CPython's own limit is 1000).
+MAX_KNOWN_DEPTH: Final = 900
 #: Activations of one code, below unknown decisions, before it becomes a residual function.
 MAX_ACTIVE: Final = 64
 #: Containers within containers that a residual function takes apart.
@@ -94,7 +96,7 @@ def _why_not(m: Machine, known: Callee) -> str | None:
         return str(code.unsupported)
     if code.code in m.tables.not_entered:
         return m.tables.not_entered[code.code]
-    if len(m.state.frames) >= MAX_DEPTH:
+    if len(m.state.frames) >= (MAX_DEPTH if m.frame.decided else MAX_KNOWN_DEPTH):
         return "calls are nested too deep"
     if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False):
         return "it is marked as a boundary"

@@ -26,16 +26,45 @@ def check_materializable(obj: VObj) -> None:
 
 
 def materialize(m: "Machine", aid: int) -> Operand:
-    """The SSA value of the real object; builds it now if it is still virtual."""
-    obj = m.state.heap[aid]
-    if obj.node is not None:
-        return obj.node
-    if obj.kind in _EMPTY and aid in reachable(m.state.heap, [c.aid for c in obj.cells if isinstance(c, Ref)]):
-        return _knot(m, aid, obj)
-    node = _BUILDERS[obj.kind](m, obj)
-    # building the parts may have changed the heap, never this object
-    m.state.heap[aid] = m.state.heap[aid].replace(node=node)
+    """The SSA value of the real object; builds it now, and what is in it before it, if it is still virtual."""
+    for part in _inside_out(m.state.heap, aid):
+        if m.state.heap[part].node is None:
+            _materialize(m, part)
+    node = m.state.heap[aid].node
+    assert node is not None
     return node
+
+
+def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
+    """The virtual objects in an object, the innermost first, itself last (an explicit stack: they may nest deep)."""
+    order: list[int] = []
+    seen: set[int] = set()
+    todo = [(aid, False)]
+    while todo:
+        at, done = todo.pop()
+        if done:
+            order.append(at)
+        elif at not in seen and heap[at].node is None:
+            seen.add(at)
+            todo.append((at, True))
+            if not heap[at].bulk:
+                todo += [(c.aid, False) for c in reversed(heap[at].cells) if isinstance(c, Ref)]
+    return order
+
+
+def _materialize(m: "Machine", aid: int) -> None:
+    obj = m.state.heap[aid]
+    inner = [c.aid for c in obj.cells if isinstance(c, Ref)]
+    if obj.kind in _EMPTY and aid in reachable(m.state.heap, inner):
+        _knot(m, aid, obj)
+        return
+    for part in inner:
+        # a function in a cell of its own is made when that cell is filled
+        if m.state.heap[part].node is None:
+            _materialize(m, part)
+    if m.state.heap[aid].node is None:
+        node = _BUILDERS[obj.kind](m, obj)
+        m.state.heap[aid] = m.state.heap[aid].replace(node=node)
 
 
 def build(m: "Machine", callee: Any, args: list[V], cls: type) -> Operand:
@@ -47,13 +76,12 @@ def build(m: "Machine", callee: Any, args: list[V], cls: type) -> Operand:
     return op
 
 
-def _knot(m: "Machine", aid: int, obj: VObj) -> Operand:
+def _knot(m: "Machine", aid: int, obj: VObj) -> None:
     """An object that contains itself: make it empty, then fill it in."""
     empty, fill = _EMPTY[obj.kind]
     node: Operand = empty(m, obj)
     m.state.heap[aid] = obj.replace(node=node)
     fill(m, obj, Dyn(node, Type(obj.cls)))
-    return node
 
 
 def _effect(m: "Machine", callee: Any, args: list[V]) -> None:

@@ -139,11 +139,19 @@ class Machine:
         return self.location_of(len(self.state.frames) - 1)
 
     def location_of(self, depth: int) -> Location | None:
-        frame = self.state.frames[depth]
+        first = depth
+        while first and (self.state.frames[first].ctx, self.state.frames[first].pc) not in self.locations:
+            first -= 1
+        found: Location | None = None
+        for at in range(first, depth + 1):
+            found = self._location(self.state.frames[at], found)
+        return found
+
+    def _location(self, frame: Frame, caller: Location | None) -> Location | None:
+        """The location of a frame whose caller's is known."""
         key = (frame.ctx, frame.pc)
         if key in self.locations:
             return self.locations[key]
-        caller = self.location_of(depth - 1) if depth else None
         code = frame.code
         found: Location | None
         if code.filename.startswith(self.package):
