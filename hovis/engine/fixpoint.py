@@ -510,6 +510,10 @@ class Engine(Machine):
             if not isinstance(a, Dyn):
                 entry.joined.add(path)
                 if path in self.tables.used.get(entry.site, ()) and strength is None:
+                    if self._key_part(matching.a, a) == self._key_part(matching.b, b):
+                        # no key tells them apart (one is real, the other not): known on both sides it cannot stay
+                        self.tables.forced.setdefault(entry.site, {})[path] = STRONG
+                        raise Restart("force", entry.site)
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)

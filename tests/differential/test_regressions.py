@@ -52,3 +52,19 @@ def spread_in_with(xs):
 def test_a_discarded_result_of_an_action_that_enters_a_function(fn, call):
     # list.extend steps through a generator in a Python model; its None was left on the stack, below what came next
     agree(fn, call)
+
+
+def removed_while_iterating(x):
+    out = []
+    values = [1, 2, 3, x]
+    for v in values:
+        if v == 2:
+            values.remove(2)
+        out.append(v)
+    return out, values
+
+
+def test_a_restart_that_no_key_can_help():
+    # one state had the iterator virtual, the other real: the same key, so the loop head was split again without end
+    agree(removed_while_iterating, (1,), (2,))
+    assert not hovis.trace(removed_while_iterating, hovis.Int).fallback
