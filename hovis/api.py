@@ -24,6 +24,8 @@ from hovis.signature import Signature
 from hovis.specs import part_of
 from hovis.transforms import interpret
 
+#: What is static and seldom written to through an argument; such a write is an opaque call.
+_NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
 PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -325,7 +327,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     traced.reasons = [Remark(what, "", "", where) for what, where in result.reasons]
     traced.guards = tuple(result.engine.guards.values())
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
-    traced.static = tuple(part.value for part in signature.parts if isinstance(part, Fixed) and id(part.value) in result.engine.read_static)
+    traced.static = tuple(held for held in result.engine.static_objects.values() if not isinstance(held, _NEVER_PASSED))
     return traced
 
 

@@ -362,6 +362,7 @@ def compile_guards(guards: tuple[Guard, ...]) -> Callable[[], bool]:
 
 _TESTS: Final = {
     "item": "h{k}.get(n{k}, UNBOUND) is v{k}",
+    "type": "type(h{k}) is v{k}",
     "class": "lookup(h{k}, n{k}) is v{k}",
     "items": "same(h{k}, v{k})",
     "dict": "same(h{k}.items(), v{k}, True)",

@@ -255,6 +255,8 @@ def _guard(guard: Guard) -> str:
             return f"{_short(holder)}.{name} is {value}"
         case "items" | "dict":
             return f"{_short(holder)} holds what it held"
+        case "type":
+            return f"{_short(holder)} is an instance of {value}"
         case "cell":
             return f"a closure's variable is {value}"
         case _:

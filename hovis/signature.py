@@ -48,7 +48,8 @@ class Signature:
     def names(self) -> list[tuple[Any, str]]:
         """Where a call of the original passes each unknown argument: its position (None: by name only) and its name."""
         places = {id(part): k for k, part in enumerate(self.positional)}
-        return [(places.get(id(u.part)), u.name) for u in self.unknown]
+        by_position = inspect.Parameter.POSITIONAL_ONLY
+        return [(places.get(id(u.part)), "" if u.kind is by_position else u.name) for u in self.unknown]
 
     def leaf_params(self) -> list[Param]:
         """All unknown parts in order: a container before what is in it."""

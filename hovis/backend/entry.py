@@ -184,7 +184,7 @@ def _with_prologue(fn: Any, signature: Signature, function: Function, static: tu
     for u in signature.unknown:
         at = _admit(u, incoming[id(u)], values, at, misfit, blocks)
     if static and any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
-        at = _distinct(signature, incoming, static, at, misfit, blocks)
+        at = _distinct(signature, values, static, at, misfit, blocks)
     at.terminator = Jump(Edge(function.blocks[0], tuple(values[id(p)] for p in function.blocks[0].params)))
     if any(misfit is e.block for b in blocks for e in edges(b.terminator)):
         _call_original(fn, signature, incoming, misfit)
@@ -226,7 +226,7 @@ def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block]) -> Block:
     return rest
 
 
-def _distinct(signature: Signature, incoming: dict[int, Param], static: tuple[object, ...], at: Block, misfit: Block, blocks: list[Block]) -> Block:
+def _distinct(signature: Signature, values: dict[int, Operand], static: tuple[object, ...], at: Block, misfit: Block, blocks: list[Block]) -> Block:
     """An argument that *is* a folded object could be written to under that other name."""
     ids = {id(s): s for s in static}
 
@@ -235,11 +235,12 @@ def _distinct(signature: Signature, incoming: dict[int, Param], static: tuple[ob
 
     kinds = {type(s) for s in static}
     for u in signature.unknown:
-        kind = u.part.param.type if isinstance(u.part, Leaf | Structure) else ANY
-        if isinstance(kind, AnyType) or (isinstance(kind, Type) and kind.cls in kinds):
-            fits = Op(apart, (incoming[id(u)],), (), BOOL)
-            at.ops.append(fits)
-            at = _go_on(at, fits, misfit, blocks)
+        for param in _params(u.part):
+            kind = param.type
+            if isinstance(kind, AnyType) or isinstance(kind, Union) or (isinstance(kind, Type) and kind.cls in kinds):
+                fits = Op(apart, (values[id(param)],), (), BOOL)
+                at.ops.append(fits)
+                at = _go_on(at, fits, misfit, blocks)
     return at
 
 

@@ -1,5 +1,6 @@
 """Attributes: reading, writing, deleting, super (CPython: Objects/object.c, Objects/typeobject.c)."""
 
+import operator
 import types
 from typing import Any
 
@@ -24,6 +25,31 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     return _get_known(m, value, name, mode)
 
 
+def get_again(m: Machine, value: Known, name: str) -> int | None:
+    """An opaque call may have changed what a module, a class or an instance has by this name: the residual looks.
+
+    Only as the last thing an instruction does, as in suspects.read.
+    """
+    depth, block, emitted = len(m.state.frames), m.block, m.emitted
+    status = get(m, value, name, "value")
+    if status is not None or m.block is not block or m.emitted != emitted or len(m.state.frames) != depth:
+        return status
+    found = m.frame.stack[-1]
+    held = value.value
+    if not isinstance(found, Known) or (not is_python_class(held) if isinstance(held, type) else is_immutable(held)):
+        return status
+    m.pop()
+    read = m.emit(getattr, [value, Known(name)], effect=Effect.READS | Effect.RAISES)
+    same = m.emit(operator.is_, [read, found], type=Type(bool), effect=Effect.PURE)
+    changed = m.state.fork()
+    changed.world = 2
+    changed.frames[-1].stack.append(read)
+    changed.frames[-1].pc += 1
+    m.split(same, changed)
+    m.push(found)
+    return None
+
+
 def _left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE) -> int | None:
     return finish(m, m.emit(getattr, [value, Known(name)], effect=effect), mode)
 
@@ -42,6 +68,8 @@ def _get_known(m: Machine, value: Known, name: str, mode: str) -> int | None:
     cls = type(held)
     if own_getattribute(cls):
         return _getattribute(m, value, cls, name, mode)
+    if is_python_class(cls):
+        m.guard("type", held, None, cls)
     raw = lookup(cls, name)
     m.guard("class", cls, name, raw)
     if raw is not None and is_data_descriptor(raw):

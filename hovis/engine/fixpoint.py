@@ -107,6 +107,7 @@ class Engine(Machine):
     def _begin(self, initial: Any) -> Entry:
         self.entries, self.label_owner, self.work, self.again = {}, [], [], deque()
         self.read_static = set()
+        self.static_objects = {}
         start: Entry = initial()
         self.push_work(start)
         return start

@@ -95,6 +95,7 @@ class Machine:
         self.next_aid = 0
         self.locations: dict[tuple[int, int], Location | None] = {}
         self.read_static: set[Any] = set()
+        self.static_objects: dict[int, Any] = {}
         self.frozen = frozen
         self.endings = False
         self.known_sizes = False
@@ -200,6 +201,7 @@ class Machine:
                 if self.state.world:
                     return False
                 self.read_static.add(id(value.value))
+                self.static_objects[id(value.value)] = value.value
                 if not self.frozen:
                     self._guard_contents(value.value)
             return True
