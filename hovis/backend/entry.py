@@ -94,8 +94,16 @@ def _items_of(part: Structure) -> Callable[[Any, tuple[Any, ...], int], Any]:
         wanted = constant_key(part.keys)
         return lambda v, keys, n: list(v.values()) if constant_key(tuple(v)) == wanted else None
     if part.kind == "instance":
-        return lambda v, keys, n: [getattr(v, k) for k in keys] if tuple(getattr(v, "__dict__", keys)) == keys else None
+        return lambda v, keys, n: _attributes(v, keys) if tuple(getattr(v, "__dict__", keys)) == keys else None
     return lambda v, keys, n: v if len(v) == n else None
+
+
+def _attributes(value: Any, keys: tuple[Any, ...]) -> list[Any] | None:
+    """What is in the slots; None if one is empty."""
+    try:
+        return [getattr(value, k) for k in keys]
+    except AttributeError:
+        return None
 
 
 def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:

@@ -6,7 +6,7 @@ from hovis.engine import escape
 from hovis.engine.fixpoint import Engine, Entry
 from hovis.engine.state import State
 from hovis.engine.values import Dyn, Known, Ref
-from hovis.ir.model import Block, Edge, Function, Jump, Operand, Param, edges
+from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, edges
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const
 
@@ -38,7 +38,10 @@ def blocks(engine: Engine, root: Entry, todo: "deque[Entry]") -> list[Block]:
         seal(engine, entry)
         blocks += _chain_blocks(entry.block)
         for op, target, state in entry.calls:
-            op.args = arguments(engine, target, state, None)
+            built = Block()
+            op.args = arguments(engine, target, state, built)
+            if built.ops:
+                _put_before(op, built.ops, entry.block)
             todo.append(target)
         for edge, target, state in entry.exits:
             blocks += resolve(engine, edge, target, state)
@@ -103,6 +106,16 @@ def arguments(engine: Engine, target: Entry, state: State, between: Block | None
             if not (mine.bulk and mine.cells is yours.cells):
                 queue.extend((paths[path, k], x, y) for k, (x, y) in enumerate(zip(mine.cells, yours.cells, strict=True)))
     return tuple(found[id(param)] for param in target.block.params)
+
+
+def _put_before(call: Op, made: list[Op], first: Block) -> None:
+    """What a call's arguments are built by stands right before it."""
+    for block in _chain_blocks(first):
+        if any(op is call for op in block.ops):
+            at = next(k for k, op in enumerate(block.ops) if op is call)
+            block.ops[at:at] = made
+        elif getattr(block.terminator, "op", None) is call:
+            block.ops += made
 
 
 def _chain_blocks(first: Block) -> list[Block]:

@@ -121,3 +121,24 @@ def test_a_global_that_is_also_an_argument():
     jitted = hovis.jit(inside)
     assert jitted(({"a": 0},)) == (1, 1)
     assert jitted((SHARED_DICT,)) == (1, "w")
+
+
+def collected(n, t=()):
+    if n <= 0:
+        return t
+    try:
+        return collected(n - 1, t + (n,))
+    except ValueError:
+        return 0
+
+
+def test_a_tuple_that_is_built_for_a_residual_function():
+    assert hovis.specialize(collected, hovis.Int, hovis.const(()))(5) == (5, 4, 3, 2, 1)
+
+
+class Slotted:
+    __slots__ = ("x", "y")
+
+
+def test_an_empty_slot_does_not_fit():
+    assert hovis.specialize(lambda p: 1, hovis.Instance(Slotted, y=hovis.Int))(Slotted()) == 1
