@@ -45,7 +45,7 @@ class Options:
         library: Library | None = None,
         passes: Any = "default",
         strict: bool = False,
-        fuel: int = 400_000,
+        fuel: int = 250_000,
         frozen: bool = True,
         known_sizes: bool = False,
     ) -> None:

@@ -17,41 +17,31 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-import numpy as np
-
 from hovis.ir.model import Block, Branch, Invoke, Jump, Op, Param, Raise, Return
 from hovis.ir.model import Operand as IrOperand
-from hovis.lattice.constants import same_constant
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.regions import Region, carried_out, reach, with_heads
+from hovis_xla.sinking import Store, SunkStores
+from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor, unify
 from hovis_xla.types import (
     ARRAY,
     BOOL,
     EITHER,
     INT32,
-    PYTHON,
-    PYTHON_OF,
-    SCALAR,
     UNDEF,
     Known,
-    NotLowerable,
     Num,
     Operand,
     Slot,
     Struct,
     Val,
-    num_of_value,
 )
-
-#: A truth in a slot of its own.
-TAG: Final = Num(ARRAY, BOOL)
 
 #: Sides of a branch with at most this many scalar operations are both done, and the results selected.
 SELECT_OPS: Final = 24
-
 
 
 # ------------------------------------------------------------------------------------------------- choices
@@ -133,79 +123,6 @@ class Side:
     acted: bool
 
 
-# ------------------------------------------------------------------------------------------------- slots
-
-
-def tensor(value: Val) -> T:
-    return T(value.ir, value.num.dtype, value.num.shape)
-
-
-def num_of(slot: Slot) -> Num | None:
-    """What a slot is, if it can be an XLA value."""
-    if isinstance(slot, Val):
-        return slot.num
-    return num_of_value(slot.value) if isinstance(slot, Known) and not isinstance(slot.value, np.ndarray) else None
-
-
-def same_slot(a: Slot, b: Slot) -> bool:
-    """Do both stand for the same thing, without looking at run time?"""
-    if a is b:
-        return True
-    if isinstance(a, Val) and isinstance(b, Val):
-        return bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
-    if isinstance(a, Known) and isinstance(b, Known):
-        return same_constant(a.value, b.value)
-    return isinstance(a, Struct) and isinstance(b, Struct) and a.op is b.op and a.op is not None
-
-
-def unify(slots: Sequence[Slot], what: str) -> Num:
-    """What a slot is that gets one of these; they have to be the same kind of number."""
-    found: Num | None = None
-    for slot in slots:
-        if slot is UNDEF:
-            continue
-        num = num_of(slot)
-        if num is None:
-            raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
-        joined = num if found is None else join_nums(found, num)
-        if joined is None:
-            raise NotLowerable(f"{what} is {found} on one path and {num} on another")
-        found = joined
-    assert found is not None
-    return found
-
-
-def join_nums(a: Num, b: Num) -> Num | None:
-    """What is one or the other: the same, or a number that is Python's or NumPy's."""
-    if a == b:
-        return a
-    same = a.dtype == b.dtype and ARRAY not in (a.kind, b.kind) and a.dtype in PYTHON_OF
-    return Num(EITHER, a.dtype) if same else None
-
-
-def describe(slot: Slot) -> str:
-    if isinstance(slot, Known):
-        return f"the constant {type(slot.value).__name__}"
-    return getattr(slot.callee, "__name__", "a container") if isinstance(slot, Struct) else "a method" if not isinstance(slot, Val) else str(slot.num)
-
-
-def as_val(slot: Slot, num: Num) -> Val:
-    """The XLA value of a slot; zeros where it is not defined."""
-    if num.kind == EITHER and not (isinstance(slot, Val) and slot.num.kind == EITHER):
-        kind = num_of(slot)
-        plain = as_val(slot, kind or Num(PYTHON, num.dtype))
-        return Val(num, plain.ir, emit.constant(kind is not None and kind.kind == SCALAR).ir)
-    if isinstance(slot, Val):
-        return slot
-    return Val(num, (emit.constant(slot.value, num.dtype) if isinstance(slot, Known) else emit.zeros(num.dtype, num.shape)).ir)
-
-
-def block_of(value: Any) -> Any:
-    """The MLIR block that a value is made in."""
-    owner = value.owner
-    return owner if isinstance(owner, ir.Block) else owner.operation.block
-
-
 @contextmanager
 def scratch() -> Iterator[Any]:
     """A place to emit regions into before the operation that will own them can be made.
@@ -229,8 +146,16 @@ class Walker:
     needed: set[Op]
     carried_out: dict[Block, tuple[Param | Op, ...]]
     order: list[Block]
+    #: how many loops there are around what is emitted
+    depth: int = 0
+
+    #: what each store was made of
+    stored: "dict[Any, Store]"
 
     def lower_op(self, op: Op) -> None:
+        raise NotImplementedError
+
+    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
         raise NotImplementedError
 
     def operand(self, value: IrOperand) -> Operand:
@@ -363,13 +288,14 @@ class Walker:
         targets = list(dict.fromkeys(block for side in sides for block, _ in side.arrival.entries))
         table: list[tuple[Block, int, list[Slot]]] = []
         for target in targets:
-            rows = [next((slots for block, slots in side.arrival.entries if block is target), None) for side in sides]
-            width = next(len(r) for r in rows if r is not None)
-            table += [(target, k, [UNDEF if r is None else r[k] for r in rows]) for k in range(width)]
+            brought = [next((slots for block, slots in side.arrival.entries if block is target), None) for side in sides]
+            width = next(len(r) for r in brought if r is not None)
+            table += [(target, k, [UNDEF if r is None else r[k] for r in brought]) for k in range(width)]
         joined = Joined(self, choice, sides, holder)
         merged: dict[Block, list[Slot | Pending]] = {target: [] for target in targets}
-        for target, k, slots in table:
-            merged[target].append(joined.slot(slots, self._name(target, k)))
+        rows = joined.shared([slots for _, _, slots in table])
+        for (target, k, _), row in zip(table, rows, strict=True):
+            merged[target].append(joined.slot(row, self._name(target, k)))
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
         self.acted = self.acted or any(s.acted for s in sides)
@@ -394,13 +320,6 @@ class Walker:
         raise NotImplementedError
 
 
-class Pending:
-    """A slot whose value is a result of the ``if`` that is still to be made."""
-
-    __slots__ = ("value",)
-    value: Slot
-
-
 class Joined:
     """Collects what an ``if`` has to give, then makes it."""
 
@@ -413,6 +332,7 @@ class Joined:
         self.inline = self._small()
         self.wanted: list[tuple[Pending, list[Slot], Num]] = []
         self.tags: list[tuple[Pending, Pending]] = []
+        self.sunk: list[SunkStores] = []
 
     def _small(self) -> bool:
         """Are the sides a few scalar operations, which are cheaper done than jumped over?"""
@@ -438,14 +358,50 @@ class Joined:
                         return False
         return True
 
+    def shared(self, rows: list[list[Slot]]) -> list[list[Slot]]:
+        """The rows, those of one array that is stored into made the same, as only one target is come to.
+
+        Else a loop would carry the array of its exit beside that of its next round, and copy one to the other.
+        """
+        if self.inline:
+            return rows
+        bases: dict[Any, list[list[Slot]]] = {}
+        for row in rows:
+            for base in {b.ir for b in map(self.base, row) if b is not None}:
+                bases.setdefault(base, []).append(row)
+        for same in bases.values():
+            whole = [next((r[k] for r in same if r[k] is not UNDEF), UNDEF) for k in range(len(self.sides))]
+            for row in same:
+                if all(s is UNDEF or s is w or same_slot(s, w) for s, w in zip(row, whole, strict=True)):
+                    row[:] = whole
+        return rows
+
+    def base(self, slot: Slot) -> T | None:
+        """The array before all stores into it on the sides."""
+        if not isinstance(slot, Val) or slot.num.kind != ARRAY or not slot.num.shape:
+            return None
+        t = tensor(slot)
+        while t.ir in self.walker.stored and self._inside(Val(slot.num, t.ir)):
+            t = self.walker.stored[t.ir][0]
+        return t
+
     def slot(self, slots: list[Slot], name: str) -> "Slot | Pending":
         """What a slot is after the branch, given what it is on each side."""
+        known = next((s for s in self.sunk if s.slots == slots), None)
+        if known is not None:
+            return known.result
         defined = [s for s in slots if s is not UNDEF]
         if not defined:
             return UNDEF
         if all(same_slot(s, defined[0]) for s in defined[1:]) and (self.inline or not self._inside(defined[0])):
             return defined[0]
-        pending, num = Pending(), unify(slots, name)
+        num = unify(slots, name)
+        if num.kind == ARRAY and num.shape and not self.inline:
+            sunk = SunkStores.of(self, slots, num)
+            if sunk is not None:
+                self.sunk.append(sunk)
+                return sunk.result
+        pending = Pending()
         self.wanted.append((pending, slots, num))
         if num.kind == EITHER:
             tag = Pending()
@@ -515,6 +471,9 @@ class Joined:
             flag = pending.value
             assert isinstance(flag, Val)
             self.walker.bail = tensor(flag)
+        for sunk in self.sunk:
+            with ir.InsertionPoint(self.holder):
+                sunk.store(self.walker)
 
     def _select(self) -> None:
         """The sides' operations move here.  What is not defined on a side may be anything there."""

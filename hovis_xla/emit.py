@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hovis.ir.model import Location
-from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, ir
+from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.types import BOOL, INT32, INT64
 
@@ -344,6 +344,22 @@ def cumulative(a: T, axis: int, init: Any, combine: Callable[[T, T], T]) -> T:
         a = combine(shifted, a)
         step *= 2
     return a
+
+
+def opaque_identity(xs: Sequence[T], module: Any, made: dict[str, str]) -> list[T]:
+    """The same by one call of a function that is not inlined; ``made`` holds those functions, by type."""
+    kinds = [x.ir.type for x in xs]
+    key = ", ".join(map(str, kinds))
+    name = made.get(key)
+    if name is None:
+        name = made[key] = f"barrier{len(made)}"
+        with ir.InsertionPoint(module), ir.Location.unknown(context()):
+            identity = func.FuncOp(name, ir.FunctionType.get(kinds, kinds), visibility="private")
+            with ir.InsertionPoint(identity.add_entry_block()):
+                func.return_(list(identity.arguments))
+    call = func.CallOp(kinds, ir.FlatSymbolRefAttr.get(name), [x.ir for x in xs])
+    call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
+    return [T(r, x.dtype, x.shape) for r, x in zip(call.results, xs, strict=True)]
 
 
 # ------------------------------------------------------------------------------------------------- effects, places

@@ -15,25 +15,10 @@ from hovis.ir.model import Block, Branch
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.control import (
-    TAG,
-    Arrival,
-    Choice,
-    Walker,
-    as_tensor,
-    as_val,
-    block_of,
-    describe,
-    is_one_of,
-    join_nums,
-    num_of,
-    renumber,
-    same_slot,
-    scratch,
-    truth,
-)
+from hovis_xla.control import Arrival, Choice, Walker, as_tensor, is_one_of, renumber, scratch, truth
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.regions import Region, acts
+from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot
 from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val, either_of
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
@@ -71,7 +56,9 @@ class LoopLowering:
             self.body = holder.regions[0].blocks.append()
             outer = w.env, w.bail, w.token
             w.env = dict(w.env)
+            w.depth += 1
             arrival = self._emit_body()
+            w.depth -= 1
             bail, token = w.bail, w.token
             w.env, w.bail, w.token = outer
             return self._close(arrival, bail, token, entry_bail)

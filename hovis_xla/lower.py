@@ -21,13 +21,15 @@ from hovis.lattice.constants import is_immutable
 from hovis_xla import emit
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.control import TAG, Arrival, Walker, as_tensor, as_val, num_of, same_slot, tensor, unify
+from hovis_xla.control import Arrival, Walker, as_tensor
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.loops import LoopLowering
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
+from hovis_xla.slots import TAG, as_val, block_of, num_of, same_slot, tensor, unify
+from hovis_xla.stores import updated, versions
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -70,6 +72,11 @@ class Lowering(Walker):
         self.active: list[Function] = []
         self.op: Op | None = None
         self.main: Any = None
+        self.module: Any = None
+        self.barriers: dict[str, str] = {}
+        self.loads: dict[Any, list[T]] = {}
+        #: what each store was made of: the array before it, the update, where
+        self.stored = {}
 
     # --------------------------------------------------------------------------------------------- functions
 
@@ -81,6 +88,7 @@ class Lowering(Walker):
             raise NotLowerable(f"{function.name} is a generator", function.location)
         saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits", "templates", "order")}
         self.active.append(function)
+        function = versions(function)
         top = regions(function)
         self.env = {}
         self.needed = needed(reachable(function))
@@ -207,6 +215,23 @@ class Lowering(Walker):
         assert value.num == num, (value.num, num)
         return tensor(value)
 
+    def barrier(self, *xs: T) -> T:
+        """The first of xs, by a call that XLA does not look through and that waits for all of them.
+
+        In a loop, loads and stores keep their order by it; without it XLA copies whole arrays to be safe.
+        """
+        return emit.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
+
+    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
+        """The array with the update in it, after what has been read of it here."""
+        if update.shape == t.shape:
+            return update
+        here = ir.InsertionPoint.current.block
+        reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
+        result = self.barrier(emit.dynamic_update_slice(t, self.barrier(update, *reads), starts))
+        self.stored[result.ir] = t, update, starts
+        return result
+
     # --------------------------------------------------------------------------------------------- giving up
 
     def bail_if(self, condition: T) -> None:
@@ -291,7 +316,7 @@ class Lowering(Walker):
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """What a call gives: folded, a container, or by its row."""
         either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
-        if either is not None and callee not in BUILDERS and callee is not builtins.print:
+        if either is not None and callee not in BUILDERS and callee not in (builtins.print, updated):
             return self._both_ways(either, callee, args, kwargs, op)
         if callee in BUILDERS:
             return Struct(callee, tuple(args), op)
@@ -450,6 +475,7 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> L
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
     lowering = Lowering()
     lowering.main = main
+    lowering.module = module
     block = main.add_entry_block()
     with ir.InsertionPoint(block):
         values = iter(list(block.arguments))

@@ -12,6 +12,8 @@ from hovis.engine.machine import SWITCH, Machine, Restart
 from hovis.engine.results import finish, opaque
 from hovis.engine.state import Frame
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect
 from hovis.ir.operations import END
 
 GENERATOR = type(_ for _ in ())
@@ -139,6 +141,34 @@ def send(m: Machine, done: int) -> int | None:
     if frame.owner is not None:
         refuse(m, m.state.heap[frame.owner])
     raise AssertionError("yield from outside a generator")
+
+
+def leave_by_exception(m: Machine) -> int | None:
+    """INTRINSIC_STOPITERATION_ERROR: a StopIteration that leaves a generator becomes a RuntimeError (PEP 479)."""
+    exception = m.pop()
+    cls = m.class_of(exception)
+    if cls is not None and issubclass(cls, BaseException) and not issubclass(cls, StopIteration):
+        m.push(exception)
+        return None
+    m.push(m.emit(ops.stop_iteration_error, [exception], effect=Effect.WRITES))
+    return None
+
+
+def cleanup_throw(m: Machine) -> int | None:
+    """CLEANUP_THROW: an exception came out of the sub-iterator of a ``yield from``: its StopIteration is its result."""
+    exception = m.pop()
+    m.popn(2)
+    cls = m.class_of(exception)
+    if cls is StopIteration:
+        m.push(Known(None))
+        m.push(m.emit(getattr, [exception, Known("value")], effect=Effect.READS))
+        return None
+    if cls is not None and issubclass(cls, BaseException) and not issubclass(cls, StopIteration):
+        return m.raise_(exception, again=True)
+    frame = m.frame
+    assert frame.owner is not None
+    refuse(m, m.state.heap[frame.owner])
+    return None
 
 
 def yield_from_iter(m: Machine, value: V) -> int | None:

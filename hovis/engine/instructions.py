@@ -505,6 +505,16 @@ def get_yield_from_iter(m: Machine, _: Any) -> int | None:
     return generators.yield_from_iter(m, m.pop())
 
 
+@handles("CleanupThrow")
+def cleanup_throw(m: Machine, _: Any) -> int | None:
+    return generators.cleanup_throw(m)
+
+
+@handles("Intrinsic")
+def intrinsic(m: Machine, arg: Any) -> int | None:
+    return generators.leave_by_exception(m) if arg[0] == "stopiteration_error" else raising.give_up(m, f"the instruction Intrinsic {arg[0]}")
+
+
 @handles("Match")
 def match(m: Machine, arg: Any) -> int | None:
     return matching.match(m, *arg)

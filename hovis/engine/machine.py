@@ -13,7 +13,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, UNBOUND, enter_handler, raised
+from hovis.ir.operations import END, UNBOUND, enter_handler, raised, stop_iteration_error
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
@@ -319,9 +319,9 @@ class Machine:
             self.block.ops.append(op)
 
     def catching(self) -> bool:
-        """Is an exception handler of the traced program active?"""
+        """Is an exception handler of the traced program active, or a generator that an exception would end?"""
         for frame in self.state.frames:
-            if frame.code.instructions[frame.pc].handler is not None:
+            if frame.owner is not None or frame.code.instructions[frame.pc].handler is not None:
                 return True
         return False
 
@@ -330,7 +330,11 @@ class Machine:
         ok, landing = Block(), Block(params=(Param(ANY, None, None),))
         self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
         state = self.state.fork()
-        self.unwind(state, Dyn(landing.params[0], ANY))
+        caught, exception = self.unwind(state, Dyn(landing.params[0], ANY), landing)
+        if not caught:
+            landing.terminator = Raise(operand_of(exception), True, self.location())
+            self.block = ok
+            return
         self.meet(len(state.frames) - 1, self.state.frames[len(state.frames) - 1].pc + 1, state.frames[-1].pc)
         self.leave(landing, state)
         self.block = ok
@@ -401,8 +405,12 @@ class Machine:
 
     # --------------------------------------------------------------------------------------------- exceptions
 
-    def unwind(self, state: State, exception: V) -> Frame | None:
-        """Leave frames until one catches; the exception goes on its stack.  None: nobody does."""
+    def unwind(self, state: State, exception: "Known | Dyn", block: Block) -> "tuple[bool, Known | Dyn]":
+        """Leave frames until one catches; the exception goes on its stack.  False: nobody does.
+
+        Where a StopIteration may leave a generator, block turns it into a RuntimeError (PEP 479; from CPython 3.12 on
+        a handler in the generator's own bytecode does).
+        """
         while state.frames:
             frame = state.frames[-1]
             handler = frame.code.instructions[frame.pc].handler
@@ -412,22 +420,37 @@ class Machine:
                     frame.stack.append(Known(frame.pc))
                 frame.stack.append(exception)
                 frame.pc = handler.target
-                return frame
+                return True, exception
             state.frames.pop()
             if frame.owner is not None:
                 obj = state.heap[frame.owner]
                 state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", None, None, 0, 0, obj.extra[5]))
-        return None
+                exception = self._out_of_generator(exception, block)
+        return False, exception
+
+    def _out_of_generator(self, exception: "Known | Dyn", block: Block) -> "Known | Dyn":
+        cls = self.class_of(exception)
+        if cls is not None and not issubclass(cls, StopIteration):
+            return exception
+        op = Op(stop_iteration_error, (operand_of(exception),), (), ANY, None, Effect.WRITES, None)
+        block.ops.append(op)
+        return Dyn(op, ANY)
 
     def raise_(self, exception: V, again: bool = False) -> int:
         """A raise that is certain: a jump, if the handler is known, else the end of the residual."""
+        location = self.location()
         if not self.catching():
-            self.block.terminator = Raise(self.operand(exception), again, self.location())
+            self.block.terminator = Raise(self.operand(exception), again, location)
             return STOP
         if not again:
             exception = self.emit(raised, [exception], type=self._raised_type(exception), effect=Effect.READS)
-        self.unwind(self.state, exception)
-        return SWITCH
+        elif isinstance(exception, Ref):
+            exception = Dyn(self.operand(exception), self.type_of(exception))
+        caught, left = self.unwind(self.state, exception, self.block)
+        if caught:
+            return SWITCH
+        self.block.terminator = Raise(operand_of(left), True, location)
+        return STOP
 
     def _raised_type(self, exception: V) -> AbstractValue:
         cls = self.class_of(exception)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
-from hovis.engine.machine import MAY_RAISE, Machine
+from hovis.engine.machine import MAY_RAISE, GiveUp, Machine, Restart
 from hovis.engine.results import AFTER
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
@@ -68,6 +68,15 @@ def _bare(m: Machine) -> int | None:
         m.emit(ops.raise_current, [])
         return m.unreachable()
     return m.raise_(handled, again=True)
+
+
+def give_up(m: Machine, what: str) -> int:
+    """The code at hand uses something that is not traced: its call stays a call."""
+    why = f"it uses {what}, which is not traced"
+    if len(m.state.frames) == 1:
+        raise GiveUp(why)
+    m.tables.not_entered[m.frame.code.code] = why
+    raise Restart("not entered")
 
 
 # ------------------------------------------------------------------------------------------------- except

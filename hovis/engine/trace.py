@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import calls, iteration, resolve
+from hovis.engine import calls, iteration, raising, resolve
 from hovis.engine.entering import Callee
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.fixpoint import Engine, Entry
 from hovis.engine.heap import VObj
 from hovis.engine.instructions import HANDLERS
-from hovis.engine.machine import GiveUp, Restart, Tables
+from hovis.engine.machine import GiveUp, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Function, Location, Param
@@ -107,15 +107,7 @@ _programs: dict[int, tuple[Any, list[Any]]] = {}
 
 
 def _unsupported(op: str) -> Any:
-    def handler(m: Any, arg: Any) -> int:
-        frame = m.frame
-        why = f"it uses the instruction {op}, which is not traced"
-        if len(m.state.frames) == 1:
-            raise GiveUp(why)
-        m.tables.not_entered[frame.code.code] = why
-        raise Restart("not entered")
-
-    return handler
+    return lambda m, arg: raising.give_up(m, f"the instruction {op}")
 
 
 def run(

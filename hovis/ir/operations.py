@@ -284,6 +284,15 @@ def raise_from(exception: object, cause: object) -> None:
     raise exception from cause  # type: ignore[misc]
 
 
+def stop_iteration_error(exception: BaseException) -> BaseException:
+    """What leaves a generator: exception, or the RuntimeError that stands for a StopIteration (PEP 479)."""
+    if not isinstance(exception, StopIteration):
+        return exception
+    made = RuntimeError("generator raised StopIteration")
+    made.__cause__ = made.__context__ = exception
+    return made
+
+
 def exception_matches(exception: object, classes: Any) -> bool:
     """``except classes:`` (CHECK_EXC_MATCH): by the MRO alone, without ``__instancecheck__``."""
     found = False

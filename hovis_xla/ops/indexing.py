@@ -10,10 +10,10 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
-from hovis_xla.control import tensor
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, view_roots
 
 

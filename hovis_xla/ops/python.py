@@ -14,9 +14,9 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
-from hovis_xla.control import tensor
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select, xor
 from hovis_xla.ops import arith
+from hovis_xla.slots import tensor
 from hovis_xla.types import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val, python_num
 
 #: A Lowering; rows get it first.

@@ -9,9 +9,9 @@ import numpy as np
 from hovis.lattice import Array
 from hovis.library.numpy.array import ask, dtype_of
 from hovis_xla import emit
-from hovis_xla.control import tensor
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
 from hovis_xla.ops.python import L, Row
+from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, BOOL, FALSE, INT64, LAST, NONE, PYTHON, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
-from hovis_xla.control import tensor
 from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.reductions import axes_of
 from hovis_xla.ops.ufuncs import cast
+from hovis_xla.slots import tensor
 from hovis_xla.types import (
     ARRAY,
     NONE,

@@ -14,10 +14,10 @@ import numpy as np
 from hovis.lattice import AbstractValue, Partial
 from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, operator_result, ufunc_result
 from hovis_xla import emit
-from hovis_xla.control import tensor
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
 from hovis_xla.ops import arith
 from hovis_xla.ops.python import L, Row, class_of, known, log_base
+from hovis_xla.slots import tensor
 from hovis_xla.types import (
     ARRAY,
     BOOL,

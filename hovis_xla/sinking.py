@@ -1,0 +1,84 @@
+"""Stores on the sides of a branch, moved behind it."""
+
+from typing import Any, Final, cast
+
+from hovis_xla import emit
+from hovis_xla.emit import T
+from hovis_xla.slots import Pending, block_of, tensor
+from hovis_xla.types import ARRAY, INT64, UNDEF, Num, Slot, Val
+
+#: As many stores into one array are moved behind a branch.
+MOST: Final = 8
+
+#: The array before a store, what is stored, and where.
+Store = tuple[T, T, tuple[T, ...]]
+
+
+class SunkStores:
+    """Stores on the sides of a branch into one array, done behind it: an ``if`` that gives whole arrays would copy them.
+
+    The sides give what is stored and where; one that stores less writes back what is there.
+    """
+
+    def __init__(self, base: T, num: Num, slots: list[Slot]) -> None:
+        self.result = Pending()
+        self.slots = slots
+        self.base = base
+        self.num = num
+        self.roots = frozenset[object]().union(*(s.roots for s in slots if isinstance(s, Val)))
+        self.steps: list[tuple[Pending, list[Pending]]] = []
+
+    @staticmethod
+    def of(joined: Any, slots: list[Slot], num: Num) -> "SunkStores | None":
+        """None, if the array is not the same on all sides but for a few stores."""
+        chains: list[list[Store]] = []
+        bases: list[T] = []
+        for slot in slots:
+            chain: list[Store] = []
+            if isinstance(slot, Val):
+                t = tensor(slot)
+                while t.ir in joined.walker.stored and any(block_of(t.ir) == b for b in joined.blocks):
+                    store = joined.walker.stored[t.ir]
+                    chain.insert(0, store)
+                    t = store[0]
+                bases.append(t)
+            elif slot is not UNDEF:
+                return None
+            chains.append(chain)
+        longest = max(chains, key=len)
+        shapes = [store[1].shape for store in longest]
+        fit = all(store[1].shape == shape for chain in chains for store, shape in zip(chain, shapes, strict=False))
+        if any(t.ir != bases[0].ir or any(block_of(t.ir) == b for b in joined.blocks) for t in bases) or not fit or len(shapes) > MOST:
+            return None
+        sunk = SunkStores(bases[0], num, slots)
+        for k in range(len(shapes)):
+            sunk._step(joined, k, chains, slots)
+        return sunk
+
+    def _step(self, joined: Any, k: int, chains: "list[list[Store]]", slots: list[Slot]) -> None:
+        """What is wanted of the branch for the k-th store."""
+        rank = len(self.num.shape)
+        shape = next(chain[k][1].shape for chain in chains if len(chain) > k)
+        updates: list[Slot] = []
+        starts: list[list[Slot]] = [[] for _ in range(rank)]
+        for side, chain, slot in zip(joined.sides, chains, slots, strict=True):
+            with joined._at_end(side):
+                if k < len(chain):
+                    _, update, at = chain[k]
+                else:
+                    at = tuple(emit.constant(0, INT64) for _ in range(rank))
+                    update = emit.dynamic_slice(tensor(slot) if isinstance(slot, Val) else self.base, at, shape)
+            updates.append(Val(Num(ARRAY, update.dtype, shape), update.ir))
+            for place, one in zip(starts, at, strict=True):
+                place.append(Val(Num(ARRAY, INT64), one.ir))
+        step = Pending(), [Pending() for _ in range(rank)]
+        joined.wanted.append((step[0], updates, Num(ARRAY, self.num.dtype, shape)))
+        joined.wanted += [(pending, place, Num(ARRAY, INT64)) for pending, place in zip(step[1], starts, strict=True)]
+        self.steps.append(step)
+
+    def store(self, walker: Any) -> None:
+        """Do the stores."""
+        t = self.base
+        for update, starts in self.steps:
+            t = walker.put(t, tensor(cast(Val, update.value)), tuple(tensor(cast(Val, s.value)) for s in starts))
+        self.result.value = Val(self.num, t.ir, roots=self.roots)

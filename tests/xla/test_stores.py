@@ -1,0 +1,297 @@
+"""Stores into arrays that the function has made: values, what is refused, and that no loop copies an array."""
+import re
+
+import numpy as np
+import pytest
+
+import hovis_xla
+from tests.xla.checking import check, stays_python
+
+pytestmark = pytest.mark.xla
+
+X = np.random.default_rng(3).normal(size=12)
+
+
+def test_one_store_after_the_other():
+    def f(n):
+        a = np.zeros(10)
+        for i in range(n):
+            a[i] = i * 2
+            a[i] += 1.5
+        return a
+    check(f, 0, 7, bails=False)
+    check(f, 11, bails=True)
+
+
+def test_all_kinds_of_basic_indexes():
+    def f(x, k):
+        a = x.copy()
+        a[0] = 1
+        a[-1] = k
+        a[2:4] = 7.0
+        a[4:6] = a[0:2]
+        a[1:9] = a[0:8]
+        a[k] = a[k + 1]
+        b = np.zeros((3, 4))
+        b[0] = x[:4]
+        b[1, 1:3] = 5
+        b[:, 3] = x[:3]
+        b[2, ...] = b[2] + x[4:8]
+        b[k, k] -= 1
+        b[k] = b[0]
+        c = np.full((2, 2), 3)
+        c[...] = k
+        c[1, 0] = 9
+        return a, b, c
+    check(f, (X, 2), (X, 0), (X, -1), bails=False)
+    check(f, (X, 40), bails=True)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i1", "u1", "u8", "f4", "f8", "?", "c16"])
+@pytest.mark.parametrize("value", [3, -1, 300, 2.7, float("nan"), 1e30, True, np.float32(2.5), np.int64(-7), np.uint8(200)])
+def test_what_is_stored_becomes_the_dtype(dtype, value):
+    scope = {"np": np}
+    exec(f"def f(v, i):\n    a = np.zeros(3, np.{np.dtype(dtype).type.__name__})\n    a[i] = v\n    return a\n", scope)
+    check(scope["f"], (value, 1))
+
+
+def test_arrays_are_cast_and_broadcast():
+    def f(x, y):
+        a = np.zeros((3, 4), np.int32)
+        a[1:] = x
+        b = np.empty((2, 3))
+        b[:] = y
+        return a, b
+    check(f, (np.array([1.7, -2.2, 3.0, 9.9]), np.arange(6).reshape(1, 2, 3)))
+
+
+def test_under_a_branch():
+    def f(x, n):
+        a = x.copy()
+        for i in range(n):
+            if a[i] > a[i + 1]:
+                a[i], a[i + 1] = a[i + 1], a[i]
+            elif a[i] < 0:
+                a[i] = 0.0
+            else:
+                a[i] += 1
+        return a, a.sum()
+    check(f, (X, 0), (X, 11), bails=False)
+    check(f, (X, 12), bails=True)
+
+
+def test_one_side_stores_and_there_is_a_break():
+    def f(x, n):
+        a = np.zeros(12)
+        count = 0
+        for i in range(n):
+            if x[i] > 1.0:
+                a[i] = -1
+                break
+            if x[i] > 0:
+                a[count] = x[i]
+                count += 1
+        return a, count
+    check(f, (X, 12), (np.abs(X) / 9, 12), (X, 0), bails=False)
+
+
+def test_nested_loops_over_two_arrays():
+    def f(x, n):
+        d = np.zeros((13, 13))
+        best = np.zeros(13)
+        for i in range(n):
+            for j in range(n):
+                if x[i] > x[j]:
+                    d[i + 1, j + 1] = d[i, j] + 1
+                else:
+                    d[i + 1, j + 1] = d[i, j + 1] if d[i, j + 1] > d[i + 1, j] else d[i + 1, j]
+                if d[i + 1, j + 1] > best[i]:
+                    best[i] = d[i + 1, j + 1]
+        return d[n, n], best
+    check(f, (X, 12), (X, 1), (X, 0), bails=False)
+
+
+def test_the_same_loops_of_known_length():
+    def f(x):
+        d = np.zeros((13, 13))
+        for i in range(12):
+            for j in range(12):
+                if x[i] > x[j]:
+                    d[i + 1, j + 1] = d[i, j] + 1
+                else:
+                    d[i + 1, j + 1] = d[i, j + 1]
+        return d
+    check(f, X)
+
+
+def test_a_new_array_in_the_loop():
+    def f(x, n):
+        a = x * 2
+        for i in range(n):
+            a[i] = i
+            a = a + 1
+            a[0] = a[1]
+        return a
+    check(f, (X, 0), (X, 5), bails=False)
+
+
+def test_views_between_stores():
+    def f(x, i):
+        a = x.copy()
+        first = a[1:4].sum()
+        a[i] = 100.0
+        second = a[1:4].sum()
+        return first, second, (a,)
+    check(f, (X, 2), bails=False)
+
+
+def test_in_a_tuple_before_the_store():
+    def f(x, i):
+        a = x.copy()
+        t = (a, 1)
+        a[i] = 3.0
+        return t
+    check(f, (X, 2), bails=False)
+
+
+def test_stores_and_print():
+    def f(n):
+        a = np.zeros(4)
+        a[0] = n
+        print("first", a[0])
+        return a
+    check(f, 3)
+
+
+def test_a_matrix_row_by_row():
+    def f(m, n):
+        out = np.empty((4, 3))
+        for i in range(n):
+            out[i] = m[i] * 2
+        return out
+    check(f, (np.arange(12.0).reshape(4, 3), 4), bails=False)
+
+
+REFUSED = []
+
+
+def refused(reason):
+    def note(fn):
+        REFUSED.append((fn, reason))
+        return fn
+    return note
+
+
+@refused("an argument")
+def into_an_argument(x, i):
+    x[i] = 1.0
+    return x
+
+
+@refused("view")
+def into_a_view(x, i):
+    a = x.copy()
+    b = a[1:]
+    b[i] = 3.0
+    return a
+
+
+@refused("view")
+def with_a_view_alive(x, i):
+    a = x.copy()
+    b = a[1:]
+    a[i] = 3.0
+    return b + 1
+
+
+@refused("iadd")
+def a_row_in_place(x, i):
+    a = np.zeros((4, 12))
+    a[i] += x
+    return a
+
+
+@refused("may be")
+def perhaps_an_argument(x, i):
+    a = x
+    if i > 1:
+        a = x.copy()
+    a[i] = 3.0
+    return a + 0
+
+
+@refused("either")
+def one_of_two(x, i):
+    a, b = x.copy(), x + 1
+    c = a if i > 1 else b
+    c[i] = 3.0
+    return a, b
+
+
+@refused("either")
+def exchanged(x, n):
+    a, b = x.copy(), x + 1
+    for i in range(n):
+        a[i] = b[i] * 2
+        a, b = b, a
+    return a - b
+
+
+@refused("store")
+def every_second(x, i):
+    a = x.copy()
+    a[::2] = 1.0
+    return a + i
+
+
+@refused("origin|view")
+def of_unknown_origin(x, i):
+    a = np.asarray(x)
+    a[i] = 3.0
+    return a + 0
+
+
+@pytest.mark.parametrize(("fn", "reason"), REFUSED, ids=lambda p: getattr(p, "__name__", ""))
+def test_what_stays_python(fn, reason):
+    said = stays_python(fn, X.copy(), 3)
+    assert re.search(reason, said), said
+
+
+def swaps(x, n):
+    a = x.copy()
+    for i in range(n):
+        j = (i * 7919) % n
+        a[i], a[j] = a[j], a[i]
+    return a
+
+
+def bubble(x, n):
+    a = x.copy()
+    for i in range(n):
+        for j in range(10):
+            if a[j] > a[j + 1]:
+                a[j], a[j + 1] = a[j + 1], a[j]
+    return a
+
+
+def histogram(x, n):
+    counts = np.zeros(100000, dtype=int)
+    for i in range(n):
+        counts[i % 100] += 1
+    return counts
+
+
+def flat(x, n):
+    a = np.zeros(100000)
+    for i in range(1000):
+        a[i + 1] = a[i] + 1
+    return a
+
+
+@pytest.mark.parametrize("fn", [swaps, bubble, histogram, flat], ids=lambda f: f.__name__)
+def test_no_loop_copies_the_array(fn):
+    x = np.random.default_rng(0).normal(size=100000)
+    compiled = hovis_xla.jit(fn, strict=True).lower(x, 500).compile()
+    assert np.array_equal(compiled(x, 500), fn(x, 500))
+    copies = re.findall(r"\[100000\]\S* copy\(", compiled.as_text())
+    assert len(copies) <= 1
