@@ -229,7 +229,7 @@ class Places:
         plain = [p for p in given if p.kind in _POSITIONAL]
         named = [p.name for p in given if p.kind is inspect.Parameter.KEYWORD_ONLY]
         hidden = self.bound if function and function.__code__.co_argcount else 0
-        self.names: list[str | None] = [None] * hidden + [p.name for p in plain] + named
+        self.names: list[str | None] = [*[None] * hidden, *(p.name for p in plain), *named]
         self.plain = hidden + len(plain)
         self.star = len(self.names)
         self.double = self.star + any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in given)
@@ -256,7 +256,7 @@ class Places:
         if head < self.plain and 0 <= head - self.bound < len(args):
             return args[head - self.bound]
         name = self.names[head]
-        return kwargs.get(name, UNBOUND) if name in self.by_name else UNBOUND  # type: ignore[arg-type]
+        return kwargs.get(name, UNBOUND) if name in self.by_name else UNBOUND
 
 
 def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:

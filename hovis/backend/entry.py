@@ -245,7 +245,7 @@ def _distinct(signature: Signature, values: dict[int, Operand], static: tuple[ob
     for u in signature.unknown:
         for param in _params(u.part):
             kind = param.type
-            if isinstance(kind, AnyType) or isinstance(kind, Union) or (isinstance(kind, Type) and kind.cls in kinds):
+            if isinstance(kind, (AnyType, Union)) or (isinstance(kind, Type) and kind.cls in kinds):
                 fits = Op(apart, (values[id(param)],), (), BOOL)
                 at.ops.append(fits)
                 at = _go_on(at, fits, misfit, blocks)

@@ -243,6 +243,8 @@ class Engine(Machine):
             return ()
         forced = self.tables.forced.get(site, {})
         wanted = sorted(path for path in used if path not in forced)
+        # walking to slots that lie deep is work, too
+        self.total_steps += len(wanted) * 2
         return tuple((path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None)
 
     def _key_part(self, state: State, value: V | None) -> Any:

@@ -69,7 +69,8 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
     if action is not None:
         depth, height = len(m.state.frames), len(m.frame.stack)
         result = action(m, args, kwargs)
-        if isinstance(result, int) and result == SWITCH and len(m.state.frames) > depth and m.state.frames[depth].owner is None and m.state.frames[depth].mode == "value":
+        entered = m.state.frames[depth] if isinstance(result, int) and result == SWITCH and len(m.state.frames) > depth else None
+        if entered is not None and entered.owner is None and entered.mode == "value":
             # the action has entered a function: what that returns goes where the action's result would have gone
             m.state.frames[depth].mode = mode
         elif result is None and len(m.frame.stack) > height:

@@ -99,7 +99,7 @@ class PythonEngine(Engine):
     def program(self, code: Any) -> Any:
         found = _programs.get(id(code))
         if found is None:
-            found = _programs[id(code)] = code, [(HANDLERS.get(i.op, _unsupported(i.op)), i.arg) for i in code.instructions]
+            found = _programs[id(code)] = code, [(HANDLERS.get(i.op) or _unsupported(i.op), i.arg) for i in code.instructions]
         return found[1]
 
 

@@ -122,6 +122,10 @@ def _basic(low: L, t: T, items: list[Operand]) -> T:
             stops.append(size)
             steps.append(1)
         axis += 1
+    if dynamic and all(step == 1 for step in steps):
+        at = [dynamic.get(k) or emit.constant(first, INT64) for k, first in enumerate(starts)]
+        sliced = emit.dynamic_slice(t, at, [1 if k in dynamic else last - first for k, (first, last) in enumerate(zip(starts, stops, strict=True))])
+        return emit.reshape(emit.reverse(sliced, backwards), tuple(shape))
     sliced = emit.reverse(emit.static_slice(t, starts, stops, steps), backwards)
     if dynamic:
         zero = emit.constant(0, INT64)

@@ -1,8 +1,9 @@
 """Generators taken apart: yield from, StopIteration that leaves them, exceptions through them."""
 from __future__ import annotations
 
-import hovis
 import pytest
+
+import hovis
 from hovis.specs import Int
 
 

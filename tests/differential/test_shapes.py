@@ -1,8 +1,9 @@
 """Objects that contain themselves, nest deep, or are made by deep calls."""
 from __future__ import annotations
 
-import hovis
 import pytest
+
+import hovis
 from hovis.specs import Int
 
 

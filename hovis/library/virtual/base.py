@@ -1,5 +1,6 @@
 """What the rules share: which objects may be acted on, and when a key is known."""
 
+import sys
 from typing import Any, Final
 
 from hovis.engine.folding import _MISSING, reify
@@ -17,7 +18,7 @@ Args = list[V]
 Named = dict[str, V]
 
 #: Containers larger than this are real.
-CELLS: Final = 4_096
+CELLS: Final = 1_024
 
 
 def own(m: Machine, value: V, *kinds: str) -> VObj | None:
@@ -29,6 +30,13 @@ def own(m: Machine, value: V, *kinds: str) -> VObj | None:
 def plain(obj: VObj, name: str, cls: type) -> bool:
     """Does the object's class leave this special method as the builtin class has it?"""
     return obj.cls is cls or lookup(obj.cls, name) is cls.__dict__.get(name)
+
+
+def out_of_range(m: Machine, index: int, complaint: str) -> int:
+    """The IndexError of an index that is not there."""
+    if not -sys.maxsize - 1 <= index <= sys.maxsize:
+        complaint = "cannot fit 'int' into an index-sized integer"
+    return m.raise_new(IndexError, complaint)
 
 
 def known_key(key: V) -> bool:

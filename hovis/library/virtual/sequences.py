@@ -1,6 +1,7 @@
 """Lists, tuples, sets: their operators, methods and constructors."""
 
 import operator
+import sys
 from typing import Any, Final
 
 from hovis.engine import iteration
@@ -108,6 +109,8 @@ def list_pop(m: Machine, args: Args, named: Named) -> Any:
     size, index = len(obj.cells), int(at.value)  # type: ignore[call-overload]
     if not size:
         return m.raise_new(IndexError, "pop from empty list")
+    if not -sys.maxsize <= index <= sys.maxsize:
+        return None
     if not -size <= index < size:
         return m.raise_new(IndexError, "pop index out of range")
     m.put(args[0], obj.without(index % size))  # type: ignore[arg-type]

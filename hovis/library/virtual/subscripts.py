@@ -13,7 +13,7 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
 from hovis.lattice.constants import is_immutable
-from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, own, plain, slice_of, use
+from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, out_of_range, own, plain, slice_of, use
 
 
 @action(operator.getitem)
@@ -43,7 +43,7 @@ def _get_from_sequence(m: Machine, container: V, obj: VObj, key: V) -> Any:
         index = int(key.value)  # type: ignore[call-overload]
         if -len(obj.cells) <= index < len(obj.cells):
             return relabel(obj.cells[index], labels_of(container, key))
-        return m.raise_new(IndexError, f"{obj.kind} index out of range")
+        return out_of_range(m, index, f"{obj.kind} index out of range")
     if isinstance(key, Dyn) and key.lost is not None:
         m.use(key)
     if isinstance(container, Ref) and isinstance(key, Dyn) and key.type == Type(int) and obj.kind == "tuple" and obj.cls is tuple:
@@ -161,7 +161,7 @@ def _set_in_list(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
     use(m, container, key)
     index, size = int(key.value), len(obj.cells)  # type: ignore[call-overload]
     if not -size <= index < size:
-        return m.raise_new(IndexError, "list assignment index out of range")
+        return out_of_range(m, index, "list assignment index out of range")
     m.put(container, obj.with_cell(index % size, value))
     return NONE
 
@@ -210,7 +210,7 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
         use(m, container, key)
         at, size = int(key.value), len(obj.cells)  # type: ignore[call-overload]
         if not -size <= at < size:
-            return m.raise_new(IndexError, "list assignment index out of range")
+            return out_of_range(m, at, "list assignment index out of range")
         m.put(container, obj.without(at % size))
         return NONE
     return None
