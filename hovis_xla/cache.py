@@ -17,10 +17,11 @@ from hovis.specs import Any as Unknown
 from hovis.specs import Array
 
 #: Values of these are part of the key.
-KNOWN: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType, np.dtype)
+KNOWN: Final = frozenset({str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType, np.dtype})
 NUMBERS: Final = (int, float, complex)
 #: Containers of more items than this are not looked into.
 WIDEST: Final = 256
+_STRINGS: Final = frozenset({str})
 
 
 class Held:
@@ -46,14 +47,15 @@ def is_plain_array(value: Any) -> bool:
 def key_of(value: Any, static: bool = False) -> Hashable:
     """The part of the key that an argument gives."""
     kind = type(value)
+    if kind is np.ndarray and not static:
+        dtype = value.dtype  # its number: three times as quick as its name, and told apart as well for all that is compiled
+        return "array", dtype.num, dtype.isnative, value.shape
     if static or kind in KNOWN:
         plain = kind in (str, bytes, bool, type(None)) or (static and kind in NUMBERS)
         return ("value", constant_key(value)) if plain else ("value", Held(value))
-    if kind is np.ndarray:
-        return ("array", value.dtype.str, value.shape)
     if kind in (tuple, list) and len(value) <= WIDEST:
         return (kind, *[key_of(v) for v in value])
-    if kind is dict and len(value) <= WIDEST and all(type(k) is str for k in value):
+    if kind is dict and len(value) <= WIDEST and _STRINGS.issuperset(map(type, value)):
         return (dict, tuple(value), *[key_of(v) for v in value.values()])
     return "type", kind
 
