@@ -21,14 +21,24 @@ def _dict(m: Machine, value: V) -> VObj | None:
     return None
 
 
+def _sought(m: Machine, obj: VObj | None, args: Args, named: Named) -> tuple[Known, int] | None:
+    """The key of ``d.method(key[, default])`` and where it is in the dict (-1: it is not); None: not to be had now."""
+    if obj is None or named or len(args) not in (2, 3):
+        return None
+    key = as_constant(m, args[1])
+    if not isinstance(key, Known) or not known_key(key):
+        return None
+    use(m, args[0], key)
+    return key, obj.find(key.value)
+
+
 @action(dict.get)
 def dict_get(m: Machine, args: Args, named: Named) -> Any:
     obj = _dict(m, args[0])
-    key = as_constant(m, args[1]) if len(args) in (2, 3) and not named else None
-    if obj is None or key is None or not known_key(key):
+    sought = _sought(m, obj, args, named)
+    if obj is None or sought is None:
         return None
-    use(m, args[0], key)
-    index = obj.find(key.value)  # type: ignore[union-attr]
+    key, index = sought
     if index >= 0:
         return relabel(obj.cells[index], labels_of(args[0], key))
     return args[2] if len(args) == 3 else Known(None, labels_of(args[0], key))
@@ -37,11 +47,10 @@ def dict_get(m: Machine, args: Args, named: Named) -> Any:
 @action(dict.pop)
 def dict_pop(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "dict")
-    key = as_constant(m, args[1]) if len(args) in (2, 3) and not named else None
-    if obj is None or key is None or not known_key(key):
+    sought = _sought(m, obj, args, named)
+    if obj is None or sought is None:
         return None
-    use(m, args[0], key)
-    index = obj.find(key.value)  # type: ignore[union-attr]
+    key, index = sought
     if index < 0:
         return args[2] if len(args) == 3 else m.raise_new(KeyError, args[1])
     m.put(args[0], obj.without(index))  # type: ignore[arg-type]
@@ -51,15 +60,14 @@ def dict_pop(m: Machine, args: Args, named: Named) -> Any:
 @action(dict.setdefault)
 def dict_setdefault(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "dict")
-    key = as_constant(m, args[1]) if len(args) in (2, 3) and not named else None
-    if obj is None or key is None or not known_key(key):
+    sought = _sought(m, obj, args, named)
+    if obj is None or sought is None:
         return None
-    use(m, args[0], key)
-    index = obj.find(key.value)  # type: ignore[union-attr]
+    key, index = sought
     if index >= 0:
         return relabel(obj.cells[index], labels_of(args[0], key))
     value = args[2] if len(args) == 3 else NONE
-    m.put(args[0], obj.with_new(key.value, value))  # type: ignore[arg-type, union-attr]
+    m.put(args[0], obj.with_new(key.value, value))  # type: ignore[arg-type]
     return value
 
 
