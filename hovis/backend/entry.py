@@ -108,7 +108,7 @@ def _attributes(value: Any, keys: tuple[Any, ...]) -> list[Any] | None:
 
 def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     """The unknown parts of these arguments, in the order of the Function's parameters; SpecError if they do not fit."""
-    missing = [u.default for u in signature.unknown[len(arguments) :]]
+    missing = [_absent(u) for u in signature.unknown[len(arguments) :]]
     if not any(d is inspect.Parameter.empty for d in missing):
         arguments += tuple(missing)
     if len(arguments) != len(signature.unknown):
@@ -125,6 +125,13 @@ def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     for param in signature.kept:
         found.append(values[id(param)])
     return found if wanted else []
+
+
+def _absent(u: Unknown) -> Any:
+    """What an argument is that is not passed: its default, or nothing in ``*args`` and ``**kwargs``."""
+    if u.kind is inspect.Parameter.VAR_POSITIONAL:
+        return ()
+    return {} if u.kind is inspect.Parameter.VAR_KEYWORD else u.default
 
 
 def _params(part: Part) -> Iterator[Param]:
