@@ -84,6 +84,9 @@ def loop_heads(code: "Sequence[Instruction]") -> frozenset[int]:
         after if instruction.handler is None else (*after, instruction.handler.target)
         for after, instruction in zip(successors(code), code)
     ]
+    if all(to > index for index, after in enumerate(follow) for to in after):
+        # every loop has an edge that goes back, or to itself: most code has none
+        return frozenset()
     heads = set()
     state = bytearray(len(code))  # 0 not seen, 1 being visited, 2 done
     state[0] = 1
