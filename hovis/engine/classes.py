@@ -12,7 +12,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.operators import truth
 from hovis.engine.primitives import call_builtin, leave_caller
 from hovis.engine.results import finish, opaque
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, Type
 from hovis.lattice.constants import is_immutable
@@ -157,6 +157,3 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
     if isinstance(callee, Known):
         return call_builtin(m, callee.value, args, kwargs, mode)
     return finish(m, opaque(m, callee, args, kwargs), mode)
-
-
-__all__ = ["Ref", "call_class", "call_instance"]

@@ -7,7 +7,6 @@ from hovis.engine.heap import VObj, reachable
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
-from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 
@@ -205,5 +204,3 @@ _EMPTY: dict[str, tuple[Any, Any]] = {
     "dict": (lambda m, obj: build(m, ops.make_dict, [], dict), _fill_dict),
     "instance": (lambda m, obj: build(m, ops.make_object, [Known(obj.cls), Known(())], obj.cls), _fill_instance),
 }
-
-__all__ = ["UNBOUND", "Const", "NotMaterializable", "build", "materialize"]

@@ -11,7 +11,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.machine import SWITCH, Machine, Restart
 from hovis.engine.results import finish, opaque
 from hovis.engine.state import Frame
-from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.values import NONE, UNBOUND_VALUE, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
@@ -178,6 +178,3 @@ def yield_from_iter(m: Machine, value: V) -> int | None:
         m.push(resolved)
         return None
     return m.get_iter(value)
-
-
-__all__ = ["Dyn", "create", "exhausted", "finished", "resume", "send", "yielded"]

@@ -8,7 +8,7 @@ cells then cache.  The *shape* is what must be equal for a join cell by cell.
 from collections.abc import Hashable
 from typing import Any, Final
 
-from hovis.engine.values import NO_LABELS, Dyn, Known, Labels, Ref, V
+from hovis.engine.values import Known, Ref, V
 from hovis.ir.model import Operand
 from hovis.lattice.constants import ATOMS, constant_key
 
@@ -17,9 +17,6 @@ IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "
 
 #: Containers of constants that are at least this long are joined as one.
 BULK: Final = 16
-
-#: Kinds that step through a source; their cells change when they are advanced.
-ITERATORS: Final = frozenset({"sequence_iter", "range_iter", "dict_iter", "generator"})
 
 
 class VObj:
@@ -30,12 +27,11 @@ class VObj:
     keys      dict: the keys; instance: the attribute names in order; set: unused
     cells     the values
     extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
-    labels    the labels of the shape: who reads the length or the keys uses these constants
     argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
     forgotten True: the cells are not to be trusted; "suspect": they are, after a test
     """
 
-    __slots__ = ("_bulk", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "labels", "node")
+    __slots__ = ("_bulk", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "node")
 
     def __init__(
         self,
@@ -45,7 +41,6 @@ class VObj:
         keys: tuple[Any, ...] = (),
         extra: Any = None,
         node: Operand | None = None,
-        labels: Labels = NO_LABELS,
         forgotten: "bool | str" = False,
         argument: bool = False,
     ) -> None:
@@ -55,7 +50,6 @@ class VObj:
         self.keys = keys
         self.extra = extra
         self.node = node
-        self.labels = labels
         self.forgotten = forgotten
         self.argument = argument
         self._bulk: bool | None = None
@@ -72,7 +66,7 @@ class VObj:
         """A copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
-        made.node, made.labels, made.forgotten, made.argument = self.node, self.labels, self.forgotten, self.argument
+        made.node, made.forgotten, made.argument = self.node, self.forgotten, self.argument
         made._bulk = None
         for name, value in changes.items():
             setattr(made, name, value)
@@ -132,13 +126,3 @@ def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
             if not obj.bulk:
                 todo += [cell.aid for cell in obj.cells if isinstance(cell, Ref)]
     return found
-
-
-def all_known(heap: dict[int, VObj], value: V, depth: int = 6) -> bool:
-    """Is value known all the way down (so that it could be built now)?"""
-    if isinstance(value, Known):
-        return True
-    if isinstance(value, Dyn) or not depth:
-        return False
-    obj = heap[value.aid]
-    return not obj.forgotten and obj.kind in ("tuple", "list", "dict", "set", "slice", "range") and all(all_known(heap, c, depth - 1) for c in obj.cells)

@@ -1,6 +1,5 @@
 """The match statement (CPython: Python/ceval.c, match_class, match_keys)."""
 
-import collections.abc
 from typing import Any, Final
 
 from hovis.engine.machine import Machine
@@ -35,6 +34,3 @@ def _collection(m: Machine, kind: str) -> int | None:
     fn: Any = ops.match_sequence if kind == "sequence" else ops.match_mapping
     m.push(m.emit(fn, [subject], type=Type(bool), effect=Effect.PURE))
     return None
-
-
-__all__ = ["collections", "match"]

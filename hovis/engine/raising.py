@@ -4,14 +4,13 @@ import types
 from typing import Any, Final
 
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
-from hovis.engine.machine import MAY_RAISE, GiveUp, Machine, Restart
+from hovis.engine.lookups import FUNCTION, is_python_class, lookup
+from hovis.engine.machine import GiveUp, Machine, Restart
 from hovis.engine.results import AFTER
-from hovis.engine.values import Dyn, Known, Ref, V, labels_of
+from hovis.engine.values import Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Any as AnyType
-from hovis.lattice import Type, Union
+from hovis.lattice import Type
 
 NONE_TYPE: Final = type(None)
 
@@ -137,6 +136,3 @@ def with_exit(m: Machine) -> int | None:
     kind: V = Known(cls) if cls is not None else m.emit(type, [exception], effect=Effect.PURE)
     traceback: V = m.emit(ops.traceback_of, [exception], effect=Effect.READS)
     return m.call(leave, [kind, exception, traceback], {})
-
-
-__all__ = ["MAY_RAISE", "AnyType", "Dyn", "Union", "match", "raise_statement", "special", "with_enter", "with_exit"]
