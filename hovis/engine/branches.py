@@ -5,7 +5,7 @@ from typing import Any
 
 from hovis.engine.machine import Machine
 from hovis.engine.state import State, substitute
-from hovis.engine.values import STRONG, WEAK, Dyn, Known, Ref, V, labels_of
+from hovis.engine.values import TEST, WEAK, Dyn, Known, Ref, V, labels_of
 from hovis.ir.model import Op
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, Const, Type, Union, contains
@@ -31,7 +31,7 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
             return None
         labels = labels_of(a, b)
         if labels:
-            m.mark(labels, STRONG)
+            m.mark(labels, TEST)
         return Known(same, labels)
     if isinstance(a, Ref) or isinstance(b, Ref):
         ref, other_value = (a, b) if isinstance(a, Ref) else (b, a)
@@ -73,7 +73,7 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
         return target if value.value is jump_if else None
     assert isinstance(value, Dyn), value
     if value.lost:
-        m.mark(value.lost, STRONG if _chooses(value.value) else WEAK)
+        m.mark(value.lost, TEST if _chooses(value.value) else WEAK)
     frame = m.frame
     next_pc = frame.pc + 1
     m.meet(len(m.state.frames) - 1, next_pc, target)

@@ -4,7 +4,8 @@ An *entry* is a specialised block under construction: a site, a key, and the joi
 with that key.  The key holds the constants that the program was seen to need; everything else is joined.
 """
 
-from collections import deque
+import heapq
+from collections.abc import Mapping
 from typing import Any
 
 from hovis.engine import lifetimes
@@ -13,22 +14,19 @@ from hovis.engine.heap import VObj
 from hovis.engine.joins import Matching, Pair, agree, align
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
-from hovis.engine.values import NO_LABELS, STRONG, WEAK, Dyn, Known, Labels, Ref, V
+from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V
+from hovis.engine.whistle import whistle
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Op, Param
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import BOTTOM, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import constant_key, same_constant
 from hovis.library.core import Library
 
+NOTHING: Mapping[int, int] = {}
+
 #: Ops in one chain, and instructions in one chain, before a loop in it is rolled.
 UNROLL_OPS = 400
 UNROLL_STEPS = 20_000
-#: Different constants in a slot that only counts, before it is forced to be unknown.
-WEAK_VARIANTS = 8
-#: Different states at one site, to begin with.
-VARIANTS = 64
-#: Different shapes in one slot, before the object there is made real.
-SHAPES = 12
 #: Restarts before the whole is given up (the tables are finite, patience is shorter).
 MAX_RESTARTS = 2_000
 
@@ -37,7 +35,7 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "block", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
+        "block", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked", "number",
         "params", "queued", "result", "site", "state",
     )  # fmt: skip
 
@@ -53,6 +51,7 @@ class Entry:
         self.block = Block()
         self.exits: list[tuple[Edge, Entry, State]] = []
         self.calls: list[tuple[Op, Entry, State]] = []
+        self.number = 0
         self.queued = False
         self.evaluated = False
         self.function = function
@@ -72,7 +71,8 @@ class Engine(Machine):
         self.entries: dict[Any, dict[Any, Entry]] = {}
         self.label_owner: list[tuple[Entry, int]] = []
         self.work: list[Entry] = []
-        self.again: deque[Entry] = deque()
+        self.again: list[tuple[int, Entry]] = []
+        self.entry_count = 0
         self.restarts = 0
         self.start: Entry | None = None
         self.initial: Any = None
@@ -84,7 +84,7 @@ class Engine(Machine):
         self.initial = initial
         self.start = self._begin(initial)
         while self.work or self.again:
-            entry = self.work.pop() if self.work else self.again.popleft()
+            entry = self.work.pop() if self.work else heapq.heappop(self.again)[1]
             entry.queued = False
             if self.entries.get(entry.site, {}).get(entry.key) is not entry:
                 continue
@@ -105,7 +105,7 @@ class Engine(Machine):
         return self.start
 
     def _begin(self, initial: Any) -> Entry:
-        self.entries, self.label_owner, self.work, self.again = {}, [], [], deque()
+        self.entries, self.label_owner, self.work, self.again = {}, [], [], []
         self.read_static = set()
         self.static_objects = {}
         start: Entry = initial()
@@ -113,11 +113,14 @@ class Engine(Machine):
         return start
 
     def push_work(self, entry: Entry) -> None:
-        """A new entry is followed first (so that what it needs is known for its siblings), a changed one last."""
+        """A new entry is followed first (so that what it needs is known for its siblings).
+
+        Changed ones come last, in the order of their creation: about that of the program.
+        """
         if not entry.queued:
             entry.queued = True
             if entry.evaluated:
-                self.again.append(entry)
+                heapq.heappush(self.again, (entry.number, entry))
             else:
                 self.work.append(entry)
 
@@ -142,7 +145,8 @@ class Engine(Machine):
             if entry is current or any(t in bad for _, t, _ in entry.exits) or any(t in bad for _, t, _ in entry.calls):
                 self.push_work(entry)
         self.work = [entry for entry in self.work if entry not in bad]
-        self.again = deque(entry for entry in self.again if entry not in bad)
+        self.again = [item for item in self.again if item[1] not in bad]
+        heapq.heapify(self.again)
 
     def evaluate(self, entry: Entry) -> None:
         """Follow one chain of instructions from entry to where it ends or meets others."""
@@ -242,7 +246,8 @@ class Engine(Machine):
         if not used:
             return ()
         forced = self.tables.forced.get(site, {})
-        wanted = sorted(path for path in used if path not in forced)
+        unkeyed = self.tables.unkeyed
+        wanted = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
         # walking to slots that lie deep is work, too
         self.total_steps += len(wanted) * 2
         return tuple((path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None)
@@ -280,43 +285,14 @@ class Engine(Machine):
         key = self.key_of(site, state)
         entry = table.get(key)
         if entry is None:
-            self._whistle(site, table)
+            whistle(self.tables, site, table)
             entry = table[key] = Entry(site, key, function)
+            self.entry_count = entry.number = self.entry_count + 1
             self._enter(entry, state)
             self.push_work(entry)
         elif self._join(entry, state):
             self.push_work(entry)
         return entry
-
-    def _whistle(self, site: Any, table: dict[Any, Entry]) -> None:
-        """Too many variants: force a slot to be unknown."""
-        used = self.tables.used.get(site)
-        if not used:
-            return
-        forced = self.tables.forced.setdefault(site, {})
-        weak = [path for path, strength in used.items() if strength == WEAK and path not in forced]
-        for path in weak:
-            groups: dict[Any, set[Any]] = {}
-            for key in table:
-                parts = dict(key)
-                rest = tuple(x for x in key if used[x[0]] == STRONG)
-                groups.setdefault(rest, set()).add(parts.get(path))
-            if any(len(values) >= WEAK_VARIANTS for values in groups.values()):
-                forced[path] = WEAK
-                raise Restart("force", site)
-        for path in used:
-            if path not in forced and used[path] == STRONG:
-                shapes = {part for key in table if isinstance(part := dict(key).get(path), tuple) and part and part[0] == "shape"}
-                if len(shapes) >= SHAPES:
-                    forced[path] = STRONG
-                    raise Restart("force", site)
-        if len(table) >= VARIANTS + 2 * self.tables.static_size:
-            distinct = {path: len({dict(key).get(path) for key in table}) for path in used if path not in forced}
-            if not distinct:
-                raise GiveUp("it takes too many variants of one place")
-            path = max(distinct, key=lambda p: (distinct[p], -p))
-            forced[path] = used[path]
-            raise Restart("force", site)
 
     def rekey(self, site: Any) -> None:
         """The used slots of a site have changed: its entries get new keys."""
@@ -358,7 +334,7 @@ class Engine(Machine):
             if path in forced and forced[path] < strength:
                 del forced[path]
                 raise Restart("free", entry.site)
-            if path not in forced:
+            if path not in forced and used[path] > self.tables.unkeyed.get(path, 0):
                 if path in entry.joined:
                     raise Restart("split", entry.site)
                 if fresh:
@@ -512,7 +488,7 @@ class Engine(Machine):
         if lost is not None:
             if not isinstance(a, Dyn):
                 entry.joined.add(path)
-                if path in self.tables.used.get(entry.site, ()) and strength is None:
+                if strength is None and self.tables.used.get(entry.site, NOTHING).get(path, 0) > self.tables.unkeyed.get(path, 0):
                     if self._key_part(matching.a, a) == self._key_part(matching.b, b):
                         # no key tells them apart (one is real, the other not): known on both sides it cannot stay
                         self.tables.forced.setdefault(entry.site, {})[path] = STRONG

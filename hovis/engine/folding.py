@@ -8,17 +8,15 @@ from typing import Any, Final
 
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
-from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, labels_of
+from hovis.engine.values import STRONG, TEST, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir.model import Effect
 from hovis.lattice.constants import PLAIN, is_immutable
 
 #: Never folded: what these do is not a matter of their arguments alone.
 UNFOLDABLE: Final = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
-#: Operations that choose by their operands: what they look at belongs into keys.
-CHOOSING: Final[frozenset[Callable[..., object]]] = frozenset(
-    {operator.eq, operator.ne, operator.contains, operator.getitem, operator.is_, operator.is_not}
-)
+#: Operations that compare their operands: these belong into keys (as does what is looked up, and strings).
+TESTS: Final[frozenset[Callable[..., object]]] = frozenset({operator.eq, operator.ne, operator.contains, operator.is_, operator.is_not})
 
 #: Exceptions that are built anew from their arguments alone.
 REBUILT: Final = frozenset(
@@ -47,8 +45,11 @@ def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int
     if not _may_fold(m, rule, args, kwargs, values, named):
         return None
     labels = labels_of(*args, *kwargs.values())
-    if labels and (rule.fn in CHOOSING or any(type(v) is str for v in values)):
-        m.mark(labels, STRONG)
+    if labels:
+        if rule.fn in TESTS:
+            m.mark(labels, TEST)
+        elif rule.fn is operator.getitem or any(type(v) is str for v in values):
+            m.mark(labels, STRONG)
     try:
         result = _run(rule.fn, values, named)
     except Exception as error:

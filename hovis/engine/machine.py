@@ -57,6 +57,8 @@ class Tables:
     def __init__(self) -> None:
         self.used: dict[Any, dict[int, int]] = {}
         self.forced: dict[Any, dict[int, int]] = {}
+        #: slots that vary independently of others -> the strength of use up to which they stay out of keys
+        self.unkeyed: dict[int, int] = {}
         self.merge: dict[int, set[int]] = {}
         self.recursive: set[CodeType] = set()
         self.not_entered: dict[CodeType, str] = {}
@@ -379,13 +381,28 @@ class Machine:
                 return
 
     def branch(self, cond: Dyn, true: State, false: State) -> int:
-        """An unknown decision: both ways are followed, the true one first."""
+        """An unknown decision: both ways are followed, the true one first.
+
+        But where one of them is a detour to the other, the direct one goes first: so what the rest of the program
+        asks for is known when the detour arrives there with other values.
+        """
         block = self.block
         yes, no = Edge(block), Edge(block)
         block.terminator = Branch(cond.value, yes, no, self.location())
-        self.edge(no, false)
-        self.edge(yes, true)
+        ways = [(no, false), (yes, true)]
+        if self._is_detour(true, false):
+            ways.reverse()
+        for edge, state in ways:
+            self.edge(edge, state)
         return STOP
+
+    def _is_detour(self, way: State, direct: State) -> bool:
+        """Does ``way`` lead, forwards and without a loop, to where ``direct`` stands already?"""
+        frame, other = way.frames[-1], direct.frames[-1]
+        code, pc, at = frame.code, frame.pc, other.pc
+        if frame.ctx != other.ctx or pc >= at or code.meet(pc, at) != at:
+            return False
+        return not any(pc <= head < at for head in code.loop_heads)
 
     def split(self, cond: Dyn, false: State) -> None:
         """An unknown decision within an instruction: the chain goes on where cond is true, false is followed later."""

@@ -16,9 +16,10 @@ from hovis.lattice import ANY, AbstractValue, Const, Type
 Labels = frozenset[int]
 NO_LABELS: Final[Labels] = frozenset()
 
-#: How strongly a constant is used: it counts or sizes (weak), or it chooses (strong).
+#: How strongly a constant is used: it counts or sizes (weak), it is compared with others (a test), or it chooses (strong).
 WEAK: Final = 1
-STRONG: Final = 2
+TEST: Final = 2
+STRONG: Final = 3
 
 
 class Known:

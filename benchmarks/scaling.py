@@ -1,0 +1,108 @@
+"""How the time to specialize grows with the size of a function: it should be linear.
+
+    python benchmarks/scaling.py [NAME ...]
+
+Each row is a kind of program at growing sizes: processor milliseconds, blocks of the residual, and the exponent of growth
+between the two largest sizes (1 is linear). Where n variables stay alive over n places at which paths meet, n² values
+cross edges, and the exponent shows it. Numbers, not a gate.
+"""
+import linecache
+import math
+import sys
+import time
+
+import hovis
+from hovis import Int
+
+
+def straight(n):
+    """n lines without a branch."""
+    return "def f(x, y):\n" + "".join(f"    x = x {'+-*&|'[i % 5]} y\n" for i in range(n)) + "    return x\n"
+
+
+def branches(n):
+    """n unknown ifs in sequence."""
+    return "def f(x, y):\n" + "".join(f"    if x > {i}:\n        y = y + {i}\n    else:\n        y = y - x\n" for i in range(n)) + "    return y\n"
+
+
+def flags(n):
+    """n unknown ifs that set flags, n tests of the flags: 2**n combinations."""
+    sets = "".join(f"    b{i} = False\n    if x > {i}:\n        b{i} = True\n" for i in range(n))
+    return f"def f(x, y):\n{sets}" + "".join(f"    if b{i}:\n        y += {i}\n" for i in range(n)) + "    return y\n"
+
+
+def modes(n):
+    """The same with strings that are compared."""
+    sets = "".join(f"    m{i} = 'off'\n    if x > {i}:\n        m{i} = 'on'\n" for i in range(n))
+    return f"def f(x, y):\n{sets}" + "".join(f"    if m{i} == 'on':\n        y += {i}\n" for i in range(n)) + "    return y\n"
+
+
+def objects(n):
+    """A dict that has one key more on one way out of each of n ifs."""
+    return "def f(x, y):\n    d = {}\n" + "".join(f"    if x > {i}:\n        d['k{i}'] = y\n" for i in range(n)) + "    return d\n"
+
+
+def classes(n):
+    """n classes, an instance and a method call of each."""
+    made = "".join(f"class C{i}:\n    def __init__(self, v):\n        self.v = v\n    def go(self, x):\n        return self.v * x + {i}\n" for i in range(n))
+    return made + "def f(x, y):\n" + "".join(f"    y += C{i}({i}).go(x)\n" for i in range(n)) + "    return y\n"
+
+
+def calls(n):
+    """n helper functions with an unknown if in each."""
+    made = "".join(f"def g{i}(x):\n    return x + {i} if x else {i}\n" for i in range(n))
+    return made + "def f(x, y):\n" + "".join(f"    x = g{i}(x)\n" for i in range(n)) + "    return x\n"
+
+
+def loops(n):
+    """n loops with an unknown number of trips."""
+    return "def f(x, y):\n" + "".join(f"    for i in range(x):\n        y += i * {k}\n" for k in range(n)) + "    return y\n"
+
+
+def handlers(n):
+    """n try statements around an operation that may raise."""
+    tries = "".join(f"    try:\n        y += x // (y - {k})\n    except ZeroDivisionError:\n        y = {k}\n" for k in range(n))
+    return f"def f(x, y):\n{tries}    return y\n"
+
+
+SIZES = {
+    straight: (500, 1000, 2000), branches: (16, 64, 256), flags: (4, 8, 16, 32), modes: (4, 8, 16, 32), objects: (8, 16, 32),
+    classes: (25, 50, 100), calls: (50, 100, 200), loops: (16, 32, 64), handlers: (16, 32, 64),
+}
+
+
+def compiled(make, n):
+    source, file = make(n), f"<{make.__name__} {n}>"
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    namespace = {}
+    exec(compile(source, file, "exec"), namespace)
+    return namespace["f"]
+
+
+def measure(make, n):
+    """Processor seconds to specialize, and the blocks of the residual; a fresh function each time, the best of three."""
+    best, blocks = math.inf, 0
+    for _ in range(3):
+        fn = compiled(make, n)
+        start = time.process_time()
+        residual = hovis.specialize(fn, Int, Int)
+        best = min(best, time.process_time() - start)
+        blocks = -1 if residual.trace.fallback else len(residual.trace.blocks)
+    return best, blocks
+
+
+def main():
+    wanted = sys.argv[1:]
+    hovis.specialize(compiled(branches, 2), Int, Int)
+    for make, sizes in SIZES.items():
+        if wanted and make.__name__ not in wanted:
+            continue
+        times = [measure(make, n) for n in sizes]
+        cells = [f"{n}: {seconds * 1e3:.0f} ms, {'left as a call' if blocks < 0 else f'{blocks} blocks'}"
+                 for n, (seconds, blocks) in zip(sizes, times, strict=True)]
+        power = math.log(times[-1][0] / times[-2][0]) / math.log(sizes[-1] / sizes[-2])
+        print(f"{make.__name__:10} n**{power:.1f}   {'  '.join(cells)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

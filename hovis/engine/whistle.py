@@ -1,0 +1,78 @@
+"""Too many variants of one place: which slots are no longer told apart (engine.md, "edge").
+
+The whistle of supercompilation: a key may only hold what pays.  Slots that count are forced to be unknown after a few
+values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hovis.engine.machine import GiveUp, Restart, Tables
+from hovis.engine.values import STRONG, TEST, WEAK
+
+#: Different constants in a slot that only counts, before it is forced to be unknown.
+WEAK_VARIANTS: Final = 8
+#: By strength: different states that nothing of more strength tells apart, where no slot alone has more values than one in
+#: PRODUCT_RATIO of them, before these slots are not told apart any more.
+PRODUCTS: Final = {WEAK: 16, TEST: 32}
+PRODUCT_RATIO: Final = 4
+#: Different states at one site, to begin with.
+VARIANTS: Final = 64
+#: Different shapes in one slot, before the object there is made real.
+SHAPES: Final = 12
+
+
+def whistle(tables: Tables, site: Any, table: Mapping[Any, object]) -> None:
+    """Too many variants: some slots are no longer told apart."""
+    used = tables.used.get(site)
+    if not used:
+        return
+    forced = tables.forced.setdefault(site, {})
+    many = len(table)
+    if many > VARIANTS and many % WEAK_VARIANTS:
+        return  # looking at all of a large table for each new entry would be quadratic
+    _force_counters(site, table, used, forced)
+    if many & (many - 1) == 0:
+        _stop_products(tables, table, used)
+    for path in used:
+        if path not in forced and used[path] >= TEST:
+            shapes = {part for key in table if isinstance(part := dict(key).get(path), tuple) and part and part[0] == "shape"}
+            if len(shapes) >= SHAPES:
+                forced[path] = STRONG
+                raise Restart("force", site)
+    if len(table) >= VARIANTS + 2 * tables.static_size:
+        distinct = {path: len({dict(key).get(path) for key in table}) for path in used if path not in forced}
+        if not distinct:
+            raise GiveUp("it takes too many variants of one place")
+        path = max(distinct, key=lambda p: (distinct[p], -p))
+        forced[path] = used[path]
+        raise Restart("force", site)
+
+
+def _force_counters(site: Any, table: Mapping[Any, object], used: dict[int, int], forced: dict[int, int]) -> None:
+    """What only counts and has many values, all else being equal, is forced to be unknown."""
+    for path, strength in used.items():
+        if strength == WEAK and path not in forced:
+            groups: dict[Any, set[Any]] = {}
+            for key in table:
+                rest = tuple(x for x in key if used[x[0]] != WEAK)
+                groups.setdefault(rest, set()).add(dict(key).get(path))
+            if any(len(values) >= WEAK_VARIANTS for values in groups.values()):
+                forced[path] = WEAK
+                raise Restart("force", site)
+
+
+def _stop_products(tables: Tables, table: Mapping[Any, object], used: dict[int, int]) -> None:
+    """Slots that vary independently multiply (a row of flags): they leave all keys, at once, and are joined."""
+    for strength, limit in PRODUCTS.items():
+        if len(table) < limit:
+            continue
+        groups: dict[Any, list[dict[int, Any]]] = {}
+        for key in table:
+            groups.setdefault(tuple(x for x in key if used[x[0]] > strength), []).append(dict(key))
+        for group in groups.values():
+            paths = [path for path in group[0] if used[path] == strength]
+            most = max((len({parts.get(path) for parts in group}) for path in paths), default=0)
+            if len(group) >= limit and most * PRODUCT_RATIO <= limit:
+                tables.unkeyed.update((path, max(strength, tables.unkeyed.get(path, 0))) for path in paths)
+                raise Restart("force")

@@ -1,0 +1,33 @@
+"""What would multiply is joined: counted in blocks, not in seconds."""
+import operator
+
+import pytest
+
+import hovis
+from hovis import Int
+
+
+def flags(n, true, test):
+    sets = "".join(f"    b{i} = {true[0]}\n    if x > {i}:\n        b{i} = {true[1]}\n" for i in range(n))
+    tests = "".join(f"    if {test.format(b=f'b{i}')}:\n        y += {i}\n" for i in range(n))
+    namespace = {}
+    exec(f"def f(x, y):\n{sets}{tests}    return y\n", namespace)
+    return namespace["f"]
+
+
+@pytest.mark.parametrize(("true", "test"), [(("False", "True"), "{b}"), (("'off'", "'on'"), "{b} == 'on'"), (("None", "0"), "{b} is not None")])
+def test_independent_flags_do_not_multiply(true, test):
+    fn = flags(16, true, test)
+    residual = hovis.specialize(fn, Int, Int)
+    assert not residual.trace.fallback
+    assert len(residual.trace.blocks) < 100
+    for x in range(-1, 18):
+        assert residual(x, 100) == fn(x, 100)
+
+
+def test_a_flag_or_two_are_threaded():
+    fn = flags(2, ("False", "True"), "{b}")
+    trace = hovis.trace(fn, Int, Int)
+    # each test of x leads straight to the sum that its outcome asks for: no flag is ever tested
+    assert {op.callee for op in trace.ops} <= {operator.gt, operator.add}
+    assert [hovis.specialize(fn, Int, Int)(x, 0) for x in range(4)] == [fn(x, 0) for x in range(4)]
