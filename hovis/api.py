@@ -356,7 +356,7 @@ def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace
     params = tuple(signature.leaf_params())
     function = Function(getattr(fn, "__name__", "call"), [Block(params)])
     target = fn if not signature.bound else fn.__func__ if isinstance(fn, types.MethodType) else type(fn).__call__
-    op = Op(target, *signature.call_arguments(), ANY, None, Effect.OPAQUE)
+    op = Op(target, *signature.call_arguments(), ANY, None, Effect.OPAQUE, entry.IN_FRONT)
     function.blocks[0].ops.append(op)
     function.blocks[0].terminator = Return(op)
     traced = Trace(fn, signature, [function], chosen)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 from hovis import api
+from hovis.backend.load import hide
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Guard, Promote
@@ -88,7 +89,11 @@ class Jitted:
         variant = self._variants.get(key)
         if variant is None or not variant.holds():
             variant = self._compile(key, args, kwargs)
-        return variant.run(args, kwargs)
+        try:
+            return variant.run(args, kwargs)
+        except BaseException:
+            hide()
+            raise
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
         static = self._static

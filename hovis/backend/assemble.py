@@ -37,11 +37,11 @@ from hovis.backend.load import PACKAGE, Tracebacks, outline
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import bind, current_exception, drop
+from hovis.ir.operations import bind, current_exception, drop, make_exception
 from hovis.lattice import Const
 
 #: Helpers that are never called.
-_SILENT: Final = (drop, current_exception, bind)
+_SILENT: Final = (drop, current_exception, bind, make_exception)
 
 
 def assemble(
@@ -165,7 +165,7 @@ def _code(function: Function, emitter: "Emitter", shape: tuple[int, int, bool, b
         position,
     )
     if emitter.mending is not None:
-        emitter.mending.fill(starts, emitter.asm.places, lambda place: emitter.marks.outline(place)[1:])
+        emitter.mending.fill(starts, emitter.asm.places, emitter.marks.inner)
     return code
 
 
@@ -188,13 +188,21 @@ class _Marks:
             found = self._outlines[id(place)] = outline(place)
         return found
 
+    def inner(self, place: object) -> tuple[Location, ...] | None:
+        """The inlined calls around a place, outermost first; None: it is in front of all that is the user's."""
+        return None if self.foremost(place) else self.outline(place)[1:]
+
+    def foremost(self, place: object) -> bool:
+        """Is it a place in hovis itself alone: the call of an original?"""
+        return isinstance(place, Location) and not self.outline(place)
+
     def inlined(self, location: Location | None) -> bool:
         """Does it stand in a function that was inlined?"""
         return location is not None and location.caller is not None and len(self.outline(location)) > 1
 
     def marked(self, op: Op) -> bool:
         """Would a traceback that begins here be wrong?"""
-        if self.inlined(op.location):
+        if self.inlined(op.location) or self.foremost(op.location):
             return True
         callee = op.callee
         return type(callee) is FunctionType and callee.__code__.co_filename.startswith(PACKAGE) and self.ruled.get(op) is None and callee not in _SILENT

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from hovis.backend.assemble import assemble
+from hovis.backend.load import PACKAGE, hide
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError
 from hovis.ir import operations as ops
-from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Return, edges
+from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, edges
 from hovis.lattice import ANY, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import constant_key
@@ -21,6 +22,8 @@ from hovis.signature import Signature, Unknown
 
 BOOL: Final = Type(bool)
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+#: Where the original is called: no place of the user's, so that tracebacks leave it out.
+IN_FRONT: Final = Location(f"{PACKAGE}entry", 1, None, None, None, "entry", 1)
 _POSITION: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -180,8 +183,10 @@ def _variadic(inner: types.FunctionType, unknown: list[Unknown]) -> types.Functi
     """inner takes the tuple and the dict; what is returned takes ``*args`` and ``**kwargs``."""
     plain = [u.name for u in unknown if u.kind not in _VARIADIC]
     heads = plain + [("*" if u.kind is inspect.Parameter.VAR_POSITIONAL else "**") + u.name for u in unknown if u.kind in _VARIADIC]
-    scope: dict[str, Any] = {"inner": inner}
-    exec(f"def outer({', '.join(heads)}):\n    return inner({', '.join(u.name for u in unknown)})", scope)
+    scope: dict[str, Any] = {"_hovis_inner": inner, "_hovis_hide": hide}
+    call = f"_hovis_inner({', '.join(u.name for u in unknown)})"
+    text = f"def outer({', '.join(heads)}):\n try:\n  return {call}\n except BaseException:\n  _hovis_hide()\n  raise"
+    exec(compile(text, f"{PACKAGE}entry", "exec"), scope)
     outer: types.FunctionType = scope["outer"]
     outer.__defaults__ = inner.__defaults__
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -273,7 +278,7 @@ def _call_original(fn: Any, signature: Signature, incoming: dict[int, Param], mi
     kwargs = tuple((k, operand(p)) for k, p in signature.keywords.items())
     if signature.star or signature.double_star:
         args, kwargs, target = _starred(signature, by_part, args, kwargs, target), (), ops.apply_all
-    call = Op(target, args, kwargs, ANY, None, Effect.OPAQUE)
+    call = Op(target, args, kwargs, ANY, None, Effect.OPAQUE, IN_FRONT)
     misfit.ops.append(call)
     misfit.terminator = Return(call)
 

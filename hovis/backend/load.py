@@ -72,11 +72,12 @@ class Tracebacks:
     __slots__ = ("chains", "starts")
 
     def __init__(self) -> None:
-        #: offsets in bytes where the inlined calls change, and what they are from there on, outermost first
+        #: offsets in bytes where the inlined calls change, and what they are from there on, outermost first;
+        #: None where the residual only stands in front of the original
         self.starts: list[int] = []
-        self.chains: list[tuple[Location, ...]] = []
+        self.chains: list[tuple[Location, ...] | None] = []
 
-    def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[Location, ...]]) -> None:
+    def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[Location, ...] | None]) -> None:
         """Remember which instruction stands where."""
         last: object = self
         for offset, place in zip(offsets, places, strict=False):
@@ -95,22 +96,45 @@ class Tracebacks:
             trace = at.__traceback__
             if trace is None or trace.tb_frame is not frame:
                 break
-            self._repair(trace, frame)
+            at.__traceback__ = self._repair(trace, frame)
             # what was caught here on the way may never have been looked at so far
             at = at.__cause__ or at.__context__
 
-    def _repair(self, trace: TracebackType | None, frame: FrameType) -> None:
-        while trace is not None:
-            rest = trace.tb_next
-            if trace.tb_frame is frame:
+    def _repair(self, trace: TracebackType, frame: FrameType) -> TracebackType | None:
+        """The traceback with the entries of this frame set right; what was put right before stays as it is."""
+        first: TracebackType | None = trace
+        before: TracebackType | None = None
+        at: TracebackType | None = trace
+        while at is not None:
+            rest = at.tb_next
+            if at.tb_frame is frame:
                 rest = _without_helpers(rest)
+                chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
+                if chain is None:
+                    if before is None:
+                        first = rest
+                    else:
+                        before.tb_next = rest
+                    at = rest
+                    continue
                 if rest is None or not _put_back(rest.tb_frame.f_code):
-                    for at in reversed(self.chains[bisect.bisect_right(self.starts, trace.tb_lasti) - 1]):
-                        rest = _entry(at, rest)
-                trace.tb_next = rest
-            elif not _put_back(trace.tb_frame.f_code):
-                return
-            trace = rest
+                    for place in reversed(chain):
+                        rest = _entry(place, rest)
+                at.tb_next = rest
+            elif not _put_back(at.tb_frame.f_code):
+                break
+            before, at = at, rest
+        return first
+
+
+def hide() -> None:
+    """The exception that is being handled loses the entries of hovis itself in front; a bare raise adds none."""
+    exception = sys.exception()
+    assert exception is not None
+    trace = exception.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        trace = trace.tb_next
+    exception.__traceback__ = trace
 
 
 def _without_helpers(trace: TracebackType | None) -> TracebackType | None:

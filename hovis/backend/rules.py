@@ -122,6 +122,9 @@ _fixed(slice, 3, (OP["BUILD_SLICE"], 3, -2))
 
 _UNDER: Final = ((SWAP, 2, 0), (POP_TOP, 0, -1))
 _fixed(ops.exception_matches, 2, (OP["CHECK_EXC_MATCH"], 0, 0), *_UNDER)
+_fixed(ops.group_matches, 2, (OP["CHECK_EG_MATCH"], 0, 0), (OP["BUILD_TUPLE"], 2, -1))
+# 1 is INTRINSIC_PREP_RERAISE_STAR
+_fixed(ops.prepare_reraise, 2, (OP["PREP_RERAISE_STAR"], 0, -1) if "PREP_RERAISE_STAR" in OP else (OP["CALL_INTRINSIC_2"], 1, -1))
 _fixed(ops.match_sequence, 1, (OP["MATCH_SEQUENCE"], 0, 1), *_UNDER)
 _fixed(ops.match_mapping, 1, (OP["MATCH_MAPPING"], 0, 1), *_UNDER)
 _fixed(ops.match_keys, 2, (OP["MATCH_KEYS"], 0, 1), (SWAP, 3, 0), (POP_TOP, 0, -1), (POP_TOP, 0, -1))

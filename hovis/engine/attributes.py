@@ -4,6 +4,7 @@ import operator
 import types
 from typing import Any
 
+from hovis.engine import exceptions
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import C_DATA, C_METHODS, FUNCTION, has_dict, is_data_descriptor, is_python_class, lookup, own_getattribute, special
 from hovis.engine.machine import Machine
@@ -196,6 +197,16 @@ def _get_object(m: Machine, value: Ref, name: str, mode: str) -> int | None:
         if isinstance(raw, types.MemberDescriptorType):
             hook = special(cls, "__getattr__")
             return m.call(Known(hook), [value, Known(name)], {}, mode) if hook else _left(m, value, name, mode, Effect.RAISES | Effect.READS)
+    elif obj.kind == "exception":
+        if name == "__class__":
+            return finish(m, Known(cls), mode)
+        if raw is not None and is_data_descriptor(raw) and not isinstance(raw, C_DATA):
+            return _get_data(m, value, raw, name, mode)
+        found = exceptions.get(m, value, name)
+        if found is not None:
+            return finish(m, relabel(found, value.labels), mode)
+        if raw is not None and is_data_descriptor(raw):
+            return _left(m, value, name, mode)
     elif obj.kind == "tuple" and type(raw).__name__ == "_tuplegetter":
         return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
     elif raw is not None and is_data_descriptor(raw):
@@ -302,13 +313,19 @@ def set(m: Machine, target: V, name: str, value: V) -> int | None:
             return m.call(Known(setter), [Known(raw), target, value], {}, "discard")
         if isinstance(target, Ref) and store(m, target, name, value):
             return None
+        if isinstance(target, Ref) and name in exceptions.MARKS and m.obj(target, "exception"):
+            m.emit(setattr, [target, Known(name), value], type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
+            return None
     m.emit(setattr, [target, Known(name), value], type=Type(type(None)))
     return None
 
 
 def store(m: Machine, target: Ref, name: str, value: V) -> bool:
     """object.__setattr__ on an object of this trace; False: it has to be done by the real one."""
-    obj = m.obj(target, "instance")
+    obj = m.obj(target, "instance", "exception")
+    if obj is not None and obj.kind == "exception":
+        raw = lookup(obj.cls, name)
+        return (raw is None or isinstance(raw, C_DATA) or not is_data_descriptor(raw)) and exceptions.store(m, target, name, value)
     if obj is None or (lookup(obj.cls, "__setattr__") not in (object.__dict__["__setattr__"],) and special(obj.cls, "__setattr__") is None):
         return False
     raw = lookup(obj.cls, name)

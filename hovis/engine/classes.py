@@ -4,13 +4,13 @@ import functools
 import types
 from typing import Any, Final
 
-from hovis.engine import protocols
+from hovis.engine import exceptions, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.operators import truth
-from hovis.engine.primitives import call_builtin, leave_caller
+from hovis.engine.primitives import NOT_MINE, call_builtin, leave_caller
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
@@ -29,6 +29,10 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         return _super(m, args, mode)
     if cls is bool and len(args) == 1 and not kwargs:
         return truth(m, args[0], mode)
+    if issubclass(cls, BaseException) and exceptions.modelled(cls):
+        made = _exception(m, cls, args, kwargs, mode)
+        if made is not NOT_MINE:
+            return made  # type: ignore[return-value]
     if not is_python_class(cls):
         return _builtin_class(m, cls, args, kwargs, mode)
     meta_call = special(type(cls), "__call__")
@@ -64,6 +68,18 @@ def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], k
         made.value.type = Type(cls)  # type: ignore[union-attr]
         return finish(m, Dyn(made.value, Type(cls)), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)
+
+
+def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> object:
+    """``BaseException.__new__`` and what initializes."""
+    init = lookup(cls, "__init__")
+    m.guard("class", cls, "__init__", init)
+    if isinstance(init, FUNCTION):
+        made = exceptions.make(m, cls, m.new(VObj("tuple", tuple, tuple(args))))
+        return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
+    if kwargs or not isinstance(init, types.WrapperDescriptorType):
+        return NOT_MINE
+    return finish(m, exceptions.new(m, cls, args), mode)
 
 
 def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:

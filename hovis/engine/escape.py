@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hovis.engine.heap import VObj, reachable
+from hovis.engine.heap import FIELDS, VObj, reachable
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -118,6 +118,24 @@ def _instance(m: "Machine", obj: VObj) -> Operand:
     return build(m, ops.make_object, [Known(obj.cls), Known(obj.keys), *obj.cells], obj.cls)
 
 
+def _exception(m: "Machine", obj: VObj) -> Operand:
+    args, *fields = obj.cells
+    items = m.obj(args, "tuple")
+    if obj.cls.__module__ == "builtins" and obj.keys == _made_with(obj.cls) and items is not None and _untouched(obj, items):
+        return build(m, obj.cls, list(items.cells), obj.cls)
+    return build(m, ops.make_exception, [Known(obj.cls), args, Known(obj.keys[1:]), *fields] if fields else [Known(obj.cls), args], obj.cls)
+
+
+def _made_with(cls: type) -> tuple[str, ...]:
+    """What an instance has that was made and nothing else."""
+    return ("args", *(field for base, field in FIELDS.items() if issubclass(cls, base)))
+
+
+def _untouched(obj: VObj, args: VObj) -> bool:
+    """Has a field what the arguments gave it?"""
+    return len(obj.cells) == 1 or (len(args.cells) == 1 and obj.cells[1] is args.cells[0]) or not args.cells
+
+
 def _cell(m: "Machine", obj: VObj) -> Operand:
     return build(m, ops.make_cell, list(obj.cells), obj.cls)
 
@@ -166,6 +184,7 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "set": _set,
     "dict": _dict,
     "instance": _instance,
+    "exception": _exception,
     "cell": _cell,
     "function": _function,
     "method": _method,
@@ -198,7 +217,13 @@ def _fill_instance(m: "Machine", obj: VObj, real: Dyn) -> None:
         _effect(m, object.__setattr__, [real, Known(name), value])
 
 
+def _fill_exception(m: "Machine", obj: VObj, real: Dyn) -> None:
+    for name, value in zip(obj.keys, obj.cells, strict=True):
+        _effect(m, BaseException.__setattr__, [real, Known(name), value])
+
+
 _EMPTY: dict[str, tuple[Any, Any]] = {
+    "exception": (lambda m, obj: build(m, ops.make_exception, [Known(obj.cls), Known(())], obj.cls), _fill_exception),
     "cell": (lambda m, obj: build(m, ops.make_cell, [UNBOUND_VALUE], obj.cls), _fill_cell),
     "list": (lambda m, obj: build(m, ops.make_list, [], list), _fill_list),
     "dict": (lambda m, obj: build(m, ops.make_dict, [], dict), _fill_dict),

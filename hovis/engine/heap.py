@@ -19,10 +19,14 @@ IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "
 BULK: Final = 16
 
 
+#: The fields that some exceptions have besides their arguments.
+FIELDS: Final[dict[type, str]] = {StopIteration: "value", SystemExit: "code"}
+
+
 class VObj:
     """One object: its kind and class, what is fixed about it, its cells.
 
-    kind      tuple list dict set instance cell function method slice range super *_iter generator
+    kind      tuple list dict set instance exception cell function method slice range super *_iter generator
     cls       the exact class
     keys      dict: the keys; instance: the attribute names in order; set: unused
     cells     the values

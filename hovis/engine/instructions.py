@@ -470,6 +470,16 @@ def exc_match(m: Machine, _: Any) -> int | None:
     return raising.match(m)
 
 
+@handles("EgMatch")
+def eg_match(m: Machine, _: Any) -> int | None:
+    return raising.match_group(m)
+
+
+@handles("PrepReraiseStar")
+def prep_reraise_star(m: Machine, _: Any) -> None:
+    raising.prepare_reraise(m)
+
+
 @handles("WithEnter")
 def with_enter(m: Machine, _: Any) -> int | None:
     return raising.with_enter(m)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import CellType, CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from hovis.engine import escape
+from hovis.engine import escape, exceptions
 from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
@@ -249,13 +249,16 @@ class Machine:
             if ("global", *place) in self.read_static or id(namespace) in self.read_static:
                 raise Restart("thaw")
 
-    def forget(self) -> None:
-        """Somebody else may have written: the contents of escaped objects are not known any more."""
+    def forget(self, opaque: bool = True) -> None:
+        """Somebody else may have written: the contents of escaped objects are not known any more.
+
+        An exception that only the interpreter holds can be had by opaque code alone.
+        """
         heap = self.state.heap
         if not heap:
             return
         for aid, obj in heap.items():
-            if obj.node is not None and not obj.forgotten and not obj.immutable:
+            if obj.node is not None and not obj.forgotten and not obj.immutable and (opaque or obj.extra != exceptions.HANDLED):
                 heap[aid] = obj.replace(forgotten="suspect") if obj.argument else obj.replace(forgotten=True, cells=(), keys=())
 
     def type_of(self, value: V) -> AbstractValue:
@@ -281,6 +284,9 @@ class Machine:
     def operand(self, value: V) -> Operand:
         """The IR operand of value; a virtual object escapes."""
         if isinstance(value, Ref):
+            obj = self.state.heap[value.aid]
+            if obj.extra == exceptions.HANDLED and obj.kind == "exception":
+                self.state.heap[value.aid] = obj.replace(extra=None)
             return escape.materialize(self, value.aid)
         return operand_of(value)
 
@@ -312,7 +318,7 @@ class Machine:
         self.emitted += 1
         effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op
         if effect & _MAY_WRITE:
-            self.forget()
+            self.forget(bool(effect & _OPAQUE))
             if not self.frozen and effect & _OPAQUE and not self.state.world:
                 self.state.world = 1
         if effect & _MAY_RAISE and self.catching():
@@ -334,7 +340,7 @@ class Machine:
         state = self.state.fork()
         caught, exception = self.unwind(state, Dyn(landing.params[0], ANY), landing)
         if not caught:
-            landing.terminator = Raise(operand_of(exception), True, self.location())
+            landing.terminator = Raise(self.operand(exception), True, self.location())
             self.block = ok
             return
         self.meet(len(state.frames) - 1, self.state.frames[len(state.frames) - 1].pc + 1, state.frames[-1].pc)
@@ -422,7 +428,7 @@ class Machine:
 
     # --------------------------------------------------------------------------------------------- exceptions
 
-    def unwind(self, state: State, exception: "Known | Dyn", block: Block) -> "tuple[bool, Known | Dyn]":
+    def unwind(self, state: State, exception: V, block: Block) -> tuple[bool, V]:
         """Leave frames until one catches; the exception goes on its stack.  False: nobody does.
 
         Where a StopIteration may leave a generator, block turns it into a RuntimeError (PEP 479; from CPython 3.12 on
@@ -445,28 +451,32 @@ class Machine:
                 exception = self._out_of_generator(exception, block)
         return False, exception
 
-    def _out_of_generator(self, exception: "Known | Dyn", block: Block) -> "Known | Dyn":
+    def _out_of_generator(self, exception: V, block: Block) -> V:
         cls = self.class_of(exception)
         if cls is not None and not issubclass(cls, StopIteration):
             return exception
-        op = Op(stop_iteration_error, (operand_of(exception),), (), ANY, None, Effect.WRITES, None)
+        op = Op(stop_iteration_error, (self.operand(exception),), (), ANY, None, Effect.WRITES, None)
         block.ops.append(op)
         return Dyn(op, ANY)
 
     def raise_(self, exception: V, again: bool = False) -> int:
         """A raise that is certain: a jump, if the handler is known, else the end of the residual."""
         location = self.location()
+        exception = self.resolve(exception)
         if not self.catching():
             self.block.terminator = Raise(self.operand(exception), again, location)
             return STOP
-        if not again:
+        if isinstance(exception, Ref) and self.obj(exception, "exception"):
+            if not again:
+                exceptions.changed(self, exception, raised, [], Effect.READS)
+        elif not again:
             exception = self.emit(raised, [exception], type=self._raised_type(exception), effect=Effect.READS)
         elif isinstance(exception, Ref):
             exception = Dyn(self.operand(exception), self.type_of(exception))
         caught, left = self.unwind(self.state, exception, self.block)
         if caught:
             return SWITCH
-        self.block.terminator = Raise(operand_of(left), True, location)
+        self.block.terminator = Raise(self.operand(left), True, location)
         return STOP
 
     def _raised_type(self, exception: V) -> AbstractValue:
@@ -478,6 +488,8 @@ class Machine:
     def raise_new(self, cls: type[BaseException], *args: object, **kwargs: V) -> int:
         """Raise a new exception of a builtin class."""
         values = [a if isinstance(a, Known | Ref | Dyn) else Known(a) for a in args]
+        if cls in exceptions.MODELLED and not kwargs:
+            return self.raise_(exceptions.new(self, cls, values))
         made = self.emit(cls, values, kwargs, type=Type(cls), effect=Effect.PURE)
         return self.raise_(made)
 
@@ -488,7 +500,7 @@ class Machine:
 
     def handle(self, exception: V) -> None:
         """Begin to handle exception (PUSH_EXC_INFO)."""
-        self.emit(enter_handler, [exception], effect=Effect.IO)
+        self.emit(enter_handler, [exceptions.node_of(self, exception) if isinstance(exception, Ref) else exception], effect=Effect.IO)
         self.state.handled = exception
 
     # --------------------------------------------------------------------------------------------- uses

@@ -137,7 +137,7 @@ def unbound(name: str, free: bool) -> NameError:
     """The exception of reading a local (or, if free, a variable of an enclosing function) that has no value."""
     if free:
         return NameError(f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope", name=name)
-    return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value", name=name)
+    return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
 
 
 def check_bound(value: object, name: str, free: bool = False) -> object:
@@ -263,6 +263,14 @@ def raised(exception: object) -> BaseException:
         return caught
 
 
+def make_exception(cls: Any, args: tuple[object, ...], names: tuple[str, ...] = (), *values: object) -> BaseException:
+    """An exception with these arguments and attributes, made without running any code of the class."""
+    made: BaseException = cls.__new__(cls, *args)
+    for name, value in zip(names, values, strict=True):
+        BaseException.__setattr__(made, name, value)
+    return made
+
+
 def with_cause(exception: BaseException, cause: BaseException | None) -> BaseException:
     """exception with its ``__cause__`` set, as ``raise exception from cause`` does first."""
     exception.__cause__ = cause
@@ -301,6 +309,55 @@ def exception_matches(exception: object, classes: Any) -> bool:
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")
         found = found or cls in type(exception).__mro__
     return found
+
+
+def group_matches(exception: Any, classes: Any) -> tuple[object, object]:
+    """``except* classes:`` (CHECK_EG_MATCH): what is left of exception, and the group of what matches; None for nothing."""
+    flat = classes if isinstance(classes, tuple) else (classes,)
+    if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in flat):
+        raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    if any(issubclass(cls, BaseExceptionGroup) for cls in flat):
+        raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")
+    if exception is None:
+        return None, None
+    if exception_matches(exception, classes):
+        return None, exception if isinstance(exception, BaseExceptionGroup) else BaseExceptionGroup("", [exception])
+    if isinstance(exception, BaseExceptionGroup):
+        match, rest = exception.split(classes)
+        return rest, match
+    return exception, None
+
+
+def prepare_reraise(original: BaseException, raised: list[BaseException | None]) -> object:
+    """What is to be raised behind the clauses of an ``except*`` (PREP_RERAISE_STAR), None for nothing."""
+    if not isinstance(original, BaseExceptionGroup):
+        return raised[0] if raised else None
+    found = [one for one in raised if one is not None]
+    again = [one for one in found if _same_metadata(one, original)]
+    new = [one for one in found if not _same_metadata(one, original)]
+    leaves = {id(leaf) for one in again for leaf in _leaves(one)}
+    rest = original.split(lambda one: id(one) in leaves)[0] if leaves else None
+    if not new:
+        return rest
+    if rest is not None:
+        new.append(rest)
+    return new[0] if len(new) == 1 else BaseExceptionGroup("", new)
+
+
+def _same_metadata(a: BaseException, b: BaseException) -> bool:
+    """Is a part of the group b, raised again?"""
+    if not isinstance(a, BaseExceptionGroup):
+        return False
+    names = ("__traceback__", "__cause__", "__context__", "__notes__")
+    return all(getattr(a, name, None) is getattr(b, name, None) for name in names)
+
+
+def _leaves(exception: BaseException) -> Iterable[BaseException]:
+    if isinstance(exception, BaseExceptionGroup):
+        for inner in exception.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield exception
 
 
 def enter_handler(exception: BaseException) -> None:

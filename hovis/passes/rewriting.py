@@ -210,7 +210,7 @@ def is_exception_made_here(operand: Operand) -> bool:
         operand = operand.args[0]
     if isinstance(operand, Const):
         return is_plain_exception(operand.value)
-    return isinstance(operand, Op) and is_plain_exception(operand.callee)
+    return isinstance(operand, Op) and (operand.callee is operations.make_exception or is_plain_exception(operand.callee))
 
 
 def is_plain_exception(value: object) -> bool:
@@ -229,6 +229,7 @@ SEES_HANDLED: Final = frozenset(
         operations.raise_now,
         operations.raise_from,
         operations.exception_matches,
+        operations.group_matches,
     }
 )
 

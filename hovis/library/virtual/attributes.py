@@ -17,7 +17,7 @@ def get_attribute(m: Machine, args: Args, named: Named) -> Any:
         return None
     m.use(args[1])
     if len(args) == 3:
-        if (isinstance(args[0], Known | Ref) and m.obj(args[0], "instance")) or isinstance(args[0], Known):
+        if (isinstance(args[0], Known | Ref) and m.obj(args[0], "instance", "exception")) or isinstance(args[0], Known):
             present = _has(m, args[0], args[1].value)
             if present is None:
                 return None
@@ -42,7 +42,7 @@ def _has(m: Machine, value: V, name: object) -> bool | None:
     cls = m.class_of(value)
     if cls is None or special(cls, "__getattr__") or special(cls, "__getattribute__") or lookup(cls, "__getattr__"):
         return None
-    obj = m.obj(value, "instance")
+    obj = m.obj(value, "instance", "exception")
     raw = lookup(cls, name)
     if obj is not None:
         if obj.find(name) >= 0:

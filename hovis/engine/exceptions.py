@@ -1,0 +1,121 @@
+"""Exception objects of the trace, known by their arguments and attributes (CPython: Objects/exceptions.c).
+
+The cells of such an object are ``args``, the fields that its class has in C, and the instance's attributes.  Raising it
+where a handler is known makes it real, with the traceback and the context that it has in CPython; its contents stay
+known, so that a handler that looks at these alone leaves nothing of it in the residual (see passes/dead.py).
+"""
+
+import builtins
+import types
+from typing import TYPE_CHECKING, Any, Final
+
+from hovis.engine.heap import FIELDS, VObj
+from hovis.engine.lookups import lookup
+from hovis.engine.values import NONE, Dyn, Known, Ref, V
+from hovis.ir.model import Effect, Op
+from hovis.lattice import ANY, Type
+
+if TYPE_CHECKING:
+    from hovis.engine.machine import Machine
+
+#: Classes whose instances are their arguments, their attributes and perhaps such a field.
+MODELLED: Final = frozenset(
+    cls
+    for cls in vars(builtins).values()
+    if isinstance(cls, type) and issubclass(cls, BaseException) and (cls.__basicsize__ == BaseException.__basicsize__ or cls in FIELDS)
+)
+
+#: ``extra`` of an exception that nobody has but the interpreter, which is handling it: only opaque code can ask for it.
+HANDLED: Final = "handled"
+
+#: What a raise and its handler set.
+MARKS: Final = frozenset({"__cause__", "__context__", "__suppress_context__", "__traceback__"})
+
+
+def modelled(cls: type) -> bool:
+    """Can instances of cls be objects of the trace?  (Made by ``BaseException.__new__``, no fields that are not known here.)"""
+    if cls in MODELLED:
+        return True
+    if type(cls) is not type or not issubclass(cls, BaseException) or lookup(cls, "__del__") is not None:
+        return False
+    if not isinstance(lookup(cls, "__new__"), types.BuiltinFunctionType):
+        return False
+    return all(base in MODELLED or base is object or "__slots__" not in base.__dict__ for base in cls.__mro__) and _own_layout(cls)
+
+
+def _own_layout(cls: type) -> bool:
+    return all(base in MODELLED or base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
+
+
+_HEAP_TYPE: Final = 1 << 9
+
+
+def make(m: "Machine", cls: type, args: V) -> Ref:
+    """What ``cls.__new__`` gives for a tuple of arguments."""
+    fields = tuple(field for base, field in FIELDS.items() if issubclass(cls, base))
+    return m.new(VObj("exception", cls, (args, *(NONE for _ in fields)), ("args", *fields)))
+
+
+def initialize(m: "Machine", exception: Ref, args: list[V], fields: bool) -> None:
+    """``BaseException.__init__``, or (fields) that of a class with a field of its own."""
+    obj = m.state.heap[exception.aid]
+    obj = obj.with_cell(0, m.new(VObj("tuple", tuple, tuple(args))))
+    for k, name in enumerate(obj.keys):
+        if fields and name == "value":
+            obj = obj.with_cell(k, args[0] if args else NONE)
+        elif fields and name == "code" and args:
+            obj = obj.with_cell(k, args[0] if len(args) == 1 else obj.cells[0])
+    m.put(exception, obj)
+
+
+def new(m: "Machine", cls: type, args: list[V]) -> Ref:
+    """``cls(*args)`` of a class without an ``__init__`` in Python."""
+    exception = make(m, cls, NONE)
+    initialize(m, exception, args, fields=True)
+    return exception
+
+
+def node_of(m: "Machine", exception: Ref) -> Dyn:
+    """The real exception, which stays the interpreter's own affair."""
+    held = m.state.heap[exception.aid].extra
+    virtual = m.state.heap[exception.aid].node is None
+    node = m.operand(exception)
+    if virtual or held == HANDLED:
+        m.put(exception, m.state.heap[exception.aid].replace(extra=HANDLED))
+    return Dyn(node, Type(m.state.heap[exception.aid].cls))
+
+
+def changed(m: "Machine", exception: Ref, callee: Any, args: list[V], effect: Effect) -> None:
+    """An op that gives back the exception, changed in what only handlers look at."""
+    node = node_of(m, exception)
+    operands = (node.value, *(m.operand(arg) for arg in args))
+    op = Op(callee, operands, (), node.type, None, effect, m.location())
+    m.emitted += 1
+    m.block.ops.append(op)
+    m.put(exception, m.state.heap[exception.aid].replace(node=op))
+
+
+def get(m: "Machine", value: Ref, name: str) -> "V | None":
+    """What the object itself says of an attribute; None: nothing."""
+    obj = m.state.heap[value.aid]
+    index = obj.find(name)
+    if index >= 0:
+        return obj.cells[index]
+    if name not in MARKS:
+        return None
+    if obj.node is None:
+        return Known(False) if name == "__suppress_context__" else NONE
+    node = node_of(m, value)
+    return m.emit(getattr, [node, Known(name)], type=Type(bool) if name == "__suppress_context__" else ANY, effect=Effect.READS)
+
+
+def store(m: "Machine", target: Ref, name: str, value: V) -> bool:
+    """``target.name = value`` where nothing but the object decides; False: not here."""
+    obj = m.obj(target, "exception")
+    if obj is None or obj.node is not None or name in MARKS:
+        return False
+    if name == "args" and m.class_of(value) is not tuple:
+        return False
+    index = obj.find(name)
+    m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
+    return True
