@@ -33,11 +33,11 @@ from hovis.backend.encode import (
 )
 from hovis.backend.flow import Flow, Sightings, may_finalize
 from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, LOAD, MOVE, STORE, Item, Linear, Pool
-from hovis.backend.load import PACKAGE, Tracebacks, outline
+from hovis.backend.load import Tracebacks, outline
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import bind, current_exception, drop, make_exception
+from hovis.ir.operations import PACKAGE, bind, current_exception, drop, make_exception
 from hovis.lattice import Const
 
 #: Helpers that are never called.

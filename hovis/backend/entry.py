@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from hovis.backend.assemble import assemble
-from hovis.backend.load import PACKAGE, hide
+from hovis.backend.load import hide
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError
 from hovis.ir import operations as ops
 from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, edges
+from hovis.ir.operations import PACKAGE
 from hovis.lattice import ANY, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import constant_key

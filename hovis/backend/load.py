@@ -7,18 +7,14 @@ whose code has the right file, name and lines.  Entries of hovis' own helpers ar
 
 import bisect
 import functools
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Final
 
 from hovis.backend.encode import one_position
 from hovis.ir.model import Location
-
-#: Where hovis itself lives: its frames are nobody's business.
-PACKAGE: Final = str(Path(__file__).resolve().parent.parent) + os.sep
+from hovis.ir.operations import PACKAGE
 
 #: What the helpers in hovis.ir.operations compile on the way.
 _SCRATCH: Final = frozenset({"<string>", "<match>"})

@@ -16,8 +16,10 @@ def analyze(name: str, code: "Sequence[Instruction]") -> dict[str, Any] | None:
     """The analysis of that name, with what came along; None if there is none."""
     if name == "successors":
         return {name: successors(code)}
+    if name == "reads_locals":
+        return {name: reads_locals(code)}
     if name == "live":
-        return {name: live_slots(code)}
+        return {name: [-1] * len(code) if reads_locals(code) else live_slots(code)}
     if name == "loop_heads":
         return {name: loop_heads(code)}
     if name in ("ipdom", "pdom_depth"):
@@ -41,6 +43,14 @@ def successors(code: "Sequence[Instruction]") -> list[tuple[int, ...]]:
         else:
             result.append((index + 1,))
     return result
+
+
+def reads_locals(code: "Sequence[Instruction]") -> bool:
+    """Is there the name of a builtin that sees the variables of its caller?"""
+    return any((op == "GetGlobal" and arg in _SEES_LOCALS) or (op in ("GetAttr", "GetMethod") and arg == "locals") for op, arg, *_ in code)
+
+
+_SEES_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
 def live_slots(code: "Sequence[Instruction]") -> list[int]:

@@ -171,9 +171,11 @@ class Code:
     __slots__ = (
         "argcount", "cells", "code", "depth", "filename", "first_line", "has_varargs", "has_varkwargs", "instructions",
         "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live", "loop_heads", "n_free",
-        "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "successors", "unsupported",
+        "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "reads_locals", "successors", "unsupported",
     )  # fmt: skip
 
+    #: May it ask for all its variables, by ``locals()`` or what uses it?  They are all live then.
+    reads_locals: bool
     #: The normal edges: what may follow each instruction; exceptions are in ``Instruction.handler``.
     successors: list[tuple[int, ...]]
     #: Before each instruction, the slots that may still be read, as a bit mask; handlers count.

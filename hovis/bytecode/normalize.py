@@ -23,6 +23,9 @@ if sys.version_info[:2] not in _TABLES:
 #: The rows of the running Python.
 TABLE: Table = _TABLES[sys.version_info[:2]]
 
+#: Does each call of locals() give a new dict (PEP 667)?
+FRESH_LOCALS = sys.version_info >= (3, 13)
+
 #: Ops that leave a bool for certain; Match: of a mapping or a sequence.
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from hovis.engine import exceptions, protocols
 from hovis.engine.entering import call_function
+from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.operators import truth
-from hovis.engine.primitives import NOT_MINE, call_builtin, leave_caller
+from hovis.engine.primitives import NOT_MINE, call_builtin
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
-from hovis.engine.machine import SWITCH, GiveUp, Machine, Restart
+from hovis.engine.frames import leave_caller, need_callers
+from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V, lost_of
 from hovis.ir.model import LASTING, Effect
@@ -29,12 +30,10 @@ _FRAME_READERS: Final[dict[object, int]] = {
     dir: 0,
     eval: 1,
     exec: 1,
-    sys._getframe: 9,
-    sys.exc_info: 9,
     warnings.warn: 9,
-    inspect.currentframe: 9,
-    inspect.stack: 9,
 }
+#: Builtins that give frames, by which all that are above can be reached.
+_FRAME_GIVERS: Final[tuple[object, ...]] = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)
 
 
 def looks_at_frames(fn: object, args: list[V]) -> bool:
@@ -91,6 +90,10 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
             return call_function(m, Known(model), model, args, kwargs, mode)
     if fn is globals:
         return finish(m, Known(m.frame.namespace), mode)
+    if any(fn is giver for giver in _FRAME_GIVERS):
+        if len(m.state.frames) > 1:
+            need_callers(m, fn)
+        leave_caller(m, fn)
     if looks_at_frames(fn, args):
         leave_caller(m, fn)
     if rule is not None:
@@ -186,12 +189,3 @@ def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
     if not isinstance(value, Known):
         return False
     return type(value.value) in (list, tuple, dict, types.FunctionType, types.MethodType) or (lazy and type(value.value) is str)
-
-
-def leave_caller(m: Machine, fn: object) -> None:
-    """fn looks at its caller's frame: the caller must be a real frame with the real variables."""
-    frame = m.frame
-    if len(m.state.frames) == 1:
-        raise GiveUp(f"it calls {getattr(fn, '__name__', fn)}, which looks at the frame of its caller")
-    m.tables.not_entered[frame.code.code] = f"it calls {getattr(fn, '__name__', fn)}, which looks at the frame of its caller"
-    raise Restart("not entered")

@@ -16,10 +16,11 @@ class Frame:
     ctx       the call string, interned: which calls led here
     mode      what becomes of the result: "value" is pushed, "discard" is dropped, others see calls.returned
     owner     the number of the generator object that this frame is the body of
+    scope     the dict of locals(), where a frame has one of its own
     decided   has an unknown decision been made since this activation began?
     """
 
-    __slots__ = ("code", "ctx", "decided", "extra", "fn", "locals", "mode", "namespace", "owner", "pc", "stack")
+    __slots__ = ("code", "ctx", "decided", "extra", "fn", "locals", "mode", "namespace", "owner", "pc", "scope", "stack")
 
     def __init__(self, code: Code, ctx: int, locals: list[V | None], namespace: dict[str, Any], mode: str = "value", fn: object = None) -> None:
         self.code = code
@@ -32,12 +33,14 @@ class Frame:
         self.owner: int | None = None
         self.decided = False
         self.extra: Any = None
+        self.scope: V = NONE
         self.fn = fn
 
     def fork(self) -> "Frame":
         copy = Frame.__new__(Frame)
         copy.code, copy.ctx, copy.pc, copy.namespace, copy.mode = self.code, self.ctx, self.pc, self.namespace, self.mode
         copy.owner, copy.decided, copy.extra, copy.fn = self.owner, self.decided, self.extra, self.fn
+        copy.scope = self.scope
         copy.locals = self.locals[:]
         copy.stack = self.stack[:]
         return copy
@@ -75,6 +78,8 @@ class State:
                     yield (depth, "local", k), value
             for k, value in enumerate(frame.stack):
                 yield (depth, "stack", k), value
+            if frame.code.reads_locals:
+                yield (depth, "scope", 0), frame.scope
             if frame.owner is not None:
                 yield (depth, "owner", 0), Ref(frame.owner)
 

@@ -6,8 +6,12 @@ instruction sequence.  They print by their bare name.
 
 import builtins
 import contextlib
+import os
+import sys
 import types
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 
@@ -20,6 +24,9 @@ class _Sentinel:
     def __repr__(self) -> str:
         return self.name
 
+
+#: Where hovis itself lives.
+PACKAGE: Final = str(Path(__file__).resolve().parent.parent) + os.sep
 
 #: What ``next(iterator, END)`` gives when the iterator is exhausted.
 END: Final = _Sentinel("END")
@@ -145,6 +152,25 @@ def check_bound(value: object, name: str, free: bool = False) -> object:
     if value is UNBOUND:
         raise unbound(name, free)
     return value
+
+
+def cell_contents(cell: types.CellType) -> object:
+    """The contents of a cell, UNBOUND if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def refresh_locals(scope: dict[str, object] | None, names: tuple[str, ...], *values: object) -> dict[str, object]:
+    """The dict of ``locals()`` brought up to date, or a new one."""
+    found = {} if scope is None else scope
+    for name, value in zip(names, values, strict=True):
+        if value is UNBOUND:
+            found.pop(name, None)
+        else:
+            found[name] = value
+    return found
 
 
 def drop(value: object) -> None:
@@ -378,6 +404,33 @@ def current_exception() -> BaseException | None:
 def traceback_of(exception: BaseException) -> types.TracebackType | None:
     """``exception.__traceback__`` as ``__exit__`` is given it."""
     return exception.__traceback__
+
+
+# ------------------------------------------------------------------------------------------------- warnings
+
+
+def warn_at(message: Any, category: Any, source: object, namespace: dict[str, Any], file: str, line: int) -> None:
+    """``warnings.warn`` as from a place in the module with these globals (warnings_warn of Python/_warnings.c)."""
+    if isinstance(message, Warning):
+        category = type(message)
+    elif category is None:
+        category = UserWarning
+    if not (isinstance(category, type) and issubclass(category, Warning)):
+        raise TypeError(f"category must be a Warning subclass, not '{type(category).__name__}'")
+    registry = namespace.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, file, line, namespace.get("__name__") or "<string>", registry, None, source)
+
+
+def warn_above(message: Any, category: Any, source: object, level: int) -> None:
+    """``warnings.warn`` as from so many levels above the residual; hovis itself is none of them."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and level:
+        frame = frame.f_back
+        level -= frame is not None and not frame.f_code.co_filename.startswith(PACKAGE)
+    if frame is None:
+        warnings.warn(message, category, 1_000_000, source)
+    else:
+        warn_at(message, category, source, frame.f_globals, frame.f_code.co_filename, frame.f_lineno)
 
 
 # ------------------------------------------------------------------------------------------------- text and imports
