@@ -1,9 +1,9 @@
 """Materialization: building a virtual object at the point where it escapes, once, with every alias kept."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from hovis.engine.heap import FIELDS, VObj, reachable
+from hovis.engine.heap import FIELDS, History, VObj, reachable
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -106,7 +106,42 @@ def _list(m: "Machine", obj: VObj) -> Operand:
 
 
 def _set(m: "Machine", obj: VObj) -> Operand:
-    return build(m, ops.make_set, list(obj.cells), set)
+    return _replay(m, obj.extra or History(obj.keys))
+
+
+def _replay(m: "Machine", past: History) -> Operand:
+    """Build a set in the same way again: it will be iterated over in the same order."""
+    steps = list(past.steps)
+    if type(past.base) is not tuple:
+        made: Operand = Const(past.base)
+    elif not past.base and steps and steps[0][0] is set.update and len(steps[0][1]) == 1:
+        # a display of constants
+        made = build(m, set, [_operand(m, steps.pop(0)[1][0])], set)
+    else:
+        made = build(m, ops.make_set, [Known(item) for item in past.base], set)
+    for fn, operands in steps:
+        args: list[V] = [Known(made.value) if isinstance(made, Const) else Dyn(made, Type(set)), *(_operand(m, x) for x in operands)]
+        if fn in _CHANGE_SETS:
+            _effect(m, fn, args)
+        else:
+            made = build(m, fn, args, set)
+    return made
+
+
+def _operand(m: "Machine", operand: Any) -> V:
+    if type(operand) is not History:
+        return Known(operand)
+    made = _replay(m, operand)
+    return Known(made.value) if isinstance(made, Const) else Dyn(made, Type(set))
+
+
+_CHANGE_SETS: Final = frozenset(
+    {set.add, set.discard, set.update, set.intersection_update, set.difference_update, set.symmetric_difference_update}
+)
+
+
+def _view(m: "Machine", obj: VObj) -> Operand:
+    return build(m, getattr(dict, obj.extra), list(obj.cells), obj.cls)
 
 
 def _dict(m: "Machine", obj: VObj) -> Operand:
@@ -183,6 +218,7 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "list": _list,
     "set": _set,
     "dict": _dict,
+    "view": _view,
     "instance": _instance,
     "exception": _exception,
     "cell": _cell,

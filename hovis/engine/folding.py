@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine.heap import VObj
+from hovis.engine.heap import History, VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, TEST, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir.model import Effect
@@ -110,6 +110,8 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
     obj = m.obj(value, "tuple", "list", "dict", "set", "slice", "range")
     if obj is None or obj.cls.__module__ != "builtins":
         return _MISSING
+    if obj.kind == "set":
+        return _reify_set(obj)
     cells = [reify(m, c, depth - 1) for c in obj.cells]
     if any(c is _MISSING for c in cells):
         return _MISSING
@@ -118,6 +120,17 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
     if obj.kind in ("slice", "range"):
         return obj.cls(*cells)
     return obj.cls(cells)
+
+
+#: What has the same hash in every process: sets of it are iterated over in the same order.
+_SAME_HASH: Final = frozenset({int, bool, float, complex})
+
+
+def _reify_set(obj: VObj) -> Any:
+    """A set whose order of iteration may be relied on."""
+    if not all(type(item) in _SAME_HASH for item in obj.keys):
+        return _MISSING
+    return (obj.extra or History(obj.keys)).replay()
 
 
 def virtual(m: Machine, result: Any, labels: Labels) -> V | None:

@@ -13,7 +13,7 @@ from hovis.ir.model import Operand
 from hovis.lattice.constants import ATOMS, constant_key
 
 #: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
-IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "super", "partial"})
+IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "super", "partial", "view"})
 
 #: Containers of constants that are at least this long are joined as one.
 BULK: Final = 16
@@ -26,9 +26,9 @@ FIELDS: Final[dict[type, str]] = {StopIteration: "value", SystemExit: "code"}
 class VObj:
     """One object: its kind and class, what is fixed about it, its cells.
 
-    kind      tuple list dict set instance exception cell function method slice range super *_iter generator
+    kind      tuple list dict set view instance exception cell function method slice range super *_iter generator
     cls       the exact class
-    keys      dict: the keys; instance: the attribute names in order; set: unused
+    keys      dict: the keys; instance: the attribute names in order; set: the elements (it has no cells)
     cells     the values
     extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
     argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
@@ -78,7 +78,7 @@ class VObj:
 
     def shape(self) -> Hashable:
         """Equal shapes can be joined cell by cell."""
-        keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" else self.keys
+        keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
         return self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten
 
     @property
@@ -111,8 +111,44 @@ class VObj:
         return f"<{self.kind} {self.cls.__name__} {self.cells}>"
 
 
+class History:
+    """How a set came to be: the elements that were added first (or a set that was there), and what was done to it then.
+
+    ``steps``: pairs of a function and its further operands, constants or histories.  A function that gives None has
+    changed the set.
+    """
+
+    __slots__ = ("base", "key", "steps")
+
+    def __init__(self, base: Any, steps: tuple[tuple[Any, tuple[Any, ...]], ...] = ()) -> None:
+        self.base = base
+        self.steps = steps
+        first: Any = tuple(map(constant_key, base)) if type(base) is tuple else id(base)
+        self.key: Hashable = (first, tuple((id(fn), *map(_operand_key, operands)) for fn, operands in steps))
+
+    def then(self, fn: Any, operands: tuple[Any, ...]) -> "History":
+        """One step more."""
+        return History(self.base, (*self.steps, (fn, operands)))
+
+    def replay(self) -> Any:
+        """The set itself, made the same way."""
+        made = set() if type(self.base) is tuple else self.base
+        for item in self.base if type(self.base) is tuple else ():
+            made.add(item)
+        for fn, operands in self.steps:
+            result = fn(made, *(x.replay() if type(x) is History else x for x in operands))
+            made = made if result is None else result
+        return made
+
+
+def _operand_key(operand: Any) -> Hashable:
+    return operand.key if type(operand) is History else constant_key(operand)
+
+
 def extra_key(extra: Any) -> Hashable:
     """Fixed data by identity where it may not be hashable."""
+    if type(extra) is History:
+        return extra.key
     if isinstance(extra, tuple):
         return tuple(x if isinstance(x, int | str | bool | type(None)) else id(x) for x in extra)
     return extra if isinstance(extra, int | str | type(None)) else id(extra)

@@ -44,6 +44,8 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, sequence_iterator(m, value, ITERATOR_OF[list if obj.kind == "list" else tuple]), mode)
         if obj.kind == "dict" and own is dict.__iter__:
             return finish(m, dict_iterator(m, value, "keys"), mode)
+        if obj.kind == "view":
+            return finish(m, _view_iterator(m, value, obj), mode)
         if obj.kind == "range" and _steps(obj.cells[2]):
             return finish(m, m.new(VObj("range_iter", RANGE_ITERATOR, obj.cells), value.labels), mode)
     elif isinstance(value, Known):
@@ -77,6 +79,13 @@ def dict_iterator(m: Machine, source: Ref, view: str) -> Ref:
     """An iterator over the keys, values or items of a dict of this trace."""
     size = len(m.state.heap[source.aid].cells)
     return m.new(VObj("dict_iter", VIEW_ITERATORS[view], (source, Known(0), Known(size)), extra=view))
+
+
+def _view_iterator(m: Machine, value: Ref, obj: VObj) -> V:
+    source = obj.cells[0]
+    if obj.node is None and isinstance(source, Ref) and m.obj(source, "dict") is not None:
+        return dict_iterator(m, source, obj.extra)
+    return m.emit(iter, [value], type=Type(VIEW_ITERATORS[obj.extra]), effect=Effect.READS)
 
 
 def _iter_known(m: Machine, value: Known) -> V | None:
@@ -363,7 +372,9 @@ def known_items(m: Machine, value: V) -> list[V] | None:
     """The items of an iterable whose items are known, one by one."""
     value = m.resolve(value)
     if isinstance(value, Ref):
-        obj = m.obj(value, "list", "tuple", "dict")
+        obj = m.obj(value, "list", "tuple", "dict", "view")
+        if obj is not None and obj.kind == "view":
+            return _viewed(m, obj, value.labels)
         if obj is None or (is_python_class(obj.cls) and special(obj.cls, "__iter__") is not None):
             return None
         labels = value.labels
@@ -379,6 +390,15 @@ def known_items(m: Machine, value: V) -> list[V] | None:
             m.mark(value.labels, STRONG)
         return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
     return None
+
+
+def _viewed(m: Machine, obj: VObj, labels: frozenset[int]) -> list[V] | None:
+    source = obj.cells[0]
+    keys = known_items(m, relabel(source, labels)) if m.obj(source, "dict") is not None else None
+    if keys is None or obj.extra == "keys":
+        return keys
+    values = [relabel(c, labels) for c in m.state.heap[source.aid].cells]  # type: ignore[union-attr]
+    return values if obj.extra == "values" else [m.new(VObj("tuple", tuple, pair)) for pair in zip(keys, values, strict=True)]
 
 
 def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
@@ -416,10 +436,9 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
 def build_set(m: Machine, items: list[V]) -> int | None:
     """BUILD_SET."""
     if all(isinstance(i, Known) and is_immutable(i.value) for i in items):
-        kept: dict[Any, V] = {}
         for item in items:
-            kept.setdefault(item.value, item)  # type: ignore[union-attr]
-        m.push(m.new(VObj("set", set, tuple(kept.values()))))
+            m.use(item)
+        m.push(m.new(VObj("set", set, keys=tuple(dict.fromkeys(item.value for item in items)))))  # type: ignore[union-attr]
         return None
     return call_builtin(m, ops.make_set, items, {})
 

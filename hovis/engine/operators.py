@@ -227,7 +227,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.kind in ("list", "tuple", "dict", "set") and (cls.__module__ == "builtins" or lookup(cls, "__bool__") is None):
-            return finish(m, Known(bool(obj.cells), labels_of(value)), mode)
+            return finish(m, Known(bool(obj.keys if obj.kind == "set" else obj.cells), labels_of(value)), mode)
         if obj.kind in ("function", "method", "cell", "slice", "sequence_iter", "range_iter", "dict_iter", "generator", "super"):
             return finish(m, TRUE, mode)
     if is_python_class(cls):

@@ -6,20 +6,22 @@ from typing import Any, Final
 from hovis.engine import operators
 from hovis.engine.lookups import lookup, special
 from hovis.engine.machine import Machine
-from hovis.engine.values import Dyn, Known, Ref, V, labels_of
+from hovis.engine.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Type, Union
 from hovis.library.virtual.base import Args, Named, action
 
 
-@action(len)
+@action(len, counts=(1, 1))
 def length(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 1:
         return None
     value = args[0]
-    obj = m.obj(value, "list", "tuple", "dict", "set")
+    obj = m.obj(value, "list", "tuple", "dict", "set", "view")
+    if obj is not None and obj.kind == "view":
+        return length(m, [relabel(m.resolve(obj.cells[0]), labels_of(value))], named)
     if obj is not None and not special(obj.cls, "__len__"):
-        return Known(len(obj.cells), labels_of(value))
+        return Known(len(obj.keys if obj.kind == "set" else obj.cells), labels_of(value))
     if isinstance(value, Known) and type(value.value) in (list, dict, set, tuple, str, bytes, frozenset, range) and m.static(value):
         return Known(len(value.value), value.labels)  # type: ignore[arg-type]
     if isinstance(value, Dyn) and isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
@@ -31,7 +33,7 @@ def length(m: Machine, args: Args, named: Named) -> Any:
     return operators.length(m, value)
 
 
-@action(isinstance)
+@action(isinstance, counts=(2, 2))
 def is_instance(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 2:
         return None
@@ -50,7 +52,7 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
     return None
 
 
-@action(issubclass)
+@action(issubclass, counts=(2, 2))
 def is_subclass(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
         classes = _class_info(m, args[1])
@@ -84,7 +86,7 @@ def _class_info(m: Machine, value: V) -> Any:
     return held
 
 
-@action(callable)
+@action(callable, counts=(1, 1))
 def is_callable(m: Machine, args: Args, named: Named) -> Any:
     cls = m.class_of(args[0]) if len(args) == 1 else None
     if cls is None:

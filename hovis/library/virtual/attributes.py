@@ -11,7 +11,7 @@ from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
 from hovis.library.virtual.base import Args, Named, action
 
 
-@action(getattr)
+@action(getattr, counts=(2, 3))
 def get_attribute(m: Machine, args: Args, named: Named) -> Any:
     if len(args) not in (2, 3) or not isinstance(args[1], Known) or type(args[1].value) is not str:
         return None
@@ -66,7 +66,7 @@ def _has(m: Machine, value: V, name: object) -> bool | None:
     return None
 
 
-@action(hasattr)
+@action(hasattr, counts=(2, 2))
 def has_attribute(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 2 or not isinstance(args[1], Known) or type(args[1].value) is not str:
         return None
@@ -80,7 +80,7 @@ def has_attribute(m: Machine, args: Args, named: Named) -> Any:
     return None if present is None else Known(present, labels_of(*args))
 
 
-@action(setattr)
+@action(setattr, counts=(3, 3))
 def set_attribute(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 3 or not isinstance(args[1], Known) or type(args[1].value) is not str or not isinstance(args[0], Ref):
         return None
@@ -92,14 +92,14 @@ def set_attribute(m: Machine, args: Args, named: Named) -> Any:
     return None
 
 
-@action(object.__setattr__)
+@action(object.__setattr__, counts=(3, 3))
 def object_setattr(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 3 and isinstance(args[0], Ref) and isinstance(args[1], Known) and type(args[1].value) is str:
         return NONE if object_attributes.store(m, args[0], args[1].value, args[2]) else None
     return None
 
 
-@action(object.__delattr__)
+@action(object.__delattr__, counts=(2, 2))
 def object_delattr(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 2 and isinstance(args[0], Ref) and isinstance(args[1], Known) and type(args[1].value) is str:
         return NONE if object_attributes.remove(m, args[0], args[1].value) else None

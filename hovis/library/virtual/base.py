@@ -1,10 +1,12 @@
 """What the rules share: which objects may be acted on, and when a key is known."""
 
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
+from hovis.engine import iteration
 from hovis.engine.folding import _MISSING, reify
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, Known, Ref, V, labels_of
@@ -12,10 +14,40 @@ from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
 
 VIRTUAL: Final = Library("virtual")
-action = VIRTUAL.action
 
 Args = list[V]
 Named = dict[str, V]
+Rule = Callable[[Machine, Args, Named], Any]
+
+
+def action(*fns: Callable[..., object], counts: "tuple[int, int] | None" = None) -> Callable[[Rule], Rule]:
+    """Decorator: the rule below acts for these callables, where those registered before it have nothing to say.
+
+    ``counts``: the least and the greatest number of arguments that they take, all by position.  What does not bind is
+    left to the real callable, which complains in its own words.
+    """
+
+    def register(rule: Rule) -> Rule:
+        added = rule if counts is None else _binding(rule, *counts)
+        for fn in fns:
+            before = VIRTUAL.actions.get(fn)
+            VIRTUAL.action(fn)(added if before is None else _either(before, added))
+        return rule
+
+    return register
+
+
+def _either(first: Rule, second: Rule) -> Rule:
+    def rule(m: Machine, args: Args, named: Named) -> Any:
+        found = first(m, args, named)
+        return second(m, args, named) if found is None else found
+
+    return rule
+
+
+def _binding(rule: Rule, least: int, most: int) -> Rule:
+    return lambda m, args, named: rule(m, args, named) if least <= len(args) <= most and not named else None
+
 
 #: Containers larger than this are real.
 CELLS: Final = 1_024
@@ -78,3 +110,19 @@ def slice_of(m: Machine, key: V) -> slice | None:
 
 def is_iterator(m: Machine, value: Ref) -> bool:
     return m.state.heap[value.aid].kind in ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "instance", "set")
+
+
+def settle_iterators(m: Machine, source: Ref) -> None:
+    """Make the iterators over a dict that are under way real (and the dict with them)."""
+    heap = m.state.heap
+    over = [aid for aid, obj in heap.items() if obj.kind == "dict_iter" and obj.node is None and _leads_to(obj.cells[0], source.aid)]
+    if over:
+        roots = [value.aid for _, value in m.state.roots() if isinstance(value, Ref)]
+        for aid in sorted(reachable(heap, roots).intersection(over)):
+            position = heap[aid].cells[1]
+            if not (isinstance(position, Known) and position.value == iteration.EXHAUSTED):
+                m.operand(Ref(aid))
+
+
+def _leads_to(value: V, aid: int) -> bool:
+    return isinstance(value, Ref) and value.aid == aid

@@ -1,7 +1,7 @@
 """Dicts: their methods, views, constructor and operator."""
 
 import operator
-from typing import Any
+from typing import Any, Final
 
 from hovis.engine import iteration
 from hovis.engine.entering import call_function
@@ -9,7 +9,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
-from hovis.library.virtual.base import Args, Named, action, as_constant, is_iterator, known_key, own, use
+from hovis.library.virtual.base import Args, Named, action, as_constant, is_iterator, known_key, own, settle_iterators, use
 
 
 def _dict(m: Machine, value: V) -> VObj | None:
@@ -32,7 +32,7 @@ def _sought(m: Machine, obj: VObj | None, args: Args, named: Named) -> tuple[Kno
     return key, obj.find(key.value)
 
 
-@action(dict.get)
+@action(dict.get, counts=(2, 3))
 def dict_get(m: Machine, args: Args, named: Named) -> Any:
     obj = _dict(m, args[0])
     sought = _sought(m, obj, args, named)
@@ -44,9 +44,22 @@ def dict_get(m: Machine, args: Args, named: Named) -> Any:
     return args[2] if len(args) == 3 else Known(None, labels_of(args[0], key))
 
 
-@action(dict.pop)
+def _own(m: Machine, value: V) -> VObj | None:
+    """A virtual dict that something may be deleted from.
+
+    An iterator that is under way sees the gap in the real dict, which a virtual one does not have.
+    """
+    obj = own(m, value, "dict")
+    if obj is not None:
+        assert isinstance(value, Ref)
+        settle_iterators(m, value)
+        obj = own(m, value, "dict")
+    return obj
+
+
+@action(dict.pop, counts=(2, 3))
 def dict_pop(m: Machine, args: Args, named: Named) -> Any:
-    obj = own(m, args[0], "dict")
+    obj = _own(m, args[0])
     sought = _sought(m, obj, args, named)
     if obj is None or sought is None:
         return None
@@ -57,7 +70,34 @@ def dict_pop(m: Machine, args: Args, named: Named) -> Any:
     return relabel(obj.cells[index], labels_of(args[0], key))
 
 
-@action(dict.setdefault)
+@action(dict.popitem, counts=(1, 1))
+def dict_popitem(m: Machine, args: Args, named: Named) -> Any:
+    obj = _own(m, args[0])
+    if obj is None or obj.cls is not dict:
+        return None
+    use(m, args[0])
+    if not obj.keys:
+        return m.raise_new(KeyError, "popitem(): dictionary is empty")
+    m.put(args[0], obj.without(len(obj.keys) - 1))  # type: ignore[arg-type]
+    return m.new(VObj("tuple", tuple, (Known(obj.keys[-1], labels_of(args[0])), obj.cells[-1])))
+
+
+@action(dict.clear, counts=(1, 1))
+def dict_clear(m: Machine, args: Args, named: Named) -> Any:
+    obj = _own(m, args[0])
+    if obj is None:
+        return None
+    m.put(args[0], obj.replace(cells=(), keys=()))  # type: ignore[arg-type]
+    return NONE
+
+
+@action(dict.copy, counts=(1, 1))
+def dict_copy(m: Machine, args: Args, named: Named) -> Any:
+    obj = m.obj(args[0], "dict")
+    return None if obj is None else m.new(VObj("dict", dict, obj.cells, obj.keys), labels_of(args[0]))
+
+
+@action(dict.setdefault, counts=(2, 3))
 def dict_setdefault(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "dict")
     sought = _sought(m, obj, args, named)
@@ -71,32 +111,33 @@ def dict_setdefault(m: Machine, args: Args, named: Named) -> Any:
     return value
 
 
-@action(dict.keys)
+@action(dict.keys, counts=(1, 1))
 def dict_keys(m: Machine, args: Args, named: Named) -> Any:
     return _view(m, args, "keys")
 
 
-@action(dict.values)
+@action(dict.values, counts=(1, 1))
 def dict_values(m: Machine, args: Args, named: Named) -> Any:
     return _view(m, args, "values")
 
 
-@action(dict.items)
+@action(dict.items, counts=(1, 1))
 def dict_items(m: Machine, args: Args, named: Named) -> Any:
     return _view(m, args, "items")
 
 
 def _view(m: Machine, args: Args, view: str) -> Any:
-    """A view that is iterated over at once: its iterator stands for it (a ``for`` takes either)."""
-    if len(args) != 1 or not _consumed_at_once(m):
-        return None
+    """A view of a virtual dict; of one that was there before, only if it is iterated over at once."""
     obj = m.obj(args[0], "dict")
-    if obj is not None and isinstance(args[0], Ref) and obj.cls is dict:
-        return iteration.dict_iterator(m, args[0], view)
-    if isinstance(args[0], Known) and type(args[0].value) is dict and m.static(args[0]):
+    if obj is not None and obj.cls is dict:
+        return m.new(VObj("view", VIEWS[view], (args[0],), extra=view))
+    if isinstance(args[0], Known) and type(args[0].value) is dict and m.static(args[0]) and _consumed_at_once(m):
         items = tuple(getattr(args[0].value, view)())
         return iteration.sequence_iterator(m, Known(items, args[0].labels), iteration.VIEW_ITERATORS[view])
     return None
+
+
+VIEWS: Final = {name: type(getattr({}, name)()) for name in ("keys", "values", "items")}
 
 
 def _consumed_at_once(m: Machine) -> bool:
@@ -149,7 +190,7 @@ def _to_dict(pairs: Any) -> dict[Any, Any]:
     return made
 
 
-@action(dict.update, ops.dict_update, ops.dict_merge)
+@action(dict.update, ops.dict_update)
 def dict_update(m: Machine, args: Args, named: Named) -> Any:
     if len(args) < 1:
         return None

@@ -11,11 +11,10 @@ from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
-from hovis.lattice.constants import is_immutable
 from hovis.library.virtual.base import CELLS, Args, Named, action, is_iterator, own, use
 
 
-@action(operator.add, operator.iadd)
+@action(operator.add)
 def concatenate(m: Machine, args: Args, named: Named) -> Any:
     """``+`` of virtual tuples and lists (``+=`` of tuples)."""
     a, b = args
@@ -69,7 +68,7 @@ def _extend(m: Machine, target: V, more: V) -> bool:
     return True
 
 
-@action(list.extend, ops.list_extend)
+@action(list.extend, ops.list_extend, counts=(2, 2))
 def list_extend(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 2 and _extend(m, args[0], args[1]):
         return NONE
@@ -84,7 +83,7 @@ def _append_each(items: list[Any], iterable: Any) -> None:
         items.append(item)
 
 
-@action(list.append)
+@action(list.append, counts=(2, 2))
 def list_append(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 2:
         return None
@@ -95,7 +94,7 @@ def list_append(m: Machine, args: Args, named: Named) -> Any:
     return NONE
 
 
-@action(list.pop)
+@action(list.pop, counts=(1, 2))
 def list_pop(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "list")
     if obj is None:
@@ -117,7 +116,7 @@ def list_pop(m: Machine, args: Args, named: Named) -> Any:
     return relabel(obj.cells[index % size], labels_of(args[0], at))
 
 
-@action(list.insert)
+@action(list.insert, counts=(3, 3))
 def list_insert(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "list")
     if obj is None or len(args) != 3 or not isinstance(args[1], Known) or type(args[1].value) is not int:
@@ -129,7 +128,7 @@ def list_insert(m: Machine, args: Args, named: Named) -> Any:
     return NONE
 
 
-@action(list.reverse)
+@action(list.reverse, counts=(1, 1))
 def list_reverse(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "list")
     if obj is None or len(args) != 1:
@@ -138,21 +137,19 @@ def list_reverse(m: Machine, args: Args, named: Named) -> Any:
     return NONE
 
 
-@action(list.clear, dict.clear, set.clear)
-def clear(m: Machine, args: Args, named: Named) -> Any:
-    obj = own(m, args[0], "list", "dict", "set")
-    if obj is None or len(args) != 1:
+@action(list.clear, counts=(1, 1))
+def list_clear(m: Machine, args: Args, named: Named) -> Any:
+    obj = own(m, args[0], "list")
+    if obj is None:
         return None
-    m.put(args[0], obj.replace(cells=(), keys=()))  # type: ignore[arg-type]
+    m.put(args[0], obj.replace(cells=()))  # type: ignore[arg-type]
     return NONE
 
 
-@action(list.copy, dict.copy, set.copy)
-def shallow_copy(m: Machine, args: Args, named: Named) -> Any:
-    obj = m.obj(args[0], "list", "dict", "set")
-    if obj is None or obj.cls not in (list, dict, set) or len(args) != 1:
-        return None
-    return m.new(VObj(obj.kind, obj.cls, obj.cells, obj.keys), labels_of(args[0]))
+@action(list.copy, counts=(1, 1))
+def list_copy(m: Machine, args: Args, named: Named) -> Any:
+    obj = m.obj(args[0], "list")
+    return None if obj is None else m.new(VObj("list", list, obj.cells), labels_of(args[0]))
 
 
 def _constructor(kind: str, cls: type) -> Any:
@@ -193,7 +190,7 @@ action(list)(_constructor("list", list))
 action(tuple)(_constructor("tuple", tuple))
 
 
-@action(tuple.__new__)
+@action(tuple.__new__, counts=(2, 2))
 def tuple_new(m: Machine, args: Args, named: Named) -> Any:
     """The ``__new__`` of named tuples ends here."""
     if len(args) != 2 or not isinstance(args[0], Known) or not isinstance(args[0].value, type) or not issubclass(args[0].value, tuple):
@@ -203,30 +200,6 @@ def tuple_new(m: Machine, args: Args, named: Named) -> Any:
     if items is None or lookup(cls, "__del__") is not None or cls.__dictoffset__:
         return None
     return m.new(VObj("tuple", cls, tuple(items)))
-
-
-@action(set)
-def make_set(m: Machine, args: Args, named: Named) -> Any:
-    if not args and not named:
-        return m.new(VObj("set", set))
-    items = iteration.known_items(m, args[0]) if len(args) == 1 and not named else None
-    if items is None or not all(isinstance(i, Known) and is_immutable(i.value) for i in items):
-        return None
-    kept: dict[Any, V] = {}
-    for item in items:
-        kept.setdefault(item.value, item)  # type: ignore[union-attr]
-    return m.new(VObj("set", set, tuple(kept.values())), labels_of(args[0]))
-
-
-@action(set.add)
-def set_add(m: Machine, args: Args, named: Named) -> Any:
-    obj = own(m, args[0], "set")
-    if obj is None or len(args) != 2 or not isinstance(args[1], Known) or not is_immutable(args[1].value):
-        return None
-    use(m, args[0], args[1])
-    if not any(c.value == args[1].value or c.value is args[1].value for c in obj.cells):  # type: ignore[union-attr]
-        m.put(args[0], obj.replace(cells=(*obj.cells, args[1])))  # type: ignore[arg-type]
-    return NONE
 
 
 #: Classes of which no instance equals one of another class in here (numbers stand for each other, so do sets).

@@ -10,7 +10,7 @@ from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
 from hovis.library.virtual.base import Args, Named, action
 
 
-@action(iter)
+@action(iter, counts=(1, 1))
 def make_iter(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 1 or named:
         return None
@@ -29,7 +29,7 @@ def _pushed(m: Machine, status: "int | None") -> Any:
     return m.pop() if status is None else status
 
 
-@action(next)
+@action(next, counts=(1, 2))
 def take_next(m: Machine, args: Args, named: Named) -> Any:
     if not isinstance(args[0], Ref) or m.obj(args[0]) is None or named:
         return None
@@ -40,7 +40,7 @@ def take_next(m: Machine, args: Args, named: Named) -> Any:
     return status
 
 
-@action(range)
+@action(range, counts=(1, 3))
 def make_range(m: Machine, args: Args, named: Named) -> Any:
     """A range of exact ints with a known step; of known bounds it is a constant."""
     if named or not 1 <= len(args) <= 3 or any(m.class_of(a) is not int for a in args):
@@ -61,7 +61,7 @@ def _bounds(args: Args) -> tuple[V, V, V]:
     return args[0], args[1], args[2] if len(args) == 3 else Known(1)
 
 
-@action(slice)
+@action(slice, counts=(1, 3))
 def make_slice(m: Machine, args: Args, named: Named) -> Any:
     if named or not 1 <= len(args) <= 3:
         return None

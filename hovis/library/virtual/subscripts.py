@@ -13,7 +13,7 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
 from hovis.lattice.constants import is_immutable
-from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, out_of_range, own, plain, slice_of, use
+from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, out_of_range, own, plain, settle_iterators, slice_of, use
 
 
 @action(operator.getitem)
@@ -198,6 +198,9 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
         index = obj.find(whole.value)  # type: ignore[union-attr]
         if index < 0:
             return m.raise_new(KeyError, key)
+        settle_iterators(m, container)
+        if own(m, container, "dict") is None:
+            return None
         m.put(container, obj.without(index))
         return NONE
     window = slice_of(m, key)
@@ -224,9 +227,10 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
     if obj is not None:
         if special(obj.cls, "__contains__") is not None or whole is None or not isinstance(whole, Known) or not is_immutable(whole.value):
             return None
-        if obj.kind == "dict":
+        if obj.kind == "dict" or obj.kind == "set":
             use(m, container, whole)
-            return Known(obj.find(whole.value) >= 0, labels_of(container, whole))
+            found = obj.find(whole.value) >= 0 if obj.kind == "dict" else whole.value in obj.keys
+            return Known(found, labels_of(container, whole))
         if all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
             use(m, container, whole)
             found = any(c.value is whole.value or c.value == whole.value for c in obj.cells)  # type: ignore[union-attr]
