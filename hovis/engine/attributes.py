@@ -1,29 +1,50 @@
-"""Attributes: reading, writing, deleting, super (CPython: Objects/object.c, Objects/typeobject.c)."""
+"""Reading attributes (CPython: Objects/object.c, Objects/typeobject.c, Objects/moduleobject.c).
+
+``get`` goes by the class of the value, as tp_getattro does: an instance's attributes are found by ``generic``, those
+of a class, a module, a super object by routines of their own, and whatever the class makes of it by its hooks.
+"""
 
 import operator
 import types
-from typing import Any
+from typing import Any, Final
 
-from hovis.engine import exceptions
+from hovis.engine import descriptors, exceptions, instances, protocols
+from hovis.engine.descriptors import NOT_MODELLED, Access
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import C_DATA, C_METHODS, FUNCTION, has_dict, is_data_descriptor, is_python_class, lookup, own_getattribute, special
+from hovis.engine.instances import UNKNOWN
+from hovis.engine.lookups import ABSENT, FUNCTION, find, is_data_descriptor, is_python_class, own_getattribute
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Type
+from hovis.lattice import ANY, AbstractValue, Type
 from hovis.lattice.constants import is_immutable
+
+#: What a read of an attribute does that runs nothing of the user's.
+QUIET: Final = Effect.READS | Effect.RAISES
 
 
 def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
-    """``value.name``."""
+    """``value.name`` (PyObject_GetAttr)."""
     value = m.resolve(value)
-    if isinstance(value, Dyn):
-        return _get_dyn(m, value, name, mode)
     if isinstance(value, Ref):
-        return _get_object(m, value, name, mode)
-    return _get_known(m, value, name, mode)
+        found = _of_kind(m, value, m.state.heap[value.aid], name, mode)
+        if found is not NOT_MODELLED:
+            return found  # type: ignore[no-any-return]
+    elif isinstance(value, Known):
+        if value.labels:
+            m.mark(value.labels, STRONG)
+        if isinstance(value.value, types.ModuleType):
+            return _of_module(m, value, value.value, name, mode)
+        if isinstance(value.value, type):
+            return _of_class(m, value, value.value, name, mode)
+    cls = m.class_of(value)
+    if cls is None:
+        return left(m, value, name, mode)
+    if isinstance(value, Known) and is_python_class(cls):
+        m.guard("type", value.value, None, cls)
+    return _of_instance(m, value, cls, name, mode)
 
 
 def get_again(m: Machine, value: Known, name: str) -> int | None:
@@ -40,7 +61,7 @@ def get_again(m: Machine, value: Known, name: str) -> int | None:
     if not isinstance(found, Known) or (not is_python_class(held) if isinstance(held, type) else is_immutable(held)):
         return status
     m.pop()
-    read = m.emit(getattr, [value, Known(name)], effect=Effect.READS | Effect.RAISES)
+    read = m.emit(getattr, [value, Known(name)], effect=QUIET)
     same = m.emit(operator.is_, [read, found], type=Type(bool), effect=Effect.PURE)
     changed = m.state.fork()
     changed.world = 2
@@ -51,237 +72,322 @@ def get_again(m: Machine, value: Known, name: str) -> int | None:
     return None
 
 
-def _left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE) -> int | None:
-    return finish(m, m.emit(getattr, [value, Known(name)], effect=effect), mode)
+def left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE, kind: AbstractValue = ANY) -> int | None:
+    """The real object is asked."""
+    return finish(m, m.emit(getattr, [value, Known(name)], type=kind, effect=effect), mode)
 
 
-def _get_known(m: Machine, value: Known, name: str, mode: str) -> int | None:
-    held, labels = value.value, value.labels
-    if labels:
-        m.mark(labels, STRONG)
-    if isinstance(held, types.ModuleType):
-        if type(held) is types.ModuleType and name in held.__dict__ and m.state.world < 2:
-            m.guard("item", held.__dict__, name, held.__dict__[name])
-            return finish(m, Known(held.__dict__[name], labels), mode)
-        return _left(m, value, name, mode)
-    if isinstance(held, type):
-        return _get_of_class(m, value, held, name, mode)
-    cls = type(held)
+# ------------------------------------------------------------------------------------------------- instances
+
+
+def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int | None:
+    """By the class's ``__getattribute__`` and ``__getattr__`` (slot_tp_getattr_hook)."""
+    found = find(cls, "__getattr__")
+    hook = None if found is ABSENT else Known(found)
     if own_getattribute(cls):
-        return _getattribute(m, value, cls, name, mode)
-    if is_python_class(cls):
-        m.guard("type", held, None, cls)
-    raw = lookup(cls, name)
-    m.guard("class", cls, name, raw)
-    if raw is not None and is_data_descriptor(raw):
-        return _get_data(m, value, raw, name, mode)
-    own = getattr(held, "__dict__", None) if has_dict(cls) else None
-    if own is not None and name in own:
-        if m.static(value):
-            return finish(m, Known(own[name], labels), mode)
-        return _left(m, value, name, mode, Effect.READS | Effect.RAISES)
-    if own is not None:
-        m.guard("item", own, name, ops.UNBOUND)
-    return _bind(m, value, cls, raw, name, mode)
+        getter = find(cls, "__getattribute__")
+        if not isinstance(getter, FUNCTION):
+            return left(m, value, name, mode)
+        access = Access(name, value, Known(cls), mode, hook)
+        return descriptors.run(m, Known(getter), [value, Known(name)], access)
+    return generic(m, Access(name, value, Known(cls), mode, hook), cls)
 
 
-def _get_data(m: Machine, value: V, raw: Any, name: str, mode: str) -> int | None:
+def generic(m: Machine, access: Access, cls: type) -> int | None:
+    """What the class says if it says it first, what the instance has, what else the class says (_PyObject_GenericGetAttrWithDict)."""
+    value, name = access.value, access.name
+    assert value is not None
+    if isinstance(value, Dyn):
+        rule = m.library.attributes.get((cls, name))
+        found = rule(m, value) if rule is not None else None
+        if found is not None:
+            return finish(m, found, access.mode)
+    raw = class_attribute(m, cls, name)
+    if isinstance(raw, Thawed):
+        return _thawed(m, access, cls, raw)
+    if raw is not ABSENT and type(raw) is not FUNCTION and is_data_descriptor(raw):
+        return _data(m, access, cls, raw)
+    own = instances.own(m, value, cls, name)
+    if own is UNKNOWN:
+        return _maybe_own(m, access, cls, raw)
+    if own is not ABSENT:
+        return finish(m, own, access.mode)
+    return _of_class_or_missing(m, access, raw)
+
+
+def _of_class_or_missing(m: Machine, access: Access, raw: Any) -> int | None:
+    """The instance has nothing by that name."""
+    value = access.value
+    assert value is not None
+    if raw is ABSENT:
+        return missing(m, access, f"'{_name(m, value)}' object has no attribute '{access.name}'")
+    done = descriptors.get(m, raw, access)
+    return left(m, value, access.name, access.mode) if done is NOT_MODELLED else done
+
+
+def _name(m: Machine, value: V) -> str:
+    cls = m.class_of(value)
+    assert cls is not None
+    return cls.__name__
+
+
+def missing(m: Machine, access: Access, complaint: str) -> int | None:
+    """Nobody has the attribute: ``__getattr__``, or AttributeError."""
+    value = access.owner if access.value is None else access.value
+    if access.hook is not None:
+        return m.call(access.hook, [value, Known(access.name)], {}, access.mode)
+    return m.raise_new(AttributeError, complaint, name=Known(access.name), obj=value)
+
+
+def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    """The instance may have an attribute of its own by this name: where it matters the residual looks.
+
+    It matters for what is no plain value.  Where the instance has one, the rest is a world in which nothing is
+    assumed (as behind a guard that failed); the frame is back before the instruction there.
+    """
+    value, name = access.value, access.name
+    assert value is not None
+    if raw is ABSENT or find(type(raw), "__get__") is ABSENT:
+        if access.hook is None or not instances.dict_descriptor(cls) or raw is not ABSENT:
+            return left(m, value, name, access.mode, QUIET if access.hook is None else Effect.OPAQUE)
+        return m.call(Known(protocols.own_or_ask), [value, Known(name), access.hook], {}, access.mode)
+    may_split = access.mode == "value" and m.state.world < 2 and m.frame.code.instructions[m.frame.pc].op in ("GetAttr", "GetMethod")
+    if not may_split or not instances.dict_descriptor(cls):
+        return left(m, value, name, access.mode, QUIET if access.hook is None and descriptors.runs_nothing(raw) else Effect.OPAQUE)
+    lacks = m.emit(ops.lacks, [value, Known(name)], type=Type(bool), effect=Effect.READS)
+    shadowed = m.state.fork()
+    shadowed.world = 2
+    shadowed.frames[-1].stack.append(value)
+    m.split(lacks, shadowed)
+    return _of_class_or_missing(m, access, raw)
+
+
+def _data(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     """A data descriptor: a property, a slot, a field of C code."""
-    if isinstance(raw, property):
-        if isinstance(raw.fget, FUNCTION):
-            return m.call(Known(raw.fget), [value], {}, mode)
-        return _left(m, value, name, mode)
+    value, name, mode = access.value, access.name, access.mode
+    assert value is not None
+    if instances.is_slot(raw) and is_python_class(raw.__objclass__):
+        return _slot(m, access, cls, raw)
+    done = descriptors.get(m, raw, access)
+    if done is not NOT_MODELLED:
+        return done  # type: ignore[no-any-return]
+    if isinstance(value, Ref) and m.obj(value, "exception") is not None and name != "__class__":
+        held = exceptions.get(m, value, name)
+        return left(m, value, name, mode, QUIET) if held is None else finish(m, relabel(held, value.labels), mode)
+    if name == "__class__" and raw is object.__dict__["__class__"]:
+        return finish(m, Known(cls, labels_of(value) if not isinstance(value, Dyn) else frozenset()), mode)
+    if name == "__dict__" and instances.dict_descriptor(cls):
+        found = instances.take_dictionary(m, value) if isinstance(value, Ref) else None
+        return finish(m, found, mode) if found is not None else left(m, value, name, mode, QUIET, Type(dict))
     if isinstance(value, Known):
-        held = value.value
-        if is_immutable(held) or isinstance(held, FUNCTION | types.BuiltinFunctionType | types.CodeType | types.MethodType):
-            found = getattr(held, name)
-            if is_immutable(found) or isinstance(held, types.MethodType) or name == "__code__":
-                return finish(m, Known(found, value.labels), mode)
-            return _left(m, value, name, mode, Effect.READS)
-        if isinstance(raw, types.MemberDescriptorType) and is_python_class(type(held)) and m.static(value):
-            try:
-                return finish(m, Known(raw.__get__(held), value.labels), mode)
-            except AttributeError:
-                return _left(m, value, name, mode, Effect.READS | Effect.RAISES)
-    get_ = special(type(raw), "__get__")
-    if get_ is not None:
-        cls = m.class_of(value)
-        return m.call(Known(get_), [Known(raw), value, Known(cls)], {}, mode)
-    return _left(m, value, name, mode)
+        return _field_of_known(m, value, raw, name, mode)
+    quiet = type(raw) in (types.MemberDescriptorType, types.GetSetDescriptorType) and access.hook is None
+    return left(m, value, name, mode, QUIET if quiet and not is_python_class(raw.__objclass__) else Effect.OPAQUE)
 
 
-def _bind(m: Machine, value: V, cls: type, raw: Any, name: str, mode: str) -> int | None:
-    """What the class has to offer: a method, a plain value, ``__getattr__``."""
-    if raw is None:
-        # None may be the very value of the attribute
-        if any(name in base.__dict__ for base in cls.__mro__):
-            return finish(m, Known(None, labels_of(value)), mode)
-        hook = lookup(cls, "__getattr__")
-        if isinstance(hook, FUNCTION):
-            return m.call(Known(hook), [value, Known(name)], {}, mode)
-        return _left(m, value, name, mode, Effect.OPAQUE if hook is not None else Effect.RAISES | Effect.READS)
-    if isinstance(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
-        return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), value)), labels_of(value)), mode)
-    if isinstance(raw, staticmethod):
-        return finish(m, Known(raw.__func__, labels_of(value)), mode)
-    if isinstance(raw, classmethod):
-        if isinstance(raw.__func__, FUNCTION):
-            return finish(m, m.new(VObj("method", types.MethodType, (Known(raw.__func__), Known(cls)))), mode)
-        return _left(m, value, name, mode)
-    if isinstance(raw, types.ClassMethodDescriptorType):
-        return finish(m, Known(getattr(cls, name)), mode)
-    if not hasattr(type(raw), "__get__"):
-        return finish(m, Known(raw, labels_of(value)), mode)
-    get_ = special(type(raw), "__get__")
-    if get_ is not None:
-        return m.call(Known(get_), [Known(raw), value, Known(cls)], {}, mode)
-    return _left(m, value, name, mode)
+def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    """member_get of a name in ``__slots__``."""
+    value, name, mode = access.value, access.name, access.mode
+    assert value is not None
+    own: Any = UNKNOWN
+    if isinstance(value, Ref) and m.obj(value, "instance") is not None:
+        own = instances.own(m, value, cls, name)
+    elif isinstance(value, Known) and m.static(value):
+        try:
+            own = Known(raw.__get__(value.value), value.labels)
+        except AttributeError:
+            own = ABSENT
+    if own is UNKNOWN:
+        return left(m, value, name, mode, QUIET if access.hook is None else Effect.OPAQUE)
+    if own is not ABSENT:
+        return finish(m, own, mode)
+    if access.hook is not None:
+        return m.call(access.hook, [value, Known(name)], {}, mode)
+    m.emit(getattr, [value, Known(name)], effect=QUIET)  # the complaint differs from version to version
+    return m.unreachable()
 
 
-def _getattribute(m: Machine, value: V, cls: type, name: str, mode: str) -> int | None:
-    hook = special(cls, "__getattribute__")
-    if hook is not None and lookup(cls, "__getattr__") is None:
-        return m.call(Known(hook), [value, Known(name)], {}, mode)
-    return _left(m, value, name, mode)
+def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) -> int | None:
+    """An attribute of a known object that C code looks after."""
+    held = value.value
+    if is_immutable(held) or isinstance(held, FUNCTION | types.BuiltinFunctionType | types.CodeType | types.MethodType):
+        found = getattr(held, name)
+        if is_immutable(found) or isinstance(held, types.MethodType) or name == "__code__":
+            return finish(m, Known(found, value.labels), mode)
+        return left(m, value, name, mode, Effect.READS)
+    return left(m, value, name, mode)
 
 
-def _get_of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int | None:
-    """An attribute of a class (type_getattro)."""
+# ------------------------------------------------------------------------------------------------- what a class holds
+
+
+class Thawed:
+    """An attribute of a class that the traced code writes to: of this type, as far as that is known."""
+
+    __slots__ = ("certain", "kind")
+
+    def __init__(self, kind: AbstractValue, certain: bool) -> None:
+        self.kind = kind
+        #: there is always something by the name
+        self.certain = certain
+
+    @property
+    def plain(self) -> bool:
+        """Are all values that it may have such that reading it runs nothing?"""
+        members = getattr(self.kind, "members", (self.kind,))
+        return all(isinstance(t, Type) and find(t.cls, "__get__") is ABSENT for t in members)
+
+
+def class_attribute(m: Machine, cls: type, name: str) -> Any:
+    """What stands in the dictionaries of the MRO by a name: the object, ABSENT, or a Thawed."""
+    if m.tables.thawed_attributes:
+        for base in cls.__mro__:
+            thawed = m.tables.thawed_attributes.get((id(base), name))
+            if thawed is not None:
+                return thawed
+            if name in base.__dict__:
+                break
+    raw = find(cls, name)
+    m.guard("class", cls, name, None if raw is ABSENT else raw)
+    return raw
+
+
+def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
+    value, name, mode = access.value, access.name, access.mode
+    assert value is not None
+    own: Any = instances.own(m, value, cls, name) if raw.plain and raw.certain else UNKNOWN
+    if own is UNKNOWN:
+        return left(m, value, name, mode, QUIET if raw.plain and access.hook is None else Effect.OPAQUE)
+    if own is ABSENT:
+        return left(m, Known(cls), name, mode, QUIET, raw.kind)
+    return finish(m, own, mode)
+
+
+def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int | None:
+    """The metaclass if it says it first, the MRO, what else the metaclass says (type_getattro)."""
     meta = type(cls)
-    if lookup(meta, "__getattribute__") is not type.__dict__["__getattribute__"]:
-        return _left(m, value, name, mode)
-    from_meta = lookup(meta, name)
-    if from_meta is not None and is_data_descriptor(from_meta):
-        if name in ("__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__base__"):
+    found = find(meta, "__getattr__")
+    hook = None if found is ABSENT else Known(found)
+    getter = find(meta, "__getattribute__")
+    if getter is not type.__dict__["__getattribute__"]:
+        if not isinstance(getter, FUNCTION):
+            return left(m, value, name, mode)
+        return descriptors.run(m, Known(getter), [value, Known(name)], Access(name, value, Known(meta), mode, hook))
+    asked = Access(name, value, Known(meta), mode, hook)
+    from_meta = class_attribute(m, meta, name)
+    if isinstance(from_meta, Thawed):
+        return left(m, value, name, mode)
+    if from_meta is not ABSENT and is_data_descriptor(from_meta):
+        return _data_of_class(m, asked, cls, from_meta)
+    raw = class_attribute(m, cls, name)
+    if isinstance(raw, Thawed):
+        return left(m, value, name, mode, QUIET if raw.plain else Effect.OPAQUE, raw.kind if raw.plain else ANY)
+    if raw is not ABSENT:
+        if type(raw).__module__ == "enum":
             return finish(m, Known(getattr(cls, name), value.labels), mode)
-        return _left(m, value, name, mode)
-    if any(name in base.__dict__ for base in cls.__mro__):
-        raw = lookup(cls, name)
-        m.guard("class", cls, name, raw)
-        get_ = lookup(type(raw), "__get__")
-        harmless = isinstance(raw, (FUNCTION, staticmethod, property, *C_METHODS, *C_DATA)) or get_ is None or type(raw).__module__ == "enum"
-        if harmless or (isinstance(raw, classmethod) and isinstance(raw.__func__, FUNCTION)):
-            if isinstance(raw, C_DATA) and is_python_class(cls) is False and name == "__doc__":
-                return _left(m, value, name, mode)
-            m.static(value)
-            return finish(m, Known(getattr(cls, name), value.labels), mode)
-        return _left(m, value, name, mode)
-    if from_meta is not None and isinstance(from_meta, FUNCTION | types.MethodDescriptorType):
-        return finish(m, m.new(VObj("method", types.MethodType, (Known(from_meta), value))), mode)
-    return _left(m, value, name, mode)
+        done = descriptors.get(m, raw, Access(name, None, value, mode))
+    elif from_meta is not ABSENT:
+        done = descriptors.get(m, from_meta, asked)
+    else:
+        return missing(m, asked, f"type object '{cls.__name__}' has no attribute '{name}'")
+    return left(m, value, name, mode) if done is NOT_MODELLED else done
 
 
-def _get_object(m: Machine, value: Ref, name: str, mode: str) -> int | None:
-    obj = m.state.heap[value.aid]
-    cls = obj.cls
+def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    name, value = access.name, access.value
+    assert value is not None
+    if type(raw) is types.GetSetDescriptorType or type(raw) is types.MemberDescriptorType:
+        if name == "__class__":
+            return finish(m, Known(type(cls), labels_of(value)), access.mode)
+        if name in _FIXED and raw is find(type, name):
+            return finish(m, Known(getattr(cls, name), labels_of(value)), access.mode)
+        return left(m, value, name, access.mode, QUIET if raw is find(type, name) else Effect.OPAQUE)
+    done = descriptors.get(m, raw, access)
+    return left(m, value, name, access.mode) if done is NOT_MODELLED else done
+
+
+#: Fields of a class that nobody changes.
+_FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__base__"})
+
+
+def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mode: str) -> int | None:
+    """module_getattro: the module's dictionary (what ModuleType itself has are names that no module lacks)."""
+    held = module.__dict__
+    if type(module) is types.ModuleType and name in held and m.state.world < 2 and (id(held), name) not in m.tables.thawed_globals:
+        m.guard("item", held, name, held[name])
+        return finish(m, Known(held[name], value.labels), mode)
+    return left(m, value, name, mode)
+
+
+# ------------------------------------------------------------------------------------------------- objects of this trace
+
+
+def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
+    """What objects of some kinds know by themselves."""
     if obj.kind == "super":
-        return _get_from_super(m, obj, name, mode)
+        return _of_super(m, obj, name, mode)
     if obj.kind in ("slice", "range") and name in ("start", "stop", "step"):
         return finish(m, obj.cells[("start", "stop", "step").index(name)], mode)
     if obj.kind == "method":
-        return _get_of_method(m, value, obj, name, mode)
+        return _of_method(m, value, obj, name, mode)
     if obj.kind == "function":
         if obj.node is None and name in ("__name__", "__qualname__"):
             return finish(m, Known(obj.extra[2 if name == "__name__" else 3]), mode)
-        return _left(m, value, name, mode)
-    if own_getattribute(cls) and is_python_class(cls):
-        return _getattribute(m, value, cls, name, mode)
-    raw = lookup(cls, name)
-    m.guard("class", cls, name, raw)
-    if obj.kind == "instance":
-        if raw is not None and is_data_descriptor(raw) and not isinstance(raw, types.MemberDescriptorType):
-            return _left(m, value, name, mode) if name == "__dict__" else _get_data(m, value, raw, name, mode)
-        index = obj.find(name)
-        if index >= 0:
-            return finish(m, relabel(obj.cells[index], value.labels), mode)
-        if isinstance(raw, types.MemberDescriptorType):
-            hook = special(cls, "__getattr__")
-            return m.call(Known(hook), [value, Known(name)], {}, mode) if hook else _left(m, value, name, mode, Effect.RAISES | Effect.READS)
-    elif obj.kind == "exception":
-        if name == "__class__":
-            return finish(m, Known(cls), mode)
-        if raw is not None and is_data_descriptor(raw) and not isinstance(raw, C_DATA):
-            return _get_data(m, value, raw, name, mode)
-        found = exceptions.get(m, value, name)
-        if found is not None:
-            return finish(m, relabel(found, value.labels), mode)
-        if raw is not None and is_data_descriptor(raw):
-            return _left(m, value, name, mode)
-    elif obj.kind == "tuple" and type(raw).__name__ == "_tuplegetter":
-        return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
-    elif raw is not None and is_data_descriptor(raw):
-        return _get_data(m, value, raw, name, mode)
-    return _bind(m, value, cls, raw, name, mode)
+        return left(m, value, name, mode)
+    if obj.kind == "tuple" and is_python_class(obj.cls):
+        raw = find(obj.cls, name)
+        if type(raw).__name__ == "_tuplegetter":
+            return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
+    return NOT_MODELLED
 
 
-def _get_of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int | None:
+def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int | None:
+    """method_getattro: what the function has, but for these."""
     if name == "__self__":
         return finish(m, obj.cells[1], mode)
     if name == "__func__" and not (isinstance(obj.cells[0], Known) and not isinstance(obj.cells[0].value, FUNCTION)):
         return finish(m, obj.cells[0], mode)
     if name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return get(m, obj.cells[0], name, mode)
-    return _left(m, value, name, mode)
-
-
-def _get_dyn(m: Machine, value: Dyn, name: str, mode: str) -> int | None:
-    cls = m.class_of(value)
-    if cls is None:
-        return _left(m, value, name, mode)
-    rule = m.library.attributes.get((cls, name))
-    if rule is not None:
-        found = rule(m, value)
-        if found is not None:
-            return finish(m, found, mode)
-    raw = lookup(cls, name)
-    if isinstance(raw, types.MethodDescriptorType | types.WrapperDescriptorType) and not has_dict(cls) and not own_getattribute(cls):
-        return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), value))), mode)
-    if isinstance(raw, FUNCTION) and not has_dict(cls) and not own_getattribute(cls):
-        return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), value))), mode)
-    if isinstance(raw, property) and isinstance(raw.fget, FUNCTION) and not own_getattribute(cls):
-        return m.call(Known(raw.fget), [value], {}, mode)
-    if not is_python_class(cls) and isinstance(raw, C_DATA):
-        return _left(m, value, name, mode, Effect.READS | Effect.RAISES)
-    return _left(m, value, name, mode)
+    return left(m, value, name, mode)
 
 
 # ------------------------------------------------------------------------------------------------- super
 
 
 def get_super(m: Machine, cls: V, instance: V, name: str) -> int | None:
-    """``super(cls, instance).name`` (super_getattro)."""
+    """``super(cls, instance).name``."""
     if not isinstance(cls, Known) or not isinstance(cls.value, type):
-        return _left(m, m.emit(super, [cls, instance]), name, "value")
-    return _get_from_super(m, VObj("super", super, (cls, instance)), name, "value")
+        return left(m, m.emit(super, [cls, instance]), name, "value")
+    return _of_super(m, VObj("super", super, (cls, instance)), name, "value")
 
 
-def _get_from_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
+def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
+    """What comes behind a class in the MRO (super_getattro)."""
     cls, instance = obj.cells
     assert isinstance(cls, Known)
     assert isinstance(cls.value, type)
     start, bound_class = _super_class(m, cls.value, m.resolve(instance))
-    if start is None:
-        return _left(m, m.emit(super, [cls, instance]), name, mode)
+    if start is None or name == "__class__":
+        return left(m, m.emit(super, [cls, instance]), name, mode)
     mro = start.__mro__
     for base in mro[mro.index(cls.value) + 1 :]:
+        if (id(base), name) in m.tables.thawed_attributes:
+            break
         if name in base.__dict__:
             raw = base.__dict__[name]
-            if isinstance(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
-                if bound_class:
-                    return finish(m, Known(raw), mode)
-                return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), instance))), mode)
-            if isinstance(raw, classmethod) and isinstance(raw.__func__, FUNCTION):
-                return finish(m, m.new(VObj("method", types.MethodType, (Known(raw.__func__), Known(start)))), mode)
-            if isinstance(raw, staticmethod):
-                return finish(m, Known(raw.__func__), mode)
-            if raw is object.__dict__["__new__"] or (name == "__new__" and not isinstance(raw, FUNCTION)):
-                return finish(m, Known(raw), mode)
-            if isinstance(raw, property) and isinstance(raw.fget, FUNCTION) and not bound_class:
-                return m.call(Known(raw.fget), [instance], {}, mode)
-            if not hasattr(type(raw), "__get__"):
-                return finish(m, Known(raw), mode)
+            if instances.is_slot(raw) and not bound_class and base is _owner(start, name):
+                return get(m, instance, name, mode)
+            done = descriptors.get(m, raw, Access(name, None if bound_class else instance, Known(start), mode))
+            if done is not NOT_MODELLED:
+                return done  # type: ignore[no-any-return]
             break
-    return _left(m, m.emit(super, [cls, instance]), name, mode)
+    return left(m, m.emit(super, [cls, instance], effect=Effect.PURE), name, mode)
+
+
+def _owner(cls: type, name: str) -> type | None:
+    """The class in the MRO that has the name."""
+    return next((base for base in cls.__mro__ if name in base.__dict__), None)
 
 
 def _super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
@@ -292,84 +398,92 @@ def _super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]
     return (start, False) if start is not None and cls in start.__mro__ else (None, False)
 
 
-# ------------------------------------------------------------------------------------------------- writing attributes
+# ------------------------------------------------------------------------------------------------- getattr, hasattr
 
 
-def set(m: Machine, target: V, name: str, value: V) -> int | None:
-    """``target.name = value``."""
-    target = m.resolve(target)
-    if isinstance(target, Known):
-        m.thaw(target.value)
-    cls = m.class_of(target)
-    if cls is not None and not isinstance(target, Known):
-        hook = special(cls, "__setattr__")
-        if hook is not None:
-            return m.call(Known(hook), [target, Known(name), value], {}, "discard")
-        raw = lookup(cls, name)
-        if isinstance(raw, property) and isinstance(raw.fset, FUNCTION):
-            return m.call(Known(raw.fset), [target, value], {}, "discard")
-        setter = special(type(raw), "__set__") if raw is not None else None
-        if setter is not None:
-            return m.call(Known(setter), [Known(raw), target, value], {}, "discard")
-        if isinstance(target, Ref) and store(m, target, name, value):
+def presence(m: Machine, value: V, name: str) -> bool | None:
+    """Does value have the attribute?  None: only asking it tells."""
+    cls = m.class_of(value)
+    if cls is None:
+        return None
+    if isinstance(value, Known) and isinstance(value.value, types.ModuleType):
+        held = value.value.__dict__
+        if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
             return None
-        if isinstance(target, Ref) and name in exceptions.MARKS and m.obj(target, "exception"):
-            m.emit(setattr, [target, Known(name), value], type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
-            return None
-    m.emit(setattr, [target, Known(name), value], type=Type(type(None)))
-    return None
+        return name in held if m.static(value) else None
+    if isinstance(value, Known) and isinstance(value.value, type):
+        return _class_has(m, value.value, name)
+    if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):
+        return None
+    raw = class_attribute(m, cls, name)
+    if isinstance(raw, Thawed):
+        return None
+    if raw is not ABSENT and is_data_descriptor(raw):
+        if instances.is_slot(raw) and isinstance(value, Ref) and m.obj(value, "instance") is not None:
+            return instances.own(m, value, cls, name) is not ABSENT
+        return True if name in ("__class__", "__dict__") else None
+    own = instances.own(m, value, cls, name)
+    if own is UNKNOWN:
+        return True if raw is not ABSENT and descriptors.runs_nothing(raw) else None
+    if own is not ABSENT:
+        return True
+    if raw is ABSENT:
+        return False
+    return True if descriptors.runs_nothing(raw) else None
 
 
-def store(m: Machine, target: Ref, name: str, value: V) -> bool:
-    """object.__setattr__ on an object of this trace; False: it has to be done by the real one."""
-    obj = m.obj(target, "instance", "exception")
-    if obj is not None and obj.kind == "exception":
-        raw = lookup(obj.cls, name)
-        return (raw is None or isinstance(raw, C_DATA) or not is_data_descriptor(raw)) and exceptions.store(m, target, name, value)
-    if obj is None or (lookup(obj.cls, "__setattr__") not in (object.__dict__["__setattr__"],) and special(obj.cls, "__setattr__") is None):
-        return False
-    raw = lookup(obj.cls, name)
-    if raw is not None and is_data_descriptor(raw) and not isinstance(raw, types.MemberDescriptorType):
-        return False
-    if raw is None and not has_dict(obj.cls):
-        return False
-    if isinstance(raw, types.MemberDescriptorType) is False and not has_dict(obj.cls):
-        return False
-    if obj.node is not None:
-        m.emit(object.__setattr__, [target, Known(name), value], type=Type(type(None)), effect=Effect.WRITES)
-        obj = m.state.heap[target.aid]
-        if obj.forgotten:
-            return True
-    index = obj.find(name)
-    m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
-    return True
+#: Objects whose attributes are not found by the generic routine.
+_OWN_WAY: Final = frozenset({"super", "method", "function", "slice", "range"})
 
 
-def delete(m: Machine, target: V, name: str) -> int | None:
-    """``del target.name``."""
-    target = m.resolve(target)
-    if isinstance(target, Known):
-        m.thaw(target.value)
-    cls = m.class_of(target)
-    if cls is not None and isinstance(target, Ref):
-        hook = special(cls, "__delattr__")
-        if hook is not None:
-            return m.call(Known(hook), [target, Known(name)], {}, "discard")
-        if remove(m, target, name):
-            return None
-    m.emit(delattr, [target, Known(name)], type=Type(type(None)))
-    return None
+def _class_has(m: Machine, cls: type, name: str) -> bool | None:
+    meta = type(cls)
+    if find(meta, "__getattribute__") is not type.__dict__["__getattribute__"]:
+        return None
+    from_meta, raw = class_attribute(m, meta, name), class_attribute(m, cls, name)
+    if isinstance(from_meta, Thawed) or isinstance(raw, Thawed):
+        return None
+    if from_meta is not ABSENT and is_data_descriptor(from_meta):
+        return True if name in _FIXED else None
+    if raw is not ABSENT:
+        return True if descriptors.runs_nothing(raw) or isinstance(raw, property) or type(raw).__module__ == "enum" else None
+    if from_meta is not ABSENT:
+        return True if descriptors.runs_nothing(from_meta) else None
+    return False if find(meta, "__getattr__") is ABSENT else None
 
 
-def remove(m: Machine, target: Ref, name: str) -> bool:
-    """object.__delattr__ on a virtual object; False: it has to be done by the real one."""
-    obj = m.obj(target, "instance")
-    if obj is None or obj.node is not None:
+def get_or(m: Machine, value: V, name: str, default: V, mode: str) -> int | None:
+    """``getattr(value, name, default)``."""
+    value = m.resolve(value)
+    present = presence(m, value, name)
+    if present is not None:
+        return get(m, value, name, mode) if present else finish(m, default, mode)
+    if _asks_quietly(m, value, name):
+        return finish(m, m.emit(getattr, [value, Known(name), default], effect=Effect.READS | Effect.RAISES), mode)
+    if m.class_of(value) is None:
+        return finish(m, m.emit(getattr, [value, Known(name), default]), mode)
+    return m.call(Known(protocols.attribute_or), [value, Known(name), default], {}, mode)
+
+
+def has(m: Machine, value: V, name: str, mode: str) -> int | None:
+    """``hasattr(value, name)``."""
+    value = m.resolve(value)
+    present = presence(m, value, name)
+    if present is not None:
+        return finish(m, Known(present, labels_of(value) if not isinstance(value, Dyn) else frozenset()), mode)
+    if _asks_quietly(m, value, name):
+        return finish(m, m.emit(hasattr, [value, Known(name)], type=Type(bool), effect=Effect.READS | Effect.RAISES), mode)
+    if m.class_of(value) is None:
+        return finish(m, m.emit(hasattr, [value, Known(name)], type=Type(bool)), mode)
+    return m.call(Known(protocols.has_attribute), [value, Known(name)], {}, mode)
+
+
+def _asks_quietly(m: Machine, value: V, name: str) -> bool:
+    """Is it only the real object that knows, and does asking it run nothing of the user's?"""
+    cls = m.class_of(value)
+    if cls is None or own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or not isinstance(value, Dyn):
         return False
-    index = obj.find(name)
-    raw = lookup(obj.cls, name)
-    if index < 0 or (raw is not None and is_data_descriptor(raw) and not isinstance(raw, types.MemberDescriptorType)):
-        return False
-    m.put(target, obj.without(index))
-    return True
+    raw = class_attribute(m, cls, name)
+    return not isinstance(raw, Thawed) and (raw is ABSENT or descriptors.runs_nothing(raw))
+
 

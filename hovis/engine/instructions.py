@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, operators, raising, suspects, variables
+from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, operators, raising, storing, suspects, variables
 from hovis.engine.calls import call
 from hovis.engine.handlers import HANDLERS, handles
 from hovis.engine.heap import VObj
@@ -191,12 +191,12 @@ def get_attr(m: Machine, name: str) -> int | None:
 @handles("SetAttr")
 def set_attr(m: Machine, name: str) -> int | None:
     target, value = m.pop(), m.pop()
-    return attributes.set(m, target, name, value)
+    return storing.set(m, target, name, value)
 
 
 @handles("DelAttr")
 def del_attr(m: Machine, name: str) -> int | None:
-    return attributes.delete(m, m.pop(), name)
+    return storing.delete(m, m.pop(), name)
 
 
 @handles("GetSuper")

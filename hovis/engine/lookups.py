@@ -6,20 +6,28 @@ from typing import Any, Final
 
 FUNCTION: Final = types.FunctionType
 _HEAP_TYPE: Final = 1 << 9
-_MISSING: Final = object()
+
+#: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
+ABSENT: Final = object()
 
 #: Descriptors of C code whose ``__get__`` runs nothing but itself.
 C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 C_DATA: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
-def lookup(cls: type, name: str) -> Any:
-    """The attribute of that name along the MRO, as it stands in the class dictionary; None if there is none."""
+def find(cls: type, name: str) -> Any:
+    """The attribute of that name along the MRO, as it stands in the class dictionary, or ABSENT (_PyType_Lookup)."""
     for base in cls.__mro__:
-        found = base.__dict__.get(name, _MISSING)
-        if found is not _MISSING:
+        found = base.__dict__.get(name, ABSENT)
+        if found is not ABSENT:
             return found
-    return None
+    return ABSENT
+
+
+def lookup(cls: type, name: str) -> Any:
+    """The same with None where there is none: for special methods, which None takes away as well."""
+    found = find(cls, name)
+    return None if found is ABSENT else found
 
 
 def special(cls: type, name: str) -> Any:
@@ -60,7 +68,8 @@ def has_dict(cls: type) -> bool:
 
 
 def is_data_descriptor(raw: Any) -> bool:
-    return hasattr(type(raw), "__set__") or hasattr(type(raw), "__delete__")
+    """Does it come before what the instance has (PyDescr_IsData)?"""
+    return find(type(raw), "__set__") is not ABSENT or find(type(raw), "__delete__") is not ABSENT
 
 
 def own_getattribute(cls: type) -> bool:

@@ -65,6 +65,9 @@ class Tables:
         self.not_virtual: set[Any] = set()
         self.thawed: dict[int, object] = {}
         self.thawed_globals: set[tuple[int, str]] = set()
+        #: (class, name) → of what type the attributes of classes are that the traced code writes to
+        self.thawed_attributes: dict[tuple[int, str], Any] = {}
+        self.kept: dict[int, object] = {}
         self.paths = Paths()
         self.contexts = Paths()
         self.reasons: dict[Any, tuple[str, Location | None]] = {}
@@ -213,6 +216,12 @@ class Machine:
         """The residual is valid while holder has this value by this name."""
         if not self.frozen:
             self.guards.setdefault((kind, id(holder), name), Guard(kind, holder, name, value))
+
+    def drop_guards(self, cls: type, name: str) -> None:
+        """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
+        for key, guard in list(self.guards.items()):
+            if guard.kind == "class" and guard.name == name and cls in guard.holder.__mro__:
+                del self.guards[key]
 
     def _guard_contents(self, held: Any) -> None:
         if isinstance(held, list | set | frozenset | tuple):

@@ -7,6 +7,8 @@ methods have been looked up; the engine does the look-up, since classes are know
 from collections.abc import Callable
 from typing import Any
 
+from hovis.ir.operations import lacks, own_attribute
+
 Method = Callable[..., Any]
 
 
@@ -89,6 +91,45 @@ def contained_by_iteration(container: Any, item: Any) -> bool:
         if other is item or other == item:
             return True
     return False
+
+
+def without_result(method: Method, *args: Any) -> None:
+    """Behind setattr() and delattr(): what the method returns nobody sees."""
+    method(*args)
+
+
+def get_or_ask(getter: Method, hook: Method, instance: Any, name: str, *args: Any) -> Any:
+    """slot_tp_getattr_hook: ``__getattr__`` answers where the attribute raises AttributeError, which nobody sees any more."""
+    try:
+        return getter(*args)
+    except AttributeError:
+        pass
+    return hook(instance, name)
+
+
+def own_or_ask(instance: Any, name: str, hook: Method) -> Any:
+    """The same for a name that the class does not have."""
+    if lacks(instance, name):
+        return hook(instance, name)
+    return own_attribute(instance, name)
+
+
+def attribute_or(instance: Any, name: str, default: Any) -> Any:
+    """``getattr`` with a default (builtin_getattr)."""
+    try:
+        return getattr(instance, name)
+    except AttributeError:
+        pass
+    return default
+
+
+def has_attribute(instance: Any, name: str) -> bool:
+    """builtin_hasattr."""
+    try:
+        getattr(instance, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def construct(instance: Any, init: Method, *args: Any, **kwargs: Any) -> Any:

@@ -213,6 +213,19 @@ def context_exit(manager: object) -> object:
     return method_of("__exit__", manager, _ENTER + " (missed __exit__ method)")
 
 
+# ------------------------------------------------------------------------------------------------- attributes
+
+
+def lacks(instance: object, name: str) -> bool:
+    """Has the instance itself nothing by that name (so that a method of its class is not hidden)?"""
+    return name not in object.__getattribute__(instance, "__dict__")
+
+
+def own_attribute(instance: object, name: str) -> object:
+    """What the instance itself has by that name."""
+    return object.__getattribute__(instance, "__dict__")[name]
+
+
 # ------------------------------------------------------------------------------------------------- iteration
 
 

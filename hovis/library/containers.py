@@ -263,6 +263,8 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.bind, Type(types.MethodType), PURE),
     (operations.cell_get, ANY, READS | RAISES),
     (operations.cell_set, NONE, WRITES),
+    (operations.lacks, BOOL, READS),
+    (operations.own_attribute, ANY, READS),
     (operations.drop, NONE, WRITES),
     (operations.load_global, ANY, READS | RAISES),
     (operations.store_global, NONE, WRITES),

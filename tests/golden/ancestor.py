@@ -94,7 +94,7 @@ def write(box, x):
 #   %4 = setattr!(%2, 'value', %3) :: None
 #   %5 = (+)(%3, %3) :: Int
 #   %6 = setattr!(%2, 'twice', %5) :: None
-#   %7 = getattr!(%2, 'value') :: Any
+#   %7 = getattr(%2, 'value') :: Any
 #   return %7
 
 #: trace write(Any, Any)

@@ -49,6 +49,13 @@ def _binding(rule: Rule, least: int, most: int) -> Rule:
     return lambda m, args, named: rule(m, args, named) if least <= len(args) <= most and not named else None
 
 
+def pushed(m: Machine, run: Callable[[], Any]) -> Any:
+    """What a routine of the engine answers, as an action does: the value itself where it has pushed one."""
+    height = len(m.frame.stack)
+    status = run()
+    return m.pop() if status is None and len(m.frame.stack) > height else status
+
+
 #: Containers larger than this are real.
 CELLS: Final = 1_024
 
