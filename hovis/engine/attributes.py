@@ -8,7 +8,7 @@ import operator
 import types
 from typing import Any, Final
 
-from hovis.engine import descriptors, exceptions, instances, protocols
+from hovis.engine import descriptors, exceptions, instances, models, protocols
 from hovis.engine.descriptors import NOT_MODELLED, Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
@@ -27,6 +27,9 @@ QUIET: Final = Effect.READS | Effect.RAISES
 
 def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     """``value.name`` (PyObject_GetAttr)."""
+    acted = models.acting(m, value)
+    if acted is not None:
+        return models.get_attribute(m, value, acted, name, mode)
     value = m.resolve(value)
     if isinstance(value, Ref):
         found = _of_kind(m, value, m.state.heap[value.aid], name, mode)

@@ -9,7 +9,8 @@ from typing import Final
 from hovis.engine import classes
 from hovis.engine.entering import call_function
 from hovis.engine.machine import Machine
-from hovis.engine.primitives import NOT_MINE, by_library, call_builtin
+from hovis.engine.models import NOT_MINE
+from hovis.engine.primitives import by_library, call_builtin
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir import operations

@@ -4,19 +4,21 @@ import functools
 import types
 from typing import Any, Final
 
-from hovis.engine import exceptions, protocols
+from hovis.engine import exceptions, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
+from hovis.engine.models import NOT_MINE
 from hovis.engine.operators import truth
-from hovis.engine.primitives import NOT_MINE, call_builtin
+from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, Type
 from hovis.lattice.constants import is_immutable
+from hovis.library.core import Stand
 
 OBJECT_NEW: Final = object.__dict__["__new__"]
 OBJECT_INIT: Final = object.__dict__["__init__"]
@@ -34,7 +36,7 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         made = _exception(m, cls, args, kwargs, mode)
         if made is not NOT_MINE:
             return made  # type: ignore[return-value]
-    if not is_python_class(cls):
+    if not is_python_class(cls) or isinstance(m.library.models.get(cls), Stand):
         return _builtin_class(m, cls, args, kwargs, mode)
     meta_call = special(type(cls), "__call__")
     if meta_call is not None:
@@ -149,7 +151,7 @@ def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], m
     """int, str, list, … : of instances of Python classes, by their special methods."""
     if len(args) == 1 and not kwargs and cls is str:
         value = m.resolve(args[0])
-        own = m.class_of(value)
+        own = models.acting_class(m, value)
         if own is not None and is_python_class(own) and not isinstance(value, Dyn):
             for name in ("__str__", "__repr__"):
                 found = lookup(own, name)
@@ -167,7 +169,7 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
         if m.static(callee):
             named = {k: Known(v) for k, v in partial.keywords.items()}
             return m.call(Known(partial.func), [*map(Known, partial.args), *args], {**named, **kwargs}, mode)
-    cls = m.class_of(callee)
+    cls = models.acting_class(m, callee)
     method = special(cls, "__call__") if cls is not None else None
     if method is not None:
         return m.call(Known(method), [callee, *args], kwargs, mode)

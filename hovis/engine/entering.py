@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
 from hovis.engine import generators
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, shape_in
 from hovis.engine.machine import SWITCH, Machine, Restart
 from hovis.engine.results import finish, opaque
 from hovis.engine.state import Frame
@@ -28,7 +28,7 @@ MAX_COUNTING: Final = 8
 def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
     """Enter a Python function, or leave the call where that is not wise."""
     known = Callee.of(m, callee, fn)
-    why = _why_not(m, known)
+    why = why_not(m, known)
     if why is None:
         bound = bind(m, known, args, kwargs)
         if bound is not None:
@@ -87,7 +87,7 @@ def _items(m: Machine, value: V) -> list[V]:
     return [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else []
 
 
-def _why_not(m: Machine, known: Callee) -> str | None:
+def why_not(m: Machine, known: Callee) -> str | None:
     """The reason not to enter a function; "" for reasons that nobody needs to hear."""
     code = known.code
     if code.is_coroutine or code.is_async_generator:
@@ -121,7 +121,12 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
 
 
 def _recurses(m: Machine, code: Any, now: Any) -> bool:
-    """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?"""
+    """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?
+
+    Of the library's own code there is no end to be feared: it is the user's that recurses through it.
+    """
+    if code.filename.startswith(m.package):
+        return False
     active = [frame for frame in m.state.frames if frame.code is code]
     if not active or not any(frame.decided for frame in active):
         return False
@@ -149,7 +154,7 @@ def _known_arguments(m: Machine, bound: list[V | None]) -> Any:
             if value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
                 found.append((k, constant_key(value.value)))
         elif isinstance(value, Ref):
-            found.append((k, m.state.heap[value.aid].shape()))
+            found.append((k, shape_in(m.state.heap, value.aid)))
     return tuple(found)
 
 

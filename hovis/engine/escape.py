@@ -1,5 +1,6 @@
 """Materialization: building a virtual object at the point where it escapes, once, with every alias kept."""
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
 
 class NotMaterializable(Exception):
-    """A started generator cannot be built in mid-flight; args: the site that made it."""
+    """A started generator, or an iterator half-way, cannot be built in mid-flight; args: the site that made it."""
 
 
-def check_materializable(obj: VObj) -> None:
-    """Raise NotMaterializable, as building obj would."""
-    if obj.kind == "generator" and obj.node is None:
-        raise NotMaterializable(obj.extra[5])
+def check_materializable(heap: dict[int, VObj], aid: int) -> None:
+    """Raise NotMaterializable, as building the object would."""
+    obj = heap[aid]
+    if obj.node is None:
+        if obj.kind == "generator":
+            raise NotMaterializable(obj.extra[5])
+        if obj.kind == "model":
+            _check_model(heap, obj)
 
 
 def materialize(m: "Machine", aid: int) -> Operand:
@@ -47,14 +52,24 @@ def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
             seen.add(at)
             todo.append((at, True))
             if not heap[at].bulk:
-                todo += [(c.aid, False) for c in reversed(heap[at].cells) if isinstance(c, Ref)]
+                todo += [(c.aid, False) for c in reversed(_cells_in(heap, heap[at])) if isinstance(c, Ref)]
     return order
+
+
+def _cells_in(heap: dict[int, VObj], obj: VObj) -> tuple[V, ...]:
+    """What has to be built before obj: its cells, those of its content in place of that."""
+    content = obj.content
+    if not isinstance(content, Ref):
+        return obj.cells
+    return tuple(c for c in obj.cells if c is not content) + heap[content.aid].cells
 
 
 def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
-    inner = [c.aid for c in obj.cells if isinstance(c, Ref)]
-    if obj.kind in _EMPTY and aid in reachable(m.state.heap, inner):
+    if obj.kind in ("list", "dict") and obj.extra is not None and obj.extra[0] == "content":
+        raise NotMaterializable(obj.extra[1])
+    inner = [c.aid for c in _cells_in(m.state.heap, obj) if isinstance(c, Ref)]
+    if obj.kind in _EMPTY and aid in reachable(m.state.heap, inner) and (obj.kind != "model" or obj.content is not None):
         _knot(m, aid, obj)
         return
     for part in inner:
@@ -66,10 +81,11 @@ def _materialize(m: "Machine", aid: int) -> None:
         m.state.heap[aid] = m.state.heap[aid].replace(node=node)
 
 
-def build(m: "Machine", callee: Any, args: list[V], cls: type) -> Operand:
+def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str, V] | None = None) -> Operand:
     """Emit an allocation."""
     operands = tuple(m.operand(a) for a in args)
-    op = Op(callee, operands, (), Type(cls), None, Effect.PURE, m.location())
+    named = tuple((name, m.operand(v)) for name, v in (kwargs or {}).items())
+    op = Op(callee, operands, named, Type(cls), None, Effect.PURE, m.location())
     m.emitted += 1
     m.block.ops.append(op)
     return op
@@ -212,6 +228,86 @@ def _generator(m: "Machine", obj: VObj) -> Operand:
     raise NotMaterializable(obj.extra[5])
 
 
+# ------------------------------------------------------------------------------------------------- stand-ins
+
+
+def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
+    """The real object of a C class, from the attributes of what stands for it."""
+    _check_model(m.state.heap, obj)
+    stand = obj.extra[0]
+    args: list[V] = []
+    kwargs: dict[str, V] = {}
+    for part in stand.parts:
+        value = obj.cells[obj.keys.index(part.attribute)]
+        if part.attribute == stand.content:
+            held = m.state.heap[value.aid]  # type: ignore[union-attr]
+            made = _BUILDERS[held.kind](m, held.replace(cells=(), keys=()) if empty else held)
+            args.append(Dyn(made, Type(held.cls)))
+        elif part.spread and part.keyword:
+            named = m.state.heap[value.aid]  # type: ignore[union-attr]
+            kwargs.update(zip(named.keys, named.cells, strict=True))
+        elif part.spread:
+            args += _items(m.state.heap, value) or ()
+        elif part.keyword:
+            kwargs[part.keyword] = value
+        else:
+            args.append(value)
+    return build(m, stand.build, args, obj.cls, kwargs)
+
+
+def _check_model(heap: dict[int, VObj], obj: VObj) -> None:
+    """Raise NotMaterializable if the real object cannot be made from what is known of its stand-in."""
+    stand, site = obj.extra
+    if stand.build is None:
+        raise NotMaterializable(site)
+    held = dict(zip(obj.keys, obj.cells, strict=True))
+    for name, wanted in stand.when.items():
+        value = held.get(name)
+        if not isinstance(value, Known) or value.value is not wanted:
+            raise NotMaterializable(site)
+    for part in stand.parts:
+        value = held.get(part.attribute)
+        if value is None:
+            raise NotMaterializable(site)
+        items = _items(heap, value) if part.spread else [value]
+        if items is None or (part.steady and not all(_steady(heap, v) for v in items)):
+            raise NotMaterializable(site)
+
+
+def _items(heap: dict[int, VObj], value: V) -> list[V] | None:
+    if isinstance(value, Known) and type(value.value) is tuple:
+        return [Known(x) for x in value.value]
+    if not isinstance(value, Ref) or heap[value.aid].forgotten or heap[value.aid].kind not in ("list", "tuple", "dict"):
+        return None
+    return list(heap[value.aid].cells)
+
+
+def _steady(heap: dict[int, VObj], value: V) -> bool:
+    """Is value an iterator of C code, which ``iter()`` gives back as it is?"""
+    if isinstance(value, Known):
+        return type(value.value) in ITERATORS
+    cls = heap[value.aid].cls if isinstance(value, Ref) else value.type.cls if isinstance(value.type, Type) else None
+    return cls in ITERATORS
+
+
+def _iterator_classes() -> frozenset[type]:
+    empty: Any = {}
+    sources: Any = ([], (), "", "é", b"", empty, empty.values(), empty.items(), set(), range(0), range(2**100))
+    found: set[type] = {type(iter(x)) for x in sources}
+    found |= {type(reversed(x)) for x in (sources[0], *sources[5:8])} | {type(_ for _ in ()), type(iter(int, 1))}
+    found |= {map, filter, zip, enumerate, reversed}
+    return frozenset(found | {x for x in vars(itertools).values() if isinstance(x, type)})
+
+
+#: Classes of iterators of C code.
+ITERATORS = _iterator_classes()
+
+
+def _fill_model(m: "Machine", obj: VObj, real: Dyn) -> None:
+    content = m.state.heap[obj.content.aid]  # type: ignore[union-attr]
+    _effect(m, obj.extra[0].fill, [real, Dyn(_BUILDERS[content.kind](m, content), Type(content.cls))])
+
+
 _PYTHON_FUNCTION = type(lambda: None)
 _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "tuple": _tuple,
@@ -231,6 +327,7 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "range_iter": _range_iter,
     "dict_iter": _dict_iter,
     "generator": _generator,
+    "model": _model,
 }
 
 
@@ -264,4 +361,5 @@ _EMPTY: dict[str, tuple[Any, Any]] = {
     "list": (lambda m, obj: build(m, ops.make_list, [], list), _fill_list),
     "dict": (lambda m, obj: build(m, ops.make_dict, [], dict), _fill_dict),
     "instance": (lambda m, obj: build(m, ops.make_object, [Known(obj.cls), Known(())], obj.cls), _fill_instance),
+    "model": (lambda m, obj: _model(m, obj, empty=True), _fill_model),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from hovis.engine import lifetimes
 from hovis.engine.escape import NotMaterializable
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, shape_in
 from hovis.engine.joins import Matching, Pair, agree, align
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
@@ -256,7 +256,7 @@ class Engine(Machine):
         if isinstance(value, Known):
             return constant_key(value.value)
         if isinstance(value, Ref):
-            return "shape", state.heap[value.aid].shape()
+            return "shape", shape_in(state.heap, value.aid)
         return None
 
     def value_at(self, state: State, path: int) -> V | None:

@@ -26,7 +26,7 @@ FIELDS: Final[dict[type, str]] = {StopIteration: "value", SystemExit: "code"}
 class VObj:
     """One object: its kind and class, what is fixed about it, its cells.
 
-    kind      tuple list dict set view instance exception cell function method slice range super *_iter generator
+    kind      tuple list dict set view instance exception cell function method slice range super *_iter generator model
     cls       the exact class
     keys      dict: the keys; instance: the attribute names in order; set: the elements (it has no cells)
     cells     the values
@@ -83,7 +83,16 @@ class VObj:
 
     @property
     def immutable(self) -> bool:
+        if self.kind == "model":
+            return bool(self.extra[0].frozen)
         return self.kind in IMMUTABLE or (self.kind == "cell" and self.extra == "frozen")
+
+    @property
+    def content(self) -> "V | None":
+        """The list or dict with what is in a real object that a stand-in acts for."""
+        if self.kind == "model" and self.extra[0].content in self.keys:
+            return self.cells[self.keys.index(self.extra[0].content)]
+        return None
 
     def find(self, key: object) -> int:
         """The position of a key or attribute, -1 if it is not there.  Dict keys are compared as a dict does."""
@@ -152,6 +161,13 @@ def extra_key(extra: Any) -> Hashable:
     if isinstance(extra, tuple):
         return tuple(x if isinstance(x, int | str | bool | type(None)) else id(x) for x in extra)
     return extra if isinstance(extra, int | str | type(None)) else id(extra)
+
+
+def shape_in(heap: dict[int, VObj], aid: int) -> Hashable:
+    """The shape of an object; of one with a content of its own together with that of the content."""
+    obj = heap[aid]
+    content = obj.content
+    return (obj.shape(), heap[content.aid].shape()) if isinstance(content, Ref) else obj.shape()
 
 
 def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:

@@ -4,9 +4,9 @@ import operator
 import sys
 from typing import Any, Final
 
-from hovis.engine import generators, protocols
+from hovis.engine import generators, models, protocols
 from hovis.engine.entering import call_function
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, shape_in
 from hovis.engine.lookups import is_python_class, lookup, special
 from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.primitives import call_builtin
@@ -54,7 +54,7 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, made, mode)
     elif isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
         return finish(m, sequence_iterator(m, value, type(iter([]))), mode)
-    cls = m.class_of(value)
+    cls = models.acting_class(m, value)
     if cls is not None and is_python_class(cls):
         method = special(cls, "__iter__")
         if method is not None and not isinstance(value, Dyn):
@@ -118,6 +118,8 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
         rule = _STEPS.get(obj.kind)
         if rule is not None and obj.node is None:
             return rule(m, iterator, obj, mode)
+        if obj.kind == "model":
+            return _step_model(m, iterator, mode)
     if isinstance(iterator, Dyn) or obj is None or obj.node is not None:
         return _step_unknown(m, iterator, mode)
     cls = m.class_of(iterator)
@@ -127,6 +129,20 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
     if mode == "value":
         return m.call(Known(method), [iterator], {}, mode)
     return call_function(m, Known(protocols.step), protocols.step, [Known(method), iterator, Known(END)], {}, "step_" + mode)
+
+
+def _step_model(m: Machine, iterator: Ref, mode: str) -> int | None:
+    """A step of an iterator of C code that a stand-in acts for: ``step`` gives END where ``__next__`` raises."""
+    acted = models.virtual(m, iterator)
+    if acted is None:
+        return _step_unknown(m, iterator, mode)
+    stand = models.stand_of(acted)
+    method = Known(lookup(stand.cls, "__next__" if mode == "value" else "step"))
+    if mode == "value":
+        return m.call(method, [iterator], {}, mode)
+    if stand.quiet:
+        return m.call(method, [iterator], {}, "step_" + mode)
+    return call_function(m, Known(protocols.step), protocols.step, [method, iterator, Known(END)], {}, "step_" + mode)
 
 
 def _after_step(mode: str) -> Any:
@@ -139,7 +155,7 @@ def _after_step(mode: str) -> Any:
                 return generators.exhausted(m, Known(None), mode)
             m.push(item)
             return None
-        if isinstance(item, Ref):
+        if isinstance(item, Ref) or not item.maybe_end:
             m.push(item)
             return None
         return _test_end(m, item, mode)
@@ -275,7 +291,7 @@ def alike(m: Machine, source: V) -> bool:
         return len(kinds) == 1 and kinds <= {int, float, bool, complex}
     cells = m.state.heap[source.aid].cells
     if any(isinstance(c, Ref) for c in cells):
-        shapes = {m.state.heap[c.aid].shape() for c in cells if isinstance(c, Ref)}
+        shapes = {shape_in(m.state.heap, c.aid) for c in cells if isinstance(c, Ref)}
         return len(shapes) == 1 and all(isinstance(c, Ref) for c in cells)
     return len({m.class_of(c) for c in cells}) == 1
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from hovis.engine.escape import check_materializable
-from hovis.engine.heap import VObj, reachable
+from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.state import Paths, State
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice.constants import same_constant
@@ -40,7 +40,7 @@ class Matching:
             if isinstance(value, Ref) and value.aid not in real:
                 found = reachable(state.heap, [value.aid])
                 for aid in found:
-                    check_materializable(state.heap[aid])
+                    check_materializable(state.heap, aid)
                 real |= found
                 grown = True
         return grown
@@ -59,7 +59,7 @@ class Matching:
                     stable &= same or not self._demote(a, b)
                     continue
                 one, other = self.a.heap[a.aid], self.b.heap[b.aid]
-                if (one.node is None) == (other.node is None) and one.shape() == other.shape():
+                if (one.node is None) == (other.node is None) and shape_in(self.a.heap, a.aid) == shape_in(self.b.heap, b.aid):
                     self.partner[a.aid] = b.aid
                     back[b.aid] = a.aid
                     if not (one.bulk and one.cells is other.cells):

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine import protocols
+from hovis.engine import models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
 from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
@@ -49,7 +49,7 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
     for a in args[:2]:
         if type(a) is Dyn:
             continue
-        cls = m.class_of(a)
+        cls = models.acting_class(m, a)
         if cls is not None and is_python_class(cls):
             status: int | None = _by_protocol(m, fn, args, mode)
             if status is not _NOT_MINE:
@@ -63,7 +63,7 @@ _NOT_MINE: Final = object()
 
 def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
     """An operator of which an operand's class is written in Python."""
-    classes = [m.class_of(a) for a in args]
+    classes = [models.acting_class(m, a) for a in args]
     if fn in INPLACE:
         return _inplace(m, fn, args, classes, mode)
     names = NAMES.get(fn)
@@ -138,7 +138,7 @@ def _two_sided(m: Machine, fn: Any, args: list[V], classes: list[Any], names: tu
     ordered = [(Known(f), b, a) if reflected else (Known(f), a, b) for f, reflected in tried]
     if len(ordered) > 1 and fn not in COMPARISONS and ordered[0][0].value is ordered[1][0].value and classes[0] is classes[1]:
         ordered = ordered[:1]
-    failing = Known(_failure(fn))
+    failing = Known(_failure(fn) if not any(models.virtual(m, x) for x in args) else models.failing(fn))
     if model is not None or len(ordered) == 1:
         f, x, y = ordered[0]
         return _enter(m, model or protocols.one, [f, x, y, failing, a, b], mode)
@@ -197,7 +197,7 @@ def _inplace(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) 
     ordered = [(Known(f), b, a) if reflected else (Known(f), a, b) for f, reflected in tried]
     if own is not None:
         ordered.insert(0, (Known(own), a, b))
-    failing = Known(_FAILURES[fn])
+    failing = Known(_FAILURES[fn] if not any(models.virtual(m, x) for x in args) else models.failing(fn))
     if len(ordered) == 1:
         f, x, y = ordered[0]
         return _enter(m, protocols.one, [f, x, y, failing, a, b], mode)
@@ -222,7 +222,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
         if isinstance(value.type, Type) and value.type.cls is type(None):
             return finish(m, FALSE, mode)
         return call_builtin(m, bool, [value], {}, mode)
-    cls = m.class_of(value)
+    cls = models.acting_class(m, value)
     assert cls is not None
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
@@ -245,7 +245,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
 
 def length(m: Machine, value: V, mode: str = "value") -> Any:
     """``len`` of an instance of a Python class; None: not mine."""
-    cls = m.class_of(value)
+    cls = models.acting_class(m, value)
     method = special(cls, "__len__") if cls is not None and is_python_class(cls) and not isinstance(value, Dyn) else None
     return None if method is None else _enter(m, protocols.length, [Known(method), value], mode)
 
@@ -253,7 +253,7 @@ def length(m: Machine, value: V, mode: str = "value") -> Any:
 def format_value(m: Machine, value: V, spec: V) -> int | None:
     """``format(value, spec)`` of an f-string."""
     value = m.resolve(value)
-    cls = m.class_of(value)
+    cls = models.acting_class(m, value)
     if cls is not None and is_python_class(cls) and not isinstance(value, Dyn):
         method = special(cls, "__format__")
         if method is not None:

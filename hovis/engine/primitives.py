@@ -9,15 +9,18 @@ import types
 import warnings
 from typing import Any, Final
 
+from hovis.engine import models
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
 from hovis.engine.frames import leave_caller, need_callers
 from hovis.engine.machine import SWITCH, Machine
+from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, join
+from hovis.library.core import Stand
 
 #: Combinations of Union members that a rule is asked for.
 MAX_MEMBERS: Final = 16
@@ -51,10 +54,6 @@ def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode:
     return status  # type: ignore[return-value]
 
 
-#: The library has nothing to say of a call.
-NOT_MINE: Final = object()
-
-
 def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str) -> object:
     """By an action, folded, by a model, or as a primitive; NOT_MINE if none of these answers."""
     library = m.library
@@ -62,6 +61,11 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         action = library.actions.get(fn)
     except TypeError:
         return NOT_MINE
+    acted = models.virtual(m, args[0]) if args else None
+    if acted is not None:
+        status = models.call_method(m, fn, acted, args, kwargs, mode)
+        if status is not NOT_MINE:
+            return status
     args = [m.resolve(a) for a in args]
     if kwargs:
         kwargs = {name: m.resolve(v) for name, v in kwargs.items()}
@@ -83,11 +87,9 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         folded = fold(m, rule, args, kwargs)
         if folded is not None:
             return finish(m, folded, mode)
-    model = library.models.get(fn)
-    lazy = fn in library.lazy
-    if model is not None and any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
-        if not lazy or m.user_site() not in m.tables.not_virtual:
-            return call_function(m, Known(model), model, args, kwargs, mode)
+    status = _by_model(m, fn, args, kwargs, mode)
+    if status is not NOT_MINE:
+        return status
     if fn is globals:
         return finish(m, Known(m.frame.namespace), mode)
     if any(fn is giver for giver in _FRAME_GIVERS):
@@ -101,6 +103,22 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         if typed is not None:
             return finish(m, typed, mode)
     return NOT_MINE
+
+
+def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str) -> object:
+    """By what stands for fn in Python, if something of the arguments is known."""
+    model = m.library.models.get(fn)
+    if model is None:
+        return NOT_MINE
+    lazy = fn in m.library.lazy or isinstance(model, Stand)
+    wanted = fn in m.library.eager or (isinstance(model, Stand) and fn is model.cls)
+    if not wanted and not any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
+        return NOT_MINE
+    if isinstance(model, Stand):
+        return models.create(m, model, args, kwargs, mode)
+    if (lazy and models.site(m) in m.tables.not_virtual) or not models.fits(m, model, args, kwargs):
+        return NOT_MINE
+    return call_function(m, Known(model), model, args, kwargs, mode)
 
 
 def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hovis.engine import descriptors, exceptions, instances, protocols
+from hovis.engine import descriptors, exceptions, instances, models, protocols
 from hovis.engine.attributes import Thawed, class_attribute
 from hovis.engine.descriptors import NOT_MODELLED
 from hovis.engine.lookups import ABSENT, FUNCTION, find, has_dict, is_plain, is_python_class
@@ -38,6 +38,9 @@ def run(m: Machine, fn: V, args: list[V], mode: str) -> int | None:
 
 
 def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
+    acted = models.acting(m, target)
+    if acted is not None and models.set_attribute(m, target, acted, name, value):
+        return DONE
     target = m.resolve(target)
     if isinstance(target, Known):
         if isinstance(target.value, type):

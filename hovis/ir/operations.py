@@ -269,6 +269,14 @@ def make_iterator(source: Any, position: int) -> object:
     return iterator
 
 
+def make_reverse_iterator(sequence: Any, index: int) -> object:
+    """``reversed(sequence)`` of a list, tuple, str or bytes whose next item is at index (-1: exhausted)."""
+    iterator: Any = reversed(sequence)
+    if index < len(sequence) - 1:
+        iterator.__setstate__(index)
+    return iterator
+
+
 def make_range_iterator(current: int, stop: int, step: int) -> object:
     """The iterator of a range whose next item is current."""
     return iter(range(current, stop, step))

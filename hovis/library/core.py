@@ -5,8 +5,8 @@ The engine knows no library; one is passed to it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Type
@@ -33,8 +33,83 @@ class Primitive:
     dims: Callable[..., Any] | None = None
 
 
-#: A rule written in Python that the engine traces through in place of the callable.
-Model = Callable[..., object]
+class Part(NamedTuple):
+    """One argument of the call that builds a real object: an attribute of the stand-in.
+
+    spread: its items, one by one.  steady: iterators that are passed through ``iter()`` once more.
+    """
+
+    attribute: str
+    keyword: str
+    spread: bool
+    steady: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Part":
+        keyword, _, name = text.rpartition("=")
+        return cls(name.lstrip("*~"), keyword, "*" in name, "~" in name)
+
+
+@dataclass(frozen=True, eq=False)
+class Stand:
+    """A class of Python code that stands for one of C code: the engine enters its methods.
+
+    real     the C class.
+    cls      the stand-in; it needs no base classes, and shows nothing of itself to the user but its methods and
+             properties of the same names.
+    build    the callable that makes the real object, from ``parts``; None: that can't be done.
+    when     attributes that must have these values for that.
+    quiet    an iterator none of whose steps runs code that may raise StopIteration.
+    frozen   nobody can change an object of this class.
+    content  the attribute with a list or dict that nobody else holds: what is in the real object.  ``fill`` puts it
+             into an empty one.
+    """
+
+    real: type
+    cls: type
+    build: Callable[..., object] | None = None
+    parts: tuple[Part, ...] = ()
+    when: Mapping[str, object] = field(default_factory=dict)
+    quiet: bool = False
+    frozen: bool = False
+    content: str = ""
+    fill: Callable[..., object] | None = None
+
+    @classmethod
+    def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
+        """parts: attributes in order, ``name=attribute`` by keyword, ``*attribute`` spread, ``~attribute`` steady iterators."""
+        stand.__name__, stand.__qualname__ = real.__name__, real.__qualname__
+        for name in dir(real):
+            # what it does not have is C code, too
+            found = _lookup(real, name)
+            if name.startswith("__") and name not in _GENERIC and _lookup(stand, name) is _lookup(object, name) is not found:
+                setattr(stand, name, found)
+        return cls(real, stand, build, tuple(map(Part.of, parts.split())), **options)
+
+
+#: Special names that say how Python keeps objects, not what they do.
+_GENERIC = frozenset(
+    ("__class__", "__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__init__", "__getattribute__", "__setattr__", "__delattr__",
+     "__dir__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__reduce__", "__reduce_ex__", "__sizeof__", "__getstate__")
+)  # fmt: skip
+
+
+def _lookup(cls: type, name: str) -> Any:
+    return next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), None)
+
+
+def real(value: Any) -> Any:
+    """For stand-ins: value as the real object that it stands for, built now."""
+    return value
+
+
+def settled(value: object) -> bool:
+    """For stand-ins: is value known while tracing?"""
+    return True
+
+
+#: A rule written in Python that the engine traces through in place of the callable; for classes also a stand-in.
+Model = Callable[..., object] | Stand
 
 #: (machine, arguments, keyword arguments) -> an engine value, or None: not mine.  Acts on virtual objects.
 Action = Callable[[Any, list[Any], dict[str, Any]], Any]
@@ -43,7 +118,7 @@ Action = Callable[[Any, list[Any], dict[str, Any]], Any]
 class Library:
     """Primitives, models and actions by callable.  A value: composition gives a new one."""
 
-    __slots__ = ("abstractions", "actions", "always", "attributes", "lazy", "models", "name", "primitives")
+    __slots__ = ("abstractions", "actions", "always", "attributes", "eager", "lazy", "models", "name", "primitives")
 
     def __init__(
         self,
@@ -55,14 +130,17 @@ class Library:
         attributes: Mapping[tuple[type, str], Callable[[Any, Any], Any]] | None = None,
         lazy: Iterable[Any] = (),
         always: Mapping[Any, AbstractValue] | None = None,
+        eager: Iterable[Any] = (),
     ) -> None:
         #: callables whose result is of one type whatever they are given
         self.always: dict[Any, AbstractValue] = dict(always or {})
         #: (exact class, attribute name) -> (machine, engine value) -> engine value, or None: not mine
         self.attributes: dict[tuple[type, str], Callable[[Any, Any], Any]] = dict(attributes or {})
         self.name = name
-        #: callables whose models are generators: only traced where their consumer is
+        #: callables whose models make objects: not where these have to be real
         self.lazy: set[Any] = set(lazy)
+        #: callables whose models are entered even if nothing is known of their arguments
+        self.eager: set[Any] = set(eager)
         #: how to describe known values of a class more precisely than by the class (arrays: by dtype and rank)
         self.abstractions: dict[type, Callable[[Any], AbstractValue]] = dict(abstractions or {})
         self.primitives: dict[Any, Primitive] = dict(primitives or {})
@@ -80,6 +158,7 @@ class Library:
             {**other.attributes, **self.attributes},
             self.lazy | other.lazy,
             {**other.always, **self.always},
+            self.eager | other.eager,
         )
 
     def of_value(self, value: object) -> AbstractValue:
@@ -115,12 +194,31 @@ class Library:
 
         return register
 
-    def model(self, fn: Callable[..., object]) -> Callable[[Model], Model]:
-        """Decorator: trace through the function below in place of fn."""
+    def model(self, *fns: Callable[..., object], makes: bool = False, eager: bool = False) -> Callable[[Any], Any]:
+        """Decorator: trace through the function below in place of fns.  makes: it gives objects of a stand-in."""
 
-        def register(rule: Model) -> Model:
-            self.models[fn] = rule
+        def register(rule: Any) -> Any:
+            for fn in fns:
+                self.models[fn] = rule
+                if makes:
+                    self.lazy.add(fn)
+                if eager:
+                    self.eager.add(fn)
             return rule
+
+        return register
+
+    def stand(self, real: type, build: Callable[..., object] | None = None, parts: str = "", eager: bool = False, **options: Any) -> Callable[[type], type]:
+        """Decorator: the class below stands for a class of C code (see Stand)."""
+
+        def register(stand_in: type) -> type:
+            found = Stand.of(real, stand_in, build, parts, **options)
+            self.models[stand_in] = found
+            if real not in self.models:
+                self.models[real] = found
+                if eager:
+                    self.eager.add(real)
+            return stand_in
 
         return register
 

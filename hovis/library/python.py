@@ -3,20 +3,16 @@
 from typing import Final
 
 from hovis.library.builtins import ATTRIBUTES, BUILTINS
+from hovis.library.choices import CHOICES
+from hovis.library.combining import ITERTOOLS
 from hovis.library.containers import CONTAINERS
-from hovis.library.core import Library
-from hovis.library.iterators import ITERATOR_MODELS, ITERATORS
+from hovis.library.iterators import ITERATORS
 from hovis.library.math import MATH
 from hovis.library.operators import OPERATORS
+from hovis.library.reductions import REDUCTIONS
 from hovis.library.strings import STRINGS
 
+PYTHON: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS | ITERTOOLS | CHOICES
+PYTHON.name = "python"
 
-def _composed(first: Library, *others: Library) -> Library:
-    for other in others:
-        first = first | other
-    return Library("python", first.primitives, first.models, first.actions)
-
-
-PYTHON: Final = _composed(OPERATORS, BUILTINS, STRINGS, CONTAINERS, MATH, ITERATORS)
-
-__all__ = ["ATTRIBUTES", "ITERATOR_MODELS", "PYTHON"]
+__all__ = ["ATTRIBUTES", "PYTHON"]

@@ -8,7 +8,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.numpy import numpy_over
 from hovis.library.numpy.attributes import ABSTRACTIONS, array_attributes, attribute, make_array
-from hovis.library.python import ATTRIBUTES, ITERATOR_MODELS, PYTHON
+from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.virtual import VIRTUAL
 
 
@@ -34,7 +34,5 @@ STANDARD.abstractions.update(ABSTRACTIONS)
 STANDARD.attributes.update(_attributes())
 for _kind, _callables in _ALWAYS:
     STANDARD.always.update((fn, Type(_kind)) for fn in _callables)
-STANDARD.models.update(ITERATOR_MODELS)
-STANDARD.lazy.update(ITERATOR_MODELS)
 
 __all__ = ["STANDARD", "make_array"]

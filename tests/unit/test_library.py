@@ -11,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hovis.lattice import ANY, Const, Type, Union, join
-from hovis.library.iterators import COMPENSATED, ITERATOR_MODELS, ITERATORS
+from hovis.library.choices import CHOICES
+from hovis.library.combining import ITERTOOLS
+from hovis.library.core import Stand
+from hovis.library.iterators import ITERATORS
 from hovis.library.python import PYTHON
+from hovis.library.reductions import COMPENSATED, REDUCTIONS
 from hovis.library.signatures import Answer, Signature, memberwise, signatures
 
 warnings.filterwarnings("error")
@@ -306,7 +310,20 @@ ARGUMENTS = {
     itertools.pairwise: ([iterables], {}),
     itertools.zip_longest: ([iterables, iterables, iterables], {"fillvalue": ITEMS}),
     itertools.islice: ([iterables, sizes, sizes, sizes], {}),
+    iter: ([functions, ITEMS], {}),
+    itertools.groupby: ([iterables, functions], {"key": functions}),
+    itertools.tee: ([iterables, sizes], {}),
+    itertools.product: ([iterables, iterables], {"repeat": sizes}),
+    itertools.combinations: ([iterables, sizes], {"r": sizes}),
+    itertools.combinations_with_replacement: ([iterables, sizes], {}),
+    itertools.permutations: ([iterables, sizes], {"r": sizes}),
 }
+if hasattr(itertools, "batched"):
+    ARGUMENTS[itertools.batched] = ([iterables, sizes], {})
+
+MODELS = (ITERATORS | ITERTOOLS | CHOICES).models
+#: The iterators that have a model: made by calling these.
+MAKERS = [fn for fn, model in MODELS.items() if fn in ARGUMENTS or not isinstance(model, Stand)]
 
 
 @st.composite
@@ -355,16 +372,27 @@ def run(fn, recipe, lazily=False):
         result = fn(*args, **named)
         if lazily:
             world.log.append("made")
-            steps = []
-            for _ in range(9):
-                steps.append(shown(next(result)))
-                world.log.append("step")
-            result = steps
+            result = stepped(world, result)
         outcome = shown(result)
         return outcome, world.log[:]
     except Exception as error:
         # a traceback keeps the variables of a model; what they hold ends a little later
         return described(error), [entry for entry in world.log if entry != "closed"]
+
+
+def stepped(world, result):
+    """What nine steps of an iterator give, whatever they raise; groups are begun, tees take turns."""
+    steps = []
+    for turn in range(9):
+        try:
+            item = next(result[turn % 3 % len(result)] if type(result) is tuple and result else result)
+            if type(item) is tuple and hasattr(item[-1], "__next__") and hasattr(type(item[-1]), "__iter__") and turn % 2:
+                item = item[0], next(item[-1], "end"), next(item[-1], "end")
+            steps.append(shown(item))
+        except Exception as error:
+            steps.append(described(error))
+        world.log.append("step")
+    return steps
 
 
 def binds(model, recipe):
@@ -380,9 +408,9 @@ def binds(model, recipe):
 NAMES = {fn: getattr(fn, "__qualname__", str(fn)) for fn in ARGUMENTS}
 
 
-@pytest.mark.parametrize("fn", list(ITERATORS.models), ids=NAMES.get)
+@pytest.mark.parametrize("fn", list(REDUCTIONS.models), ids=NAMES.get)
 def test_models_do_what_the_functions_do(fn):
-    model = ITERATORS.models[fn]
+    model = REDUCTIONS.models[fn]
 
     @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
     @given(arguments(fn))
@@ -393,9 +421,10 @@ def test_models_do_what_the_functions_do(fn):
     same()
 
 
-@pytest.mark.parametrize("fn", list(ITERATOR_MODELS), ids=NAMES.get)
+@pytest.mark.parametrize("fn", MAKERS, ids=NAMES.get)
 def test_iterator_models_do_what_the_iterators_do(fn):
-    model = ITERATOR_MODELS[fn]
+    model = MODELS[fn]
+    model = model.cls if isinstance(model, Stand) else model
 
     @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
     @given(arguments(fn))
@@ -414,7 +443,7 @@ NUMERIC = st.one_of(st.floats(), st.floats(-2, 2), st.integers(-5, 5), st.sample
 def test_sums_of_numbers(items, start):
     """Bit for bit, on every version, with its compensation or without."""
     recipe = [("iterable", "list", tuple(items)), start], {}
-    assert run(ITERATORS.models[sum], recipe) == run(sum, recipe)
+    assert run(REDUCTIONS.models[sum], recipe) == run(sum, recipe)
 
 
 def test_compensation_is_noticed():
@@ -422,7 +451,7 @@ def test_compensation_is_noticed():
 
 
 def test_every_model_is_drawn():
-    assert set(ITERATORS.models) | set(ITERATOR_MODELS) == set(ARGUMENTS)
+    assert set(REDUCTIONS.models) | set(MAKERS) == set(ARGUMENTS)
 
 
 # ------------------------------------------------------------------------------------------------- rules as text

@@ -116,7 +116,7 @@ def slice_of(m: Machine, key: V) -> slice | None:
 
 
 def is_iterator(m: Machine, value: Ref) -> bool:
-    return m.state.heap[value.aid].kind in ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "instance", "set")
+    return m.state.heap[value.aid].kind in ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "instance", "set", "model")
 
 
 def settle_iterators(m: Machine, source: Ref) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hovis.engine import iteration
+from hovis.engine import iteration, models
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import is_python_class, special
 from hovis.engine.machine import Machine
@@ -19,7 +19,7 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
     if steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
         status = iteration.get_iter(m, value)
         return _pushed(m, status)
-    cls = m.class_of(value)
+    cls = models.acting_class(m, value)
     method = special(cls, "__iter__") if cls is not None and is_python_class(cls) and not isinstance(value, Dyn) else None
     return m.call(Known(method), [value], {}) if method is not None else None
 

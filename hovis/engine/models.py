@@ -1,0 +1,192 @@
+"""Objects of C classes as objects of the trace: a class of Python code stands for one of C code.
+
+A Library may say that a class written in Python *stands for* a C class (:class:`hovis.library.core.Stand`).  A call of
+the C class then makes a virtual object of kind "model": to the user it is of the C class, its methods are those of the
+stand-in, entered and traced through, and its cells are their attributes, which only they can see.  When it escapes,
+the real object is built from these (:mod:`hovis.engine.escape`); where that cannot be done, it is real from the beginning.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.engine import protocols
+from hovis.engine.entering import Callee, bind, call_function, why_not
+from hovis.engine.escape import NotMaterializable
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import C_METHODS, FUNCTION, lookup
+from hovis.engine.machine import Machine
+from hovis.engine.results import finish
+from hovis.engine.values import Known, Ref, V, labels_of, relabel
+from hovis.ir.model import Effect
+from hovis.library.core import Stand, real
+
+#: The stand-in has nothing to say of a call.
+NOT_MINE: Final = object()
+
+
+def virtual(m: Machine, value: V) -> VObj | None:
+    """The object behind value, if a stand-in acts for it."""
+    if type(value) is Ref:
+        obj = m.state.heap[value.aid]
+        if obj.kind == "model" and (obj.node is None or (stand_of(obj).frozen and not obj.forgotten)):
+            return obj
+    return None
+
+
+def acting_class(m: Machine, value: V) -> type | None:
+    """The class whose special methods are entered: the exact class of value, or what stands for it."""
+    obj = virtual(m, value)
+    return m.class_of(value) if obj is None else stand_of(obj).cls
+
+
+def stand_of(obj: VObj) -> Stand:
+    stand: Stand = obj.extra[0]
+    return stand
+
+
+def inside(m: Machine) -> bool:
+    """Is it the code of a stand-in that is running?"""
+    return m.frame.code.filename.startswith(m.package)
+
+
+def site(m: Machine) -> int:
+    """The place in the user's code that makes an object, as a number; for what another such object makes, that of it."""
+    if inside(m) and m.frame.locals:
+        maker = m.frame.locals[0]
+        if type(maker) is Ref and m.state.heap[maker.aid].kind == "model":
+            found: int = m.state.heap[maker.aid].extra[1]
+            return found
+    return m.tables.contexts["model", *m.user_site()]
+
+
+def fits(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V]) -> bool:
+    """Can fn be entered with these arguments?"""
+    known = Callee.of(m, Known(fn), fn)
+    return why_not(m, known) is None and bind(m, known, args, kwargs) is not None
+
+
+# ------------------------------------------------------------------------------------------------- calls
+
+
+def create(m: Machine, stand: Stand, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
+    """A call of a class that has a stand-in, or of the stand-in itself."""
+    where = site(m)
+    if where in m.tables.not_virtual:
+        m.reason(f"the {stand.real.__name__} leaves the traced code, or its state is not known there")
+        return NOT_MINE
+    init = lookup(stand.cls, "__init__")
+    made = VObj("model", stand.real, extra=(stand, where))
+    if not isinstance(init, FUNCTION):
+        return NOT_MINE if args or kwargs else finish(m, m.new(made), mode)
+    if not fits(m, init, [Known(None), *args], kwargs):
+        return NOT_MINE
+    return call_function(m, Known(protocols.construct), protocols.construct, [m.new(made), Known(init), *args], kwargs, mode)
+
+
+def call_method(m: Machine, fn: Any, obj: VObj, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
+    """A method of a C class, called on an object that a stand-in acts for."""
+    method = _method(m, obj, fn)
+    if method is None or not fits(m, method, args, kwargs):
+        return NOT_MINE
+    return call_function(m, Known(method), method, args, kwargs, mode)
+
+
+def _method(m: Machine, obj: VObj, fn: Any) -> Any:
+    """What the stand-in has in place of fn."""
+    key = ("method", id(obj.extra[0]), fn)
+    try:
+        return m.tables.answers[key]
+    except KeyError:
+        found = m.tables.answers[key] = _find_method(m, obj, fn)
+        return found
+    except TypeError:
+        return None
+
+
+def _find_method(m: Machine, obj: VObj, fn: Any) -> Any:
+    name = getattr(fn, "__name__", "")
+    for cls in stand_of(obj).cls.__mro__:
+        stand = m.library.models.get(cls)
+        if isinstance(stand, Stand) and stand.real.__dict__.get(name) is fn:
+            found = cls.__dict__.get(name)
+            return found if isinstance(found, FUNCTION) else None
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- attributes
+
+
+def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int | None:
+    """``value.name``: what the C class shows, or to the stand-in's own code its attributes."""
+    assert isinstance(value, Ref)
+    own = lookup(stand_of(obj).cls, name)
+    if inside(m):
+        index = obj.find(name)
+        if index >= 0:
+            return finish(m, relabel(obj.cells[index], value.labels), mode)
+        if not isinstance(own, FUNCTION):
+            return finish(m, Known(own, value.labels), mode)
+        return finish(m, m.new(VObj("method", METHOD, (Known(own), value)), labels_of(value)), mode)
+    if name == "__class__":
+        return finish(m, Known(obj.cls, value.labels), mode)
+    raw = lookup(obj.cls, name)
+    if isinstance(own, property) and isinstance(own.fget, FUNCTION):
+        return m.call(Known(own.fget), [value], {}, mode)
+    if isinstance(raw, (FUNCTION, *C_METHODS)) and not isinstance(raw, C_CLASS_METHOD):
+        return finish(m, m.new(VObj("method", METHOD, (Known(raw), value)), labels_of(value)), mode)
+    return finish(m, m.emit(getattr, [value, Known(name)], effect=Effect.OPAQUE), mode)
+
+
+METHOD: Final = type(Stand.of)
+C_CLASS_METHOD: Final = type(dict.__dict__["fromkeys"])
+
+
+def set_attribute(m: Machine, target: V, obj: VObj, name: str, value: V) -> bool:
+    """``target.name = value`` in the code of a stand-in; False: anywhere else."""
+    if not inside(m):
+        return False
+    assert isinstance(target, Ref)
+    if name == stand_of(obj).content:
+        held = m.obj(value, "list", "dict")
+        if held is None or held.node is not None:
+            raise NotMaterializable(obj.extra[1])
+        m.put(value, held.replace(extra=("content", obj.extra[1])))  # type: ignore[arg-type]
+    index = obj.find(name)
+    m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
+    return True
+
+
+def acting(m: Machine, value: V) -> VObj | None:
+    """Like virtual; if the code of a stand-in finds that its object has been built, it has to be real from the beginning."""
+    if type(value) is not Ref:
+        return None
+    obj = m.state.heap[value.aid]
+    if obj.kind != "model":
+        return None
+    if obj.node is None:
+        return obj
+    if stand_of(obj).frozen and not obj.forgotten:
+        return obj
+    if inside(m):
+        raise NotMaterializable(obj.extra[1])
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- operators
+
+
+def failing(fn: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """What happens when every candidate of an operator answered NotImplemented: the real objects complain."""
+    found = _FAILING.get(fn)
+    if found is None:
+
+        def fail(a: Any, b: Any) -> Any:
+            return fn(real(a), real(b))
+
+        found = _FAILING[fn] = fail
+    return found
+
+
+_FAILING: dict[Any, Callable[[Any, Any], Any]] = {}
+
+
