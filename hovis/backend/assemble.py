@@ -37,11 +37,11 @@ from hovis.backend.load import Tracebacks, outline
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import PACKAGE, bind, current_exception, drop, make_exception
+from hovis.ir.operations import PACKAGE, bind, current_exception, drop, make_exception, with_attribute
 from hovis.lattice import Const
 
 #: Helpers that are never called.
-_SILENT: Final = (drop, current_exception, bind, make_exception)
+_SILENT: Final = (drop, current_exception, bind, make_exception, with_attribute)
 
 
 def assemble(

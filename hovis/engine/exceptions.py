@@ -6,14 +6,16 @@ known, so that a handler that looks at these alone leaves nothing of it in the r
 """
 
 import builtins
+import operator
 import types
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.heap import FIELDS, VObj
 from hovis.engine.lookups import lookup
-from hovis.engine.values import NONE, Dyn, Known, Ref, V
-from hovis.ir.model import Effect, Op
-from hovis.lattice import ANY, Type
+from hovis.engine.values import FALSE, NONE, TRUE, Dyn, Known, Ref, V
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect, Op, Param
+from hovis.lattice import ANY, AbstractValue, Const, Type
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
@@ -95,6 +97,84 @@ def changed(m: "Machine", exception: Ref, callee: Any, args: list[V], effect: Ef
     m.put(exception, m.state.heap[exception.aid].replace(node=op))
 
 
+def out_of(m: "Machine", op: Op, caught: Param) -> V:
+    """What comes out of an op that raised: known, if only one exception can."""
+    try:
+        rule = m.library.raises.get(op.callee) if not op.kwargs and not op.effect & Effect.OPAQUE else None
+    except TypeError:
+        rule = None
+    found = rule(*(arg if isinstance(arg, Const) else getattr(arg, "type", ANY) for arg in op.args)) if rule is not None else None
+    if found is None:
+        return Dyn(caught, ANY)
+    cls, args = found
+    caught.type = Type(cls)
+    if args is None or cls not in MODELLED:
+        return Dyn(caught, caught.type)
+    cells = tuple(_argument(m, op, caught, arg) for arg in args)
+    made = m.new(VObj("exception", cls, (m.new(VObj("tuple", tuple, cells)),), ("args",), extra=HANDLED, node=caught))
+    marked(m, made, m.state.handled)
+    return made
+
+
+def _argument(m: "Machine", op: Op, caught: Param, arg: Any) -> V:
+    """An argument of an exception: a constant, an operand, or something of a type."""
+    if isinstance(arg, AbstractValue):
+        args = Op(getattr, (caught, Const("args")), (), Type(tuple), None, Effect.READS, m.location())
+        item = Op(operator.getitem, (args, Const(0)), (), arg, None, Effect.READS, m.location())
+        m.block.ops += [args, item]
+        return Dyn(item, arg)
+    if type(arg).__name__ == "Index":
+        operand = op.args[arg.at]
+        return Known(operand.value) if isinstance(operand, Const) else Dyn(operand, getattr(operand, "type", ANY))
+    return Known(arg)
+
+
+def raised(m: "Machine", exception: Ref) -> None:
+    """The exception is raised here: it has a traceback, and what is being handled for its context."""
+    changed(m, exception, ops.raised, [], Effect.READS)
+    handled = m.state.handled
+    if isinstance(handled, Ref) and handled.aid == exception.aid:
+        return
+    for aid, other in m.state.heap.items():
+        # a chain that would come back here is cut where it did
+        at = other.find("__context__") if other.kind == "exception" and other.node is not None else -1
+        cell = other.cells[at] if at >= 0 else None
+        if isinstance(cell, Ref) and cell.aid == exception.aid:
+            m.state.heap[aid] = other.with_cell(at, _read(m, other, "__context__"))
+    marked(m, exception, handled)
+
+
+def marked(m: "Machine", exception: Ref, handled: V) -> None:
+    """Remember what a raise sets; at the beginning of the traced function nobody knows what is being handled."""
+    obj = m.state.heap[exception.aid]
+    unknown = isinstance(handled, Known) and handled.value is None
+    marks = {"__cause__": NONE, "__suppress_context__": FALSE, "__context__": _read(m, obj, "__context__") if unknown else handled}
+    for name, value in marks.items():
+        index = obj.find(name)
+        if index < 0:
+            obj = obj.with_new(name, value)
+        elif name == "__context__":
+            obj = obj.with_cell(index, value)
+    m.put(exception, obj)
+
+
+def caused(m: "Machine", exception: Ref, cause: V) -> None:
+    """``raise exception from cause``, before the raise."""
+    changed(m, exception, ops.with_cause, [cause], Effect.WRITES)
+    obj = m.state.heap[exception.aid]
+    for name, value in (("__cause__", cause), ("__suppress_context__", TRUE)):
+        index = obj.find(name)
+        obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value)
+    m.put(exception, obj)
+
+
+def _read(m: "Machine", obj: VObj, name: str) -> Dyn:
+    assert obj.node is not None
+    op = Op(getattr, (obj.node, Const(name)), (), ANY, None, Effect.READS, m.location())
+    m.block.ops.append(op)
+    return Dyn(op, ANY)
+
+
 def get(m: "Machine", value: Ref, name: str) -> "V | None":
     """What the object itself says of an attribute; None: nothing."""
     obj = m.state.heap[value.aid]
@@ -112,10 +192,11 @@ def get(m: "Machine", value: Ref, name: str) -> "V | None":
 def store(m: "Machine", target: Ref, name: str, value: V) -> bool:
     """``target.name = value`` where nothing but the object decides; False: not here."""
     obj = m.obj(target, "exception")
-    if obj is None or obj.node is not None or name in MARKS:
+    if obj is None or name in MARKS or (name == "args" and m.class_of(value) is not tuple):
         return False
-    if name == "args" and m.class_of(value) is not tuple:
-        return False
+    if obj.node is not None:
+        changed(m, target, ops.with_attribute, [Known(name), value], Effect.WRITES)
+        obj = m.state.heap[target.aid]
     index = obj.find(name)
     m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
     return True

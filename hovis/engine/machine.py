@@ -347,7 +347,11 @@ class Machine:
         ok, landing = Block(), Block(params=(Param(ANY, None, None),))
         self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
         state = self.state.fork()
-        caught, exception = self.unwind(state, Dyn(landing.params[0], ANY), landing)
+        before = self.state, self.block
+        self.state, self.block = state, landing
+        thrown = exceptions.out_of(self, op, landing.params[0])
+        self.state, self.block = before
+        caught, exception = self.unwind(state, thrown, landing)
         if not caught:
             landing.terminator = Raise(self.operand(exception), True, self.location())
             self.block = ok
@@ -477,7 +481,7 @@ class Machine:
             return STOP
         if isinstance(exception, Ref) and self.obj(exception, "exception"):
             if not again:
-                exceptions.changed(self, exception, raised, [], Effect.READS)
+                exceptions.raised(self, exception)
         elif not again:
             exception = self.emit(raised, [exception], type=self._raised_type(exception), effect=Effect.READS)
         elif isinstance(exception, Ref):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hovis.engine import exceptions
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, is_python_class, lookup
+from hovis.engine.lookups import FUNCTION, lookup
 from hovis.engine.machine import GiveUp, Machine, Restart
 from hovis.engine.results import AFTER
 from hovis.engine.values import NONE, Known, Ref, V, labels_of
@@ -47,7 +47,7 @@ def _raise_instance(m: Machine, exception: V, cause: V | None) -> int | None:
             m.emit(ops.raise_from, [exception, cause])
             return m.unreachable()
         if isinstance(exception, Ref) and m.obj(exception, "exception"):
-            exceptions.changed(m, exception, ops.with_cause, [cause], Effect.WRITES)
+            exceptions.caused(m, exception, cause)
         else:
             exception = m.emit(ops.with_cause, [exception, cause], type=Type(cls), effect=Effect.WRITES)
     if cls is not None and issubclass(cls, BaseException):
@@ -177,14 +177,32 @@ def with_enter(m: Machine) -> int | None:
     """BEFORE_WITH: cm → exit, result of enter."""
     manager = m.resolve(m.pop())
     cls = m.class_of(manager)
-    if cls is not None and is_python_class(cls):
-        enter, leave = lookup(cls, "__enter__"), lookup(cls, "__exit__")
-        if isinstance(enter, FUNCTION) and isinstance(leave, FUNCTION):
-            m.push(m.new(VObj("method", types.MethodType, (Known(leave), manager))))
-            return m.call(Known(enter), [manager], {})
+    if cls is not None:
+        found = []
+        for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
+            raw = lookup(cls, name)
+            m.guard("class", cls, name, raw)
+            if raw is None and not any(name in base.__dict__ for base in cls.__mro__):
+                return m.raise_new(TypeError, f"'{cls.__name__}' object does not support the context manager protocol{missed}")
+            found.append(_bound(m, manager, cls, raw))
+        enter, leave = found
+        if enter is not None and leave is not None:
+            m.push(leave)
+            return m.call(enter, [], {})
     enter_method = m.emit(ops.context_enter, [manager])
     m.push(m.emit(ops.context_exit, [manager]))
     return m.call(enter_method, [], {})
+
+
+def _bound(m: Machine, manager: V, cls: type, raw: Any) -> V | None:
+    """A special method of the class, bound (_PyObject_LookupSpecial); None: only the real one knows."""
+    if isinstance(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
+        return m.new(VObj("method", types.MethodType, (Known(raw), manager)))
+    if isinstance(raw, staticmethod):
+        return Known(raw.__func__)
+    if isinstance(raw, classmethod) and isinstance(raw.__func__, FUNCTION):
+        return m.new(VObj("method", types.MethodType, (Known(raw.__func__), Known(cls))))
+    return Known(raw) if not hasattr(type(raw), "__get__") else None
 
 
 def with_exit(m: Machine) -> int | None:

@@ -324,6 +324,18 @@ def with_cause(exception: BaseException, cause: BaseException | None) -> BaseExc
     return exception
 
 
+def with_attribute(exception: BaseException, name: str, value: object) -> BaseException:
+    """exception with an attribute set, by no code of its class."""
+    BaseException.__setattr__(exception, name, value)
+    return exception
+
+
+def with_note(exception: BaseException, note: str) -> BaseException:
+    """exception with one note more."""
+    exception.add_note(note)
+    return exception
+
+
 def raise_current() -> None:
     """A bare ``raise``."""
     raise

@@ -118,7 +118,7 @@ Action = Callable[[Any, list[Any], dict[str, Any]], Any]
 class Library:
     """Primitives, models and actions by callable.  A value: composition gives a new one."""
 
-    __slots__ = ("abstractions", "actions", "always", "attributes", "eager", "lazy", "models", "name", "primitives")
+    __slots__ = ("abstractions", "actions", "always", "attributes", "eager", "lazy", "models", "name", "primitives", "raises")
 
     def __init__(
         self,
@@ -131,7 +131,10 @@ class Library:
         lazy: Iterable[Any] = (),
         always: Mapping[Any, AbstractValue] | None = None,
         eager: Iterable[Any] = (),
+        raises: Mapping[Any, Callable[..., Any]] | None = None,
     ) -> None:
+        #: callable -> (*types of the operands) -> the one exception that can come out of it, None: not known
+        self.raises: dict[Any, Callable[..., Any]] = dict(raises or {})
         #: callables whose result is of one type whatever they are given
         self.always: dict[Any, AbstractValue] = dict(always or {})
         #: (exact class, attribute name) -> (machine, engine value) -> engine value, or None: not mine
@@ -159,6 +162,7 @@ class Library:
             self.lazy | other.lazy,
             {**other.always, **self.always},
             self.eager | other.eager,
+            {**other.raises, **self.raises},
         )
 
     def of_value(self, value: object) -> AbstractValue:

@@ -9,6 +9,7 @@ from hovis.lattice import Type
 from hovis.library.numpy import numpy_over
 from hovis.library.numpy.attributes import ABSTRACTIONS, array_attributes, attribute, make_array
 from hovis.library.python import ATTRIBUTES, PYTHON
+from hovis.library.raises import RAISES
 from hovis.library.virtual import VIRTUAL
 
 
@@ -34,5 +35,6 @@ STANDARD.abstractions.update(ABSTRACTIONS)
 STANDARD.attributes.update(_attributes())
 for _kind, _callables in _ALWAYS:
     STANDARD.always.update((fn, Type(_kind)) for fn in _callables)
+STANDARD.raises.update(RAISES)
 
 __all__ = ["STANDARD", "make_array"]

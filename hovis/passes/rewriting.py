@@ -200,8 +200,8 @@ def effect_of(op: Op) -> Effect:
     return op.effect
 
 
-#: They give back the exception that they are given, changed: its context, its cause.
-CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause})
+#: They give back the exception that they are given, changed: its context, its cause, an attribute.
+CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause, operations.with_attribute, operations.with_note})
 
 
 def is_exception_made_here(operand: Operand) -> bool:

@@ -109,7 +109,11 @@ def note(m: Machine, args: Args, named: Named) -> Any:
         return None
     if own(m, args[0], "exception") is not None:
         return call_function(m, Known(add_note), add_note, args, {})
-    return m.emit(BaseException.add_note, args, type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
+    if m.class_of(args[1]) is not str:
+        return m.emit(BaseException.add_note, args, type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
+    assert isinstance(args[0], Ref)
+    exceptions.changed(m, args[0], ops.with_note, args[1:], Effect.WRITES)
+    return NONE
 
 
 @action(BaseException.with_traceback)

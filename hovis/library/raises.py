@@ -1,0 +1,93 @@
+"""What an operation can raise, where that is one exception alone (memory and signals apart).
+
+A rule goes from the types of the operands to the class and its argument: a constant, the operand at an Index, or a Type
+where it is something of that type.  It speaks for operations that run no code of the user's.  What CPython says is asked
+of the running one.  Calls are not in here: a signal's handler may raise in them.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from hovis.ir import operations as ops
+from hovis.lattice import AbstractValue, Const, Type
+
+
+class Index(NamedTuple):
+    """The argument is this operand."""
+
+    at: int
+
+
+#: The class, and its arguments; None: they are not known.
+Raised = tuple[type[BaseException], tuple[Any, ...] | None]
+
+
+def _told(fn: Callable[..., Any], *args: Any) -> Raised:
+    """What fn raises."""
+    try:
+        fn(*args)
+    except Exception as error:
+        return type(error), error.args
+    raise AssertionError(fn)
+
+
+def _cls(kind: AbstractValue) -> type | None:
+    if isinstance(kind, Const):
+        return type(kind.value)
+    return kind.cls if isinstance(kind, Type) else None
+
+
+_INTS: Final = frozenset({int, bool})
+
+
+def _by_zero(fn: Callable[[Any, Any], Any], ints: bool = True) -> Callable[..., Raised | None]:
+    of_ints, of_floats = _told(fn, 1, 0), _told(fn, 1.0, 0.0)
+
+    def rule(a: AbstractValue, b: AbstractValue) -> Raised | None:
+        kinds = {_cls(a), _cls(b)}
+        if kinds <= _INTS:
+            return of_ints if ints else None
+        return of_floats if kinds == {float} else None
+
+    return rule
+
+
+#: Exact classes whose look-up by an int is theirs alone.
+_SEQUENCES: Final = frozenset({list, tuple, str, bytes, bytearray, range})
+#: Keys whose comparison runs nothing.
+_KEYS: Final = frozenset({int, bool, str, bytes, float, type(None)})
+
+
+def _item(container: AbstractValue, key: AbstractValue, *_: AbstractValue) -> Raised | None:
+    cls, kind = _cls(container), _cls(key)
+    if cls in _SEQUENCES and kind in _INTS:
+        return IndexError, (Type(str),)
+    return (KeyError, (Index(1),)) if cls is dict and kind in _KEYS else None
+
+
+def _set_item(container: AbstractValue, key: AbstractValue, value: AbstractValue) -> Raised | None:
+    return (IndexError, (Type(str),)) if _cls(container) is list and _cls(key) in _INTS else None
+
+
+def _unpacked(iterable: AbstractValue, *_: AbstractValue) -> Raised | None:
+    return (ValueError, (Type(str),)) if _cls(iterable) in (list, tuple) else None
+
+
+def _unbound(value: AbstractValue, name: AbstractValue, free: AbstractValue) -> Raised | None:
+    if isinstance(name, Const) and isinstance(free, Const):
+        return type(ops.unbound(str(name.value), bool(free.value))), None
+    return None
+
+
+RAISES: Final[dict[Any, Callable[..., Raised | None]]] = {
+    operator.floordiv: _by_zero(operator.floordiv),
+    operator.mod: _by_zero(operator.mod),
+    operator.truediv: _by_zero(operator.truediv, ints=False),
+    operator.getitem: _item,
+    operator.delitem: lambda a, b: _item(a, b) if _cls(a) in (list, dict, bytearray) else None,
+    operator.setitem: _set_item,
+    ops.unpack: _unpacked,
+    ops.check_bound: _unbound,
+    ops.load_global: lambda *_: (NameError, None),
+}
