@@ -236,7 +236,10 @@ def get_global(m: Machine, name: str) -> int | None:
             scope = scope if isinstance(scope, dict) else vars(scope)
             value, holder = scope.get(name, UNBOUND), scope
             m.guard("item", namespace, name, UNBOUND)
+        if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):
+            value = UNBOUND
         if value is not UNBOUND:
+            m.read_static |= {("global", id(holder), name), id(holder)}
             m.read_static |= {("global", id(namespace), name), id(namespace)}
             m.guard("item", holder, name, value)
             if world == 1:
