@@ -80,9 +80,9 @@ def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode:
     if isinstance(init, FUNCTION):
         made = exceptions.make(m, cls, m.new(VObj("tuple", tuple, tuple(args))))
         return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
-    if kwargs or not isinstance(init, types.WrapperDescriptorType):
+    if not isinstance(init, types.WrapperDescriptorType) or not exceptions.takes(cls, kwargs):
         return NOT_MINE
-    return finish(m, exceptions.new(m, cls, args), mode)
+    return finish(m, exceptions.new(m, cls, args, kwargs), mode)
 
 
 def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:

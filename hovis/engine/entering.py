@@ -1,6 +1,8 @@
 """Entering Python functions: argument binding, recursion, residual functions (CPython: Python/ceval.c)."""
 
+import inspect
 import types
+from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
@@ -33,6 +35,9 @@ def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[st
         bound = bind(m, known, args, kwargs)
         if bound is not None:
             return _enter(m, callee, known, bound, args, kwargs, mode)
+        complaint = misfit(known, len(args), kwargs)
+        if complaint is not None:
+            return m.raise_new(TypeError, complaint)
         why = "its arguments do not fit"
     if why:
         m.reason(f"the call of {known.qualname} was left as it is: {why}")
@@ -239,6 +244,33 @@ def bind(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> list
         slots[k] = UNBOUND_VALUE
     slots[free:] = known.cells
     return slots
+
+
+def misfit(known: Callee, count: int, names: Iterable[str]) -> str | None:
+    """What CPython says of a call that does not bind: asked of a function with the same parameters that does nothing."""
+    code = known.code.code
+    kept = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    quiet = _NOTHING.replace(
+        co_argcount=code.co_argcount,
+        co_posonlyargcount=code.co_posonlyargcount,
+        co_kwonlyargcount=code.co_kwonlyargcount,
+        co_varnames=code.co_varnames[: known.code.n_params],
+        co_nlocals=known.code.n_params,
+        co_flags=_NOTHING.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) | kept,
+        co_name=code.co_name,
+        co_qualname=known.qualname,
+    )
+    asked = types.FunctionType(quiet, {}, code.co_name, (None,) * len(known.defaults))
+    asked.__kwdefaults__ = dict.fromkeys(known.kwdefaults)
+    asked.__qualname__ = known.qualname
+    try:
+        asked(*[None] * count, **dict.fromkeys(names))
+    except TypeError as error:
+        return str(error)
+    return None
+
+
+_NOTHING: Final = (lambda: None).__code__
 
 
 def _defaults(known: Callee, slots: list[V | None]) -> bool:

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from hovis.engine.heap import FIELDS, History, VObj, reachable
+from hovis.engine.heap import History, VObj, fields_of, reachable
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -179,12 +179,17 @@ def _exception(m: "Machine", obj: VObj) -> Operand:
 
 def _made_with(cls: type) -> tuple[str, ...]:
     """What an instance has that was made and nothing else."""
-    return ("args", *(field for base, field in FIELDS.items() if issubclass(cls, base)))
+    return ("args", *fields_of(cls))
 
 
 def _untouched(obj: VObj, args: VObj) -> bool:
     """Has a field what the arguments gave it?"""
-    return len(obj.cells) == 1 or (len(args.cells) == 1 and obj.cells[1] is args.cells[0]) or not args.cells
+    given = args.cells[0] if len(args.cells) == 1 else None
+    for name, cell in zip(obj.keys[1:], obj.cells[1:], strict=True):
+        from_args = name in ("value", "code") and given is not None
+        if (cell is not given) if from_args else not (isinstance(cell, Known) and cell.value is None):
+            return False
+    return True
 
 
 def _cell(m: "Machine", obj: VObj) -> Operand:

@@ -10,11 +10,11 @@ import operator
 import types
 from typing import TYPE_CHECKING, Any, Final
 
-from hovis.engine.heap import FIELDS, VObj
+from hovis.engine.heap import FIELDS, VObj, fields_of
 from hovis.engine.lookups import lookup
 from hovis.engine.values import FALSE, NONE, TRUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
-from hovis.ir.model import Effect, Op, Param
+from hovis.ir.model import Effect, Op, Operand, Param
 from hovis.lattice import ANY, AbstractValue, Const, Type
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MODELLED: Final = frozenset(
     cls
     for cls in vars(builtins).values()
-    if isinstance(cls, type) and issubclass(cls, BaseException) and (cls.__basicsize__ == BaseException.__basicsize__ or cls in FIELDS)
+    if isinstance(cls, type) and any(issubclass(cls, base) and cls.__basicsize__ == base.__basicsize__ for base in (BaseException, *FIELDS))
 )
 
 #: ``extra`` of an exception that nobody has but the interpreter, which is handling it: only opaque code can ask for it.
@@ -54,27 +54,35 @@ _HEAP_TYPE: Final = 1 << 9
 
 def make(m: "Machine", cls: type, args: V) -> Ref:
     """What ``cls.__new__`` gives for a tuple of arguments."""
-    fields = tuple(field for base, field in FIELDS.items() if issubclass(cls, base))
+    fields = fields_of(cls)
     return m.new(VObj("exception", cls, (args, *(NONE for _ in fields)), ("args", *fields)))
 
 
-def initialize(m: "Machine", exception: Ref, args: list[V], fields: bool) -> None:
-    """``BaseException.__init__``, or (fields) that of a class with a field of its own."""
+def initialize(m: "Machine", exception: Ref, args: list[V], named: dict[str, V], fields: tuple[str, ...]) -> None:
+    """``BaseException.__init__``, or that of a class with these fields of its own."""
     obj = m.state.heap[exception.aid]
     obj = obj.with_cell(0, m.new(VObj("tuple", tuple, tuple(args))))
-    for k, name in enumerate(obj.keys):
-        if fields and name == "value":
-            obj = obj.with_cell(k, args[0] if args else NONE)
-        elif fields and name == "code" and args:
-            obj = obj.with_cell(k, args[0] if len(args) == 1 else obj.cells[0])
+    for name in fields:
+        if name == "value":
+            value = args[0] if args else NONE
+        elif name == "code":
+            value = NONE if not args else args[0] if len(args) == 1 else obj.cells[0]
+        else:
+            value = named.get(name, NONE)
+        obj = obj.with_cell(obj.find(name), value)
     m.put(exception, obj)
 
 
-def new(m: "Machine", cls: type, args: list[V]) -> Ref:
-    """``cls(*args)`` of a class without an ``__init__`` in Python."""
+def new(m: "Machine", cls: type, args: list[V], named: dict[str, V]) -> Ref:
+    """``cls(*args, **named)`` of a class without an ``__init__`` in Python."""
     exception = make(m, cls, NONE)
-    initialize(m, exception, args, fields=True)
+    initialize(m, exception, args, named, fields_of(cls))
     return exception
+
+
+def takes(cls: type, named: dict[str, V]) -> bool:
+    """May these be keyword arguments of an initializer in C?"""
+    return all(name in fields_of(cls) and name not in ("value", "code") for name in named)
 
 
 def node_of(m: "Machine", exception: Ref) -> Dyn:
@@ -111,7 +119,9 @@ def out_of(m: "Machine", op: Op, caught: Param) -> V:
     if args is None or cls not in MODELLED:
         return Dyn(caught, caught.type)
     cells = tuple(_argument(m, op, caught, arg) for arg in args)
-    made = m.new(VObj("exception", cls, (m.new(VObj("tuple", tuple, cells)),), ("args",), extra=HANDLED, node=caught))
+    fields = fields_of(cls)
+    read = tuple(_read(m, caught, name) for name in fields)
+    made = m.new(VObj("exception", cls, (m.new(VObj("tuple", tuple, cells)), *read), ("args", *fields), extra=HANDLED, node=caught))
     marked(m, made, m.state.handled)
     return made
 
@@ -140,15 +150,18 @@ def raised(m: "Machine", exception: Ref) -> None:
         at = other.find("__context__") if other.kind == "exception" and other.node is not None else -1
         cell = other.cells[at] if at >= 0 else None
         if isinstance(cell, Ref) and cell.aid == exception.aid:
-            m.state.heap[aid] = other.with_cell(at, _read(m, other, "__context__"))
+            assert other.node is not None
+            m.state.heap[aid] = other.with_cell(at, _read(m, other.node, "__context__"))
     marked(m, exception, handled)
 
 
 def marked(m: "Machine", exception: Ref, handled: V) -> None:
     """Remember what a raise sets; at the beginning of the traced function nobody knows what is being handled."""
     obj = m.state.heap[exception.aid]
+    assert obj.node is not None
     unknown = isinstance(handled, Known) and handled.value is None
-    marks = {"__cause__": NONE, "__suppress_context__": FALSE, "__context__": _read(m, obj, "__context__") if unknown else handled}
+    context = _read(m, obj.node, "__context__") if unknown else handled
+    marks = {"__cause__": NONE, "__suppress_context__": FALSE, "__context__": context}
     for name, value in marks.items():
         index = obj.find(name)
         if index < 0:
@@ -168,9 +181,17 @@ def caused(m: "Machine", exception: Ref, cause: V) -> None:
     m.put(exception, obj)
 
 
-def _read(m: "Machine", obj: VObj, name: str) -> Dyn:
+def noted(m: "Machine", exception: Ref, note: V) -> None:
+    """``exception.add_note(note)`` of one that is real."""
+    changed(m, exception, ops.with_note, [note], Effect.WRITES)
+    obj = m.state.heap[exception.aid]
     assert obj.node is not None
-    op = Op(getattr, (obj.node, Const(name)), (), ANY, None, Effect.READS, m.location())
+    index, notes = obj.find("__notes__"), _read(m, obj.node, "__notes__")
+    m.put(exception, obj.with_cell(index, notes) if index >= 0 else obj.with_new("__notes__", notes))
+
+
+def _read(m: "Machine", node: Operand, name: str) -> Dyn:
+    op = Op(getattr, (node, Const(name)), (), ANY, None, Effect.READS, m.location())
     m.block.ops.append(op)
     return Dyn(op, ANY)
 

@@ -20,7 +20,17 @@ BULK: Final = 16
 
 
 #: The fields that some exceptions have besides their arguments.
-FIELDS: Final[dict[type, str]] = {StopIteration: "value", SystemExit: "code"}
+FIELDS: Final[dict[type, tuple[str, ...]]] = {
+    StopIteration: ("value",),
+    SystemExit: ("code",),
+    NameError: ("name",),
+    AttributeError: ("name", "obj"),
+}
+
+
+def fields_of(cls: type) -> tuple[str, ...]:
+    """The fields of an exception class."""
+    return tuple(field for base, fields in FIELDS.items() if issubclass(cls, base) for field in fields)
 
 
 class VObj:

@@ -501,8 +501,8 @@ class Machine:
     def raise_new(self, cls: type[BaseException], *args: object, **kwargs: V) -> int:
         """Raise a new exception of a builtin class."""
         values = [a if isinstance(a, Known | Ref | Dyn) else Known(a) for a in args]
-        if cls in exceptions.MODELLED and not kwargs:
-            return self.raise_(exceptions.new(self, cls, values))
+        if cls in exceptions.MODELLED and exceptions.takes(cls, kwargs):
+            return self.raise_(exceptions.new(self, cls, values, kwargs))
         made = self.emit(cls, values, kwargs, type=Type(cls), effect=Effect.PURE)
         return self.raise_(made)
 

@@ -55,13 +55,14 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     hook = find(cls, "__setattr__")
     if isinstance(hook, FUNCTION):
         return run(m, Known(hook), [target, Known(name), value], mode)
-    if hook is not _SETATTR:
+    if hook not in _SETATTR:
         return left(m, setattr, [target, Known(name), value])
     return generic_set(m, target, cls, name, value, mode)
 
 
-_SETATTR: Final = object.__dict__["__setattr__"]
-_DELATTR: Final = object.__dict__["__delattr__"]
+#: PyObject_GenericSetAttr: in object, and until 3.12 in the slots of exceptions.
+_SETATTR: Final = (object.__setattr__, BaseException.__setattr__)
+_DELATTR: Final = (object.__delattr__, BaseException.__delattr__)
 
 
 def left(m: Machine, fn: Any, args: list[V], effect: Effect = Effect.OPAQUE) -> object:
@@ -167,7 +168,7 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
     hook = find(cls, "__delattr__")
     if isinstance(hook, FUNCTION):
         return run(m, Known(hook), [target, Known(name)], mode)
-    if hook is not _DELATTR:
+    if hook not in _DELATTR:
         return left(m, delattr, [target, Known(name)])
     return generic_delete(m, target, cls, name, mode)
 

@@ -25,8 +25,7 @@ def _bound(m: Machine, value: V | None, name: str, free: bool = False) -> "V | i
     """value, checked to be bound; a control code if it is known not to be."""
     if value is None or (isinstance(value, Known) and value.value is UNBOUND):
         error = ops.unbound(name, free)
-        made = m.emit(ops.unbound, [Known(name), Known(free)], type=Type(type(error)), effect=Effect.PURE)
-        return m.raise_(made)
+        return m.raise_new(type(error), str(error), **({} if error.name is None else {"name": Known(error.name)}))
     if isinstance(value, Dyn) and value.maybe_unbound:
         checked = m.emit(ops.check_bound, [value, Known(name), Known(free)], type=_without_unbound(value), effect=Effect.RAISES)
         return Dyn(checked.value, checked.type, value.dims, None)

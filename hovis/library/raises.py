@@ -75,9 +75,14 @@ def _unpacked(iterable: AbstractValue, *_: AbstractValue) -> Raised | None:
 
 
 def _unbound(value: AbstractValue, name: AbstractValue, free: AbstractValue) -> Raised | None:
-    if isinstance(name, Const) and isinstance(free, Const):
-        return type(ops.unbound(str(name.value), bool(free.value))), None
-    return None
+    if not isinstance(name, Const) or not isinstance(free, Const):
+        return None
+    error = ops.unbound(str(name.value), bool(free.value))
+    return type(error), error.args
+
+
+def _undefined(namespace: AbstractValue, name: AbstractValue) -> Raised | None:
+    return _told(ops.load_global, {"__builtins__": {}}, name.value) if isinstance(name, Const) else None
 
 
 RAISES: Final[dict[Any, Callable[..., Raised | None]]] = {
@@ -89,5 +94,6 @@ RAISES: Final[dict[Any, Callable[..., Raised | None]]] = {
     operator.setitem: _set_item,
     ops.unpack: _unpacked,
     ops.check_bound: _unbound,
-    ops.load_global: lambda *_: (NameError, None),
+    ops.load_global: _undefined,
+    ops.delete_global: _undefined,
 }

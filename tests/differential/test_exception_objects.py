@@ -2,7 +2,7 @@
 
 PYTEST_DONT_REWRITE: some of the programs assert, or look at their variables.
 """
-# ruff: noqa: E731, B028, T100, F401  (programs as people write them)
+# ruff: noqa: E731, F401  (programs as people write them)
 
 import sys
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hovis.engine import exceptions
 from hovis.engine.entering import call_function
-from hovis.engine.heap import FIELDS
+from hovis.engine.heap import fields_of
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V
@@ -17,20 +17,20 @@ from hovis.library.virtual.base import Args, Named, action, own
 _INITIALIZERS: dict[Any, type] = {cls.__dict__["__init__"]: cls for cls in exceptions.MODELLED if "__init__" in cls.__dict__}
 
 
-def _initializer(fields: bool) -> Action:
+def _initializer(fields: tuple[str, ...]) -> Action:
     def initialize(m: Machine, args: Args, named: Named) -> Any:
-        if named or not args or own(m, args[0], "exception") is None:
+        if not args or not named.keys() <= set(fields) - {"value", "code"} or own(m, args[0], "exception") is None:
             return None
         exception = args[0]
         assert isinstance(exception, Ref)
-        exceptions.initialize(m, exception, args[1:], fields)
+        exceptions.initialize(m, exception, args[1:], named, fields)
         return NONE
 
     return initialize
 
 
 for _init, _cls in _INITIALIZERS.items():
-    action(_init)(_initializer(_cls in FIELDS))
+    action(_init)(_initializer(fields_of(_cls)))
 
 
 # ------------------------------------------------------------------------------------------------- text
@@ -59,7 +59,11 @@ def shown(exception: BaseException) -> str:
     return f"{name}({args[0]!r})" if len(args) == 1 else f"{name}{args!r}"
 
 
-_MODELS: dict[Any, Any] = {BaseException.__str__: message, KeyError.__str__: key_message, BaseException.__repr__: shown}
+_MODELS: dict[Any, Any] = {}
+for _cls in exceptions.MODELLED:
+    # the same C function, in the slots of several classes
+    _MODELS.update({_cls.__dict__[name]: model for name, model in (("__str__", message), ("__repr__", shown)) if name in _cls.__dict__})
+_MODELS[KeyError.__str__] = key_message
 
 
 def _text(m: Machine, value: V, name: str) -> Any:
@@ -112,7 +116,7 @@ def note(m: Machine, args: Args, named: Named) -> Any:
     if m.class_of(args[1]) is not str:
         return m.emit(BaseException.add_note, args, type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
     assert isinstance(args[0], Ref)
-    exceptions.changed(m, args[0], ops.with_note, args[1:], Effect.WRITES)
+    exceptions.noted(m, args[0], args[1])
     return NONE
 
 
