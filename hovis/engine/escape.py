@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from hovis.engine import copies
 from hovis.engine.heap import History, VObj, fields_of, reachable
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
@@ -68,6 +69,10 @@ def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
     if obj.kind in ("list", "dict") and obj.extra is not None and obj.extra[0] == "content":
         raise NotMaterializable(obj.extra[1])
+    copy = copies.copy_of(m, aid)
+    if copy is not None:
+        copies.take(m, aid, copy)
+        return
     inner = [c.aid for c in _cells_in(m.state.heap, obj) if isinstance(c, Ref)]
     if obj.kind in _EMPTY and aid in reachable(m.state.heap, inner) and (obj.kind != "model" or obj.content is not None):
         _knot(m, aid, obj)

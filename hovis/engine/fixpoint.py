@@ -161,6 +161,7 @@ class Engine(Machine):
         self.state = entry.state.fork()
         self.block = entry.block = Block()
         self.emitted = 0
+        self.lent = {}
         if entry.choices:
             self._choose(0)
             return True

@@ -10,6 +10,7 @@ from hovis.engine.heap import History, VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, TEST, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir.model import Effect
+from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.lattice.constants import PLAIN, is_immutable
 
 #: Never folded: what these do is not a matter of their arguments alone.
@@ -58,7 +59,7 @@ def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int
 
 
 def _may_fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V], values: list[Any], named: dict[str, Any]) -> bool:
-    types = [m.type_of(a) for a in args]
+    types = [_whole(value) if isinstance(a, Ref) else m.type_of(a) for a, value in zip(args, values, strict=True)]
     named_types = {name: m.type_of(v) for name, v in kwargs.items()}
     try:
         if rule.result(*types, **named_types) is None:
@@ -69,6 +70,17 @@ def _may_fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V], values
         return rule.fold is True or bool(rule.fold(*values, **named))
     except TypeError:
         return False
+
+
+def _whole(value: Any, depth: int = 5) -> AbstractValue:
+    """What rules are told of a container of this trace whose contents are known."""
+    if type(value) is set:
+        return Type(set)
+    if type(value) not in (list, tuple, dict) or not depth:
+        return Const(value)
+    keys = value if type(value) is dict else range(len(value))
+    parts = value.values() if type(value) is dict else value
+    return Partial(type(value), keys, [_whole(part, depth - 1) for part in parts])
 
 
 def _run(fn: Callable[..., Any], values: list[Any], named: dict[str, Any]) -> Any:

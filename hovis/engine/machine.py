@@ -9,6 +9,7 @@ from types import CellType, CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from hovis.engine import escape, exceptions
+from hovis.engine.copies import Copy
 from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
@@ -106,6 +107,7 @@ class Machine:
         self.known_sizes = False
         self.guards: dict[Any, Guard] = {}
         self.homes: dict[int, Any] = {}
+        self.lent: dict[int, Copy] = {}
 
     # --------------------------------------------------------------------------------------------- the frame
 

@@ -13,6 +13,7 @@ from hovis.engine import models
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
 from hovis.engine.frames import leave_caller, need_callers
+from hovis.engine.lending import lend
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
@@ -129,6 +130,7 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     if answer is None:
         return None
     result, effect = answer
+    args, effect = lend(m, rule.fn, args, types_, result, effect)
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)
         m.thaw_item(args[0].value, args[1].value if by_key else UNBOUND)  # type: ignore[union-attr]

@@ -25,12 +25,14 @@ from hovis.library.signatures import (
     atomic,
     class_of,
     items_of,
+    looking_at,
     part,
     row,
     rows,
     short,
     signatures,
     small,
+    solid,
 )
 
 BUILTINS: Final = Library("builtins")
@@ -102,7 +104,7 @@ rows(
     enumerate   container start=int? -> enumerate
     filter      any container -> filter
     frozenset   -> frozenset
-    frozenset   str|bytes|range|atoms -> frozenset
+    frozenset   str|bytes|range|atoms|flat -> frozenset
     frozenset   dict|set -> frozenset r
     float       -> float
     float       real -> float
@@ -128,10 +130,10 @@ rows(
     round       float ndigits=int -> float !
     set         -> set
     set         str|bytes|range -> set
-    set         atoms -> set
+    set         atoms|flat -> set
     set         dict|set|frozenset -> set r
     sorted      str|bytes|range :key=none? :reverse=bool? -> list
-    sorted      atoms :key=none? :reverse=bool? -> list !
+    sorted      atoms|flat :key=none? :reverse=bool? -> list !
     str         -> str
     str         text -> str
     str         bytes codec onerror? -> str !
@@ -322,14 +324,14 @@ row(BUILTINS, callable, _callable, True)
 
 def _print(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
     """What is printed must need no user code; ``sys.stdout`` may be closed."""
-    if not all(map(atomic, args)):
+    if not all(map(solid, args)):
         return None
     for name, value in named.items():
         cls = class_of(value)
         accepted = {"sep": (str, type(None)), "end": (str, type(None)), "file": (type(None),), "flush": (bool, int)}.get(name, ())
         if cls not in accepted:
             return None
-    return Answer(NONE, Effect.IO | RAISES)
+    return Answer(NONE, Effect.IO | RAISES | looking_at(*args))
 
 
 row(BUILTINS, print, _print, False)

@@ -72,6 +72,19 @@ rows(
 
 rows(
     CONTAINERS,
+    list,
+    """
+    count   solid -> int
+    index   solid index? index? -> int !
+    remove  solid -> none w!
+    sort    :key=none? :reverse=bool? -> none w!
+    """,
+    {"remove": False, "sort": False},
+    receiver="list_of_atoms",
+)
+
+rows(
+    CONTAINERS,
     dict,
     """
     clear       -> none w

@@ -25,12 +25,14 @@ from hovis.library.signatures import (
     class_of,
     first_of,
     items_of,
+    looking_at,
     moderate,
     row,
     rows,
     short,
     signatures,
     small,
+    solid,
     tuple_of,
 )
 
@@ -152,7 +154,7 @@ def _repeated(a: AbstractValue, b: AbstractValue) -> Answer | None:
     return Answer(Type(cls), (PURE if modest else RAISES) | (READS if cls is list else PURE))
 
 
-_formatted = signatures("str atom -> str !", "bytes atom -> bytes !")
+_formatted = signatures("str solid -> str !", "bytes solid -> bytes !")
 
 
 def contents(a: AbstractValue) -> AbstractValue:
@@ -201,6 +203,7 @@ CONTAINS: Final = signatures(
     "bytes int -> bool !",
     "range int -> bool",
     "atoms key -> bool",
+    "sequence_of_atoms solid -> bool",
     "dict key -> bool r",
     "set key -> bool r",
 )
@@ -210,16 +213,16 @@ CONTAINS: Final = signatures(
 
 
 def _equal(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    return Answer(BOOL) if atomic(a) and atomic(b) else None
+    return Answer(BOOL, looking_at(a, b)) if solid(a) and solid(b) else None
 
 
 def _ordered(a: AbstractValue, b: AbstractValue) -> Answer | None:
     one, other = class_of(a), class_of(b)
     if _RANK.get(one, 3) < 3 and _RANK.get(other, 3) < 3:
         return Answer(BOOL)
-    if one is not other or one not in (str, bytes, tuple, frozenset) or not (atomic(a) and atomic(b)):
+    if one is not other or one not in (str, bytes, tuple, frozenset, list, set) or not (solid(a) and solid(b)):
         return None
-    return Answer(BOOL, RAISES if one is tuple else PURE)
+    return Answer(BOOL, looking_at(a, b) | (RAISES if one in (tuple, list) else PURE))
 
 
 _SINGLETONS: Final = (type(None), type(Ellipsis), type(NotImplemented))

@@ -87,6 +87,27 @@ def atomic(a: AbstractValue) -> bool:
     return isinstance(a, Type) and a.cls in ATOMS
 
 
+#: Containers of the trace that rules are told the parts of.
+_HELD: Final = (tuple, list, dict)
+
+
+def solid(a: AbstractValue) -> bool:
+    """Does no operation on a run user code: an atom, or a container of the trace with nothing else in it?"""
+    if isinstance(a, Partial):
+        return a.cls in _HELD and all(map(solid, a.parts)) and (a.cls is not dict or all(map(is_atomic, a.keys)))
+    return atomic(a)
+
+
+def flat(a: AbstractValue) -> bool:
+    """Is a a container of the trace, of atoms?"""
+    return isinstance(a, Partial) and a.cls in _HELD and all(map(atomic, a.parts)) and (a.cls is not dict or all(map(is_atomic, a.keys)))
+
+
+def looking_at(*values: AbstractValue) -> Effect:
+    """What it is to look at all of these: reading, if one can change."""
+    return READS if any(isinstance(a, Partial) and (a.cls is not tuple or looking_at(*a.parts)) for a in values) else PURE
+
+
 def moderate(a: AbstractValue) -> bool:
     """Is a an int that converts to float and to an index without overflow?"""
     if class_of(a) is bool:
@@ -99,7 +120,7 @@ def printable(a: AbstractValue) -> bool:
     if isinstance(a, Const):
         return is_atomic(a.value) and _few_digits(a.value)
     if isinstance(a, Partial):
-        return all(map(printable, a.parts))
+        return all(map(printable, a.parts)) and (a.cls is not dict or all(is_atomic(k) and _few_digits(k) for k in a.keys))
     if isinstance(a, Union):
         return all(map(printable, a.members))
     return isinstance(a, Type) and a.cls in ATOMS - {int, range}
@@ -205,7 +226,11 @@ KINDS: Final[dict[str, Kind]] = {name: _exactly(cls) for name, cls in CLASSES.it
     "tuple_of_atoms": _when(lambda a: class_of(a) is tuple and atomic(a)),
     "set_of_atoms": _when(lambda a: class_of(a) is frozenset and atomic(a)),
     "atoms": _when(lambda a: class_of(a) in (tuple, frozenset) and atomic(a)),
-    "text": lambda a: None if not atomic(a) else PURE if printable(a) else RAISES,
+    "text": lambda a: None if not solid(a) else looking_at(a) if printable(a) else looking_at(a) | RAISES,
+    "solid": lambda a: looking_at(a) if solid(a) else None,
+    "flat": lambda a: looking_at(a) if flat(a) else None,
+    "list_of_atoms": lambda a: READS if class_of(a) is list and flat(a) else None,
+    "sequence_of_atoms": lambda a: looking_at(a) if class_of(a) in (list, tuple) and flat(a) else None,
     "key": _when(atomic),
     "slice": _slice,
     "container": _exactly(list, tuple, str, bytes, range, dict, set, frozenset, *VIEWS),

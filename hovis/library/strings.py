@@ -15,14 +15,15 @@ from hovis.library.signatures import (
     STR,
     Answer,
     Fold,
-    atomic,
     class_of,
+    looking_at,
     printable,
     row,
     rows,
     short,
     signatures,
     small,
+    solid,
 )
 
 STRINGS: Final = Library("strings")
@@ -193,7 +194,8 @@ def formatted(value: AbstractValue, spec: AbstractValue | None = None) -> Answer
     if spec is None:
         spec = Const("")
     if cls not in _SPECS or class_of(spec) is not str:
-        return Answer(STR, PURE if printable(value) else RAISES) if atomic(value) and spec == Const("") else None
+        effect = looking_at(value) | (PURE if printable(value) else RAISES)
+        return Answer(STR, effect) if solid(value) and spec == Const("") else None
     if not isinstance(spec, Const):
         return Answer(STR, RAISES | READS)
     text = str(spec.value)
@@ -209,7 +211,7 @@ def fold_formatted(value: Any, spec: Any = "") -> bool:
 
 
 def _format_method(template: AbstractValue, *args: AbstractValue, **named: AbstractValue) -> Answer | None:
-    if class_of(template) is not str or not all(map(atomic, (*args, *named.values()))):
+    if class_of(template) is not str or not all(map(solid, (*args, *named.values()))):
         return None
     return Answer(STR, RAISES | READS)
 

@@ -51,7 +51,7 @@ SAMPLES: dict[str, list[object]] = {
     "frozenset": [frozenset(), frozenset({1, 2}), frozenset({"a", 1.5})],
     "range": [range(0), range(3), range(5, -5, -2), range(2**70), range(-3, 10**30, 7)],
     "slice": [slice(None), slice(1, 2), slice(None, None, -1), slice(0, 5, 0), slice(-(2**70), None, 2)],
-    "list": [[], [1], ["a", "b"], [3, 1, 2], [User()], [[1]]],
+    "list": [[], [1], [User()], [[1]], ["a", "b"], [3, 1, 2]],
     "dict": [{}, {"a": 1}, {1: 2, "b": None}, {97: "x"}],
     "set": [set(), {1, 2}, {"a", 1.5}],
     "other": [object(), User(), User, int, bool, (int, str), int | str, type, function, len, ValueError, KeyError("k"), ValueError, OSError, ...],
@@ -97,8 +97,10 @@ def abstract(value: object, how: int) -> AbstractValue:
     """Something that value fits: the more, the higher how."""
     if how == 0 and (is_immutable(value) or callable(value) or isinstance(value, BaseException)):
         return Const(value)
-    if how == 1 and type(value) is tuple and value:
-        return Partial(tuple, range(len(value)), [abstract(v, 2) for v in value])
+    if how == 1 and type(value) in (tuple, list) and value:
+        return Partial(type(value), range(len(value)), [abstract(v, 2) for v in value])
+    if how == 1 and type(value) is dict and value:
+        return Partial(dict, value, [abstract(v, 2) for v in value.values()])
     if how == 1 and type(value) is slice:
         return Partial(slice, ("start", "stop", "step"), [forget(Const(v)) for v in (value.start, value.stop, value.step)])
     if how == 3:
@@ -203,7 +205,7 @@ def test_every_row_answers_for_something(fn, row):
     if fn in (object, next, operations.raised, operations.traceback_of, isinstance, issubclass):
         return  # they ask for more than one of a kind; see below
     kinds = (k for arity in range(4) for k in itertools.product(SAMPLES, repeat=arity))
-    assert any(ask(row, [abstract(v, how) for v in values]) is not None for ks in kinds for values in zip(*(SAMPLES[k][-2:] or [0] for k in ks), strict=False) or [()] for how in (2, 0)), fn
+    assert any(ask(row, [abstract(v, how) for v in values]) is not None for ks in kinds for values in zip(*(SAMPLES[k][-2:] or [0] for k in ks), strict=False) or [()] for how in (2, 0, 1)), fn
 
 
 @pytest.mark.parametrize(("fn", "row"), ROWS, ids=lambda x: name_of(x) if not hasattr(x, "effect") else "")

@@ -248,6 +248,16 @@ def _ask(fn: Any, strict: bool) -> Any:
     return act
 
 
+@action(sorted, counts=(1, 1))
+def sorted_set(m: Machine, args: Args, named: Named) -> Any:
+    """In order, it does not matter in which order a set is iterated over."""
+    items = _elements(m, args[0])
+    if items is None or len({type(item) for item in items}) != 1 or type(items[0]) not in (int, str, bytes):
+        return None
+    use(m, args[0])
+    return m.new(VObj("list", list, tuple(Known(item) for item in sorted(items))))
+
+
 for _fn in (set.issubset, set.issuperset, set.isdisjoint):
     action(_fn, counts=(2, 2))(_ask(_fn, False))
 for _comparison in (operator.le, operator.lt, operator.ge, operator.gt, operator.eq, operator.ne):
