@@ -508,7 +508,7 @@ class Emitter:
         self.stubs.setdefault(stub.edge.block, []).append(stub)
 
     def _write_stubs(self, block: Block, falls: bool) -> None:
-        """The stubs that lead to block; falls: the last one does so by standing right before it."""
+        """The stubs that lead to block; falls: the last one does so by tokeng right before it."""
         stubs = self.stubs.pop(block, [])
         for k, stub in enumerate(stubs):
             self._write_stub(stub)

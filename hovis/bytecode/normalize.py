@@ -29,12 +29,10 @@ FRESH_LOCALS = sys.version_info >= (3, 13)
 #: Ops that leave a bool for certain; Match: of a mapping or a sequence.
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 
-#: What of the normalised set the engine cannot walk.
-_UNSUPPORTED = {
-    **dict.fromkeys(("GetName", "SetName", "DelName", "Locals", "GetNameOr"), "it is a module or the body of a class"),
-    "ImportStar": "it imports *",
-}
-_HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap"})
+#: What the engine walks only where a class is made.
+CLASS_BODY = "it is a module or the body of a class"
+_NAMES = frozenset({"GetName", "SetName", "DelName", "Locals", "GetNameOr"})
+_HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap", "setup_annotations"})
 
 _LIMIT = 4096
 _known: dict[int, Code] = {}
@@ -72,11 +70,11 @@ def _unsupported(code: CodeType, instructions: Sequence[Instruction]) -> str | N
     if code.co_flags & 0x200:  # CO_ASYNC_GENERATOR
         return "it is an asynchronous generator"
     for op, arg, *_ in instructions:
-        if op in _UNSUPPORTED:
-            return _UNSUPPORTED[op]
+        if op == "ImportStar":
+            return "it imports *"
         if op == "Intrinsic" and arg[0] not in _HARMLESS:
             return f"it uses {arg[0]}"
-    return None
+    return CLASS_BODY if any(i.op in _NAMES or i.arg == ("setup_annotations", 0, 0) for i in instructions) else None
 
 
 class _Expansion:

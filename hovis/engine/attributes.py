@@ -8,7 +8,7 @@ import operator
 import types
 from typing import Any, Final
 
-from hovis.engine import descriptors, exceptions, instances, models, protocols
+from hovis.engine import descriptors, exceptions, instances, models, protocols, templates
 from hovis.engine.descriptors import NOT_MODELLED, Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
@@ -303,6 +303,8 @@ def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | Non
         if name == "__class__":
             return finish(m, Known(type(cls), labels_of(value)), access.mode)
         if name in _FIXED and raw is find(type, name):
+            if templates.ALL and name in ("__mro__", "__bases__"):
+                return finish(m, m.new(VObj("tuple", tuple, tuple(map(Known, getattr(cls, name)))), labels_of(value)), access.mode)
             return finish(m, Known(getattr(cls, name), labels_of(value)), access.mode)
         return left(m, value, name, access.mode, QUIET if raw is find(type, name) else Effect.OPAQUE)
     done = descriptors.get(m, raw, access)
@@ -337,11 +339,16 @@ def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
         if obj.node is None and name in ("__name__", "__qualname__"):
             return finish(m, Known(obj.extra[2 if name == "__name__" else 3]), mode)
         return left(m, value, name, mode)
+    if obj.kind == "property" and name in _OF_PROPERTY:
+        return finish(m, obj.cells[_OF_PROPERTY.index(name)], mode)
     if obj.kind == "tuple" and is_python_class(obj.cls):
         raw = find(obj.cls, name)
         if type(raw).__name__ == "_tuplegetter":
             return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
     return NOT_MODELLED
+
+
+_OF_PROPERTY: Final = ("fget", "fset", "fdel")
 
 
 def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int | None:

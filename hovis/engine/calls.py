@@ -3,10 +3,11 @@
 ``call`` leaves the result on the stack and says, like every instruction handler, how to go on.
 """
 
+import builtins
 import types
 from typing import Final
 
-from hovis.engine import classes
+from hovis.engine import classdefs, classes
 from hovis.engine.entering import call_function
 from hovis.engine.machine import Machine
 from hovis.engine.models import NOT_MINE
@@ -23,6 +24,7 @@ OPERATIONS: Final = frozenset(value for value in vars(operations).values() if is
 #: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
 ENTERED_THROUGH: set[type] = set()
 METHOD: Final = types.MethodType
+BUILD_CLASS: Final = builtins.__build_class__
 
 
 # ------------------------------------------------------------------------------------------------- any callee
@@ -42,6 +44,8 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     if type(fn) in ENTERED_THROUGH:
         # a jitted function is entered through its original
         callee, fn = Known(fn.__wrapped__), fn.__wrapped__  # type: ignore[attr-defined]
+    if fn is BUILD_CLASS:
+        return classdefs.statement(m, args, kwargs, mode)
     if type(fn) is FUNCTION:
         if fn in OPERATIONS:
             return call_builtin(m, fn, args, kwargs, mode)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import generators
-from hovis.engine.heap import VObj, shape_in
+from hovis.engine import generators, templates
+from hovis.engine.escape import materialize
+from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.machine import SWITCH, Machine, Restart
 from hovis.engine.results import finish, opaque
 from hovis.engine.state import Frame
@@ -169,7 +170,10 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     Immutable objects cross as their parts, mutable ones (and what is nested too deep) are real.
     """
     heap: dict[int, VObj] = {}
-    crossing = _crossing(m, [v for v in bound if isinstance(v, Ref)])
+    refs = [v for v in bound if isinstance(v, Ref)]
+    if m.state.classes:
+        refs += _classes(m, bound)
+    crossing = _crossing(m, refs)
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
         obj = m.state.heap[aid]
@@ -182,6 +186,20 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     return finish(m, result, mode)
 
 
+def _classes(m: Machine, bound: list[V | None]) -> list[Ref]:
+    """The classes that the traced code has defined and the arguments mention: they are real there."""
+    found = reachable(m.state.heap, [v.aid for v in bound if isinstance(v, Ref)])
+    for value in bound:
+        if isinstance(value, Dyn):
+            found |= templates.mentioned(value.type) & set(m.state.classes)
+        elif isinstance(value, Known) and (token := templates.of(value.value)) is not None:
+            found |= reachable(m.state.heap, [token.template.aid])
+    classes = [aid for aid in m.state.classes if aid in found]
+    for aid in classes:
+        materialize(m, aid)
+    return [Ref(aid) for aid in classes]
+
+
 def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
     """The objects that a residual function may take apart."""
     found: set[int] = set()
@@ -190,12 +208,15 @@ def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
         aid, depth = todo.pop(0)
         obj = m.state.heap[aid]
         # functions and cells are code more than data: how deep they go is a matter of the program, not of its input
-        deeper = depth if obj.kind in ("function", "cell", "method") else depth + 1
-        if aid in found or not obj.immutable or obj.kind == "generator" or deeper > MAX_NESTING:
+        deeper = depth if obj.kind in _CODE else depth + 1
+        if aid in found or not (obj.immutable or obj.kind == "class") or obj.kind == "generator" or deeper > MAX_NESTING:
             continue
         found.add(aid)
         todo += [(c.aid, deeper) for c in obj.cells if isinstance(c, Ref)]
     return found
+
+
+_CODE: Final = frozenset({"function", "cell", "method", "class", "property", "staticmethod", "classmethod"})
 
 
 def _across(m: Machine, value: V, crossing: set[int]) -> V:

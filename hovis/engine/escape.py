@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from hovis.engine import copies
+from hovis.engine import copies, templates
 from hovis.engine.heap import History, VObj, fields_of, reachable
-from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
 from hovis.lattice import Const, Type
@@ -14,6 +14,10 @@ from hovis.lattice.constants import is_immutable
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
+
+
+class Leak(Exception):
+    """A template is wanted where its class is not known; args: the template."""
 
 
 class NotMaterializable(Exception):
@@ -53,7 +57,7 @@ def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
             seen.add(at)
             todo.append((at, True))
             if not heap[at].bulk:
-                todo += [(c.aid, False) for c in reversed(_cells_in(heap, heap[at])) if isinstance(c, Ref)]
+                todo += [(part, False) for part in reversed(templates.parts(heap, heap[at], _cells_in(heap, heap[at])))]
     return order
 
 
@@ -65,6 +69,16 @@ def _cells_in(heap: dict[int, VObj], obj: VObj) -> tuple[V, ...]:
     return tuple(c for c in obj.cells if c is not content) + heap[content.aid].cells
 
 
+def real(m: "Machine", value: V) -> V:
+    """value; what a token stands for."""
+    found = templates.of(value.value) if isinstance(value, Known) else None
+    if found is None:
+        return value
+    if found.template.aid not in m.state.heap:
+        raise Leak(found.template)
+    return Ref(found.template.aid) if found.name is None else templates.actual(m.state.heap, value)
+
+
 def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
     if obj.kind in ("list", "dict") and obj.extra is not None and obj.extra[0] == "content":
@@ -73,7 +87,16 @@ def _materialize(m: "Machine", aid: int) -> None:
     if copy is not None:
         copies.take(m, aid, copy)
         return
-    inner = [c.aid for c in _cells_in(m.state.heap, obj) if isinstance(c, Ref)]
+    if obj.kind == "class":
+        _class(m, aid, obj)
+        return
+    template = templates.template_of(obj.cls) if templates.ALL else None
+    if template is not None:
+        # its class comes first, which may hold this very object
+        m.operand(Known(obj.cls))
+        if m.state.heap[aid].node is not None:
+            return
+    inner = templates.parts(m.state.heap, obj, _cells_in(m.state.heap, obj))
     if obj.kind in _EMPTY and aid in reachable(m.state.heap, inner) and (obj.kind != "model" or obj.content is not None):
         _knot(m, aid, obj)
         return
@@ -333,6 +356,9 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "slice": _call(slice),
     "range": _call(range),
     "super": _call(super),
+    "property": _call(property),
+    "staticmethod": _call(staticmethod),
+    "classmethod": _call(classmethod),
     "sequence_iter": _iterator,
     "range_iter": _range_iter,
     "dict_iter": _dict_iter,
@@ -342,7 +368,58 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
 
 
 def _fill_cell(m: "Machine", obj: VObj, real: Dyn) -> None:
+    held = obj.cells[0]
+    template = templates.template_of(held.value) if templates.ALL and isinstance(held, Known) else None
+    if template is not None and m.state.heap[template.aid].node is None and _own_cell(m, template.aid) is real.value:
+        # the class fills it when it is made
+        m.operand(held)
+        return
     _effect(m, ops.cell_set, [real, obj.cells[0]])
+
+
+def _class(m: "Machine", aid: int, obj: VObj) -> None:
+    """A class of this trace; what its attributes hold of itself comes behind it."""
+    template, cls = obj.extra, obj.extra.cls
+    for part in templates.parts(m.state.heap, obj):
+        if m.state.heap[part].node is None and part != aid and not _leads_to(m, part, aid, obj):
+            _materialize(m, part)
+    if m.state.heap[aid].node is not None:
+        return
+    late = [
+        (name, cell)
+        for name, cell in zip(obj.keys, obj.cells, strict=True)
+        if name in template.data and aid in reachable(m.state.heap, _virtual(m, cell))
+    ]
+    apart = {name for name, _ in late}
+    values = [NONE if name in apart else cell for name, cell in zip(obj.keys, obj.cells, strict=True)]
+    held = () if cls.__bases__ == (object,) else cls.__bases__
+    plain = not any(map(templates.of, held))
+    bases: V = Known(held) if plain else m.new(VObj("tuple", tuple, tuple(map(Known, held))))
+    node = build(m, ops.make_class, [Known(type(cls)), Known(cls.__name__), bases, Known(obj.keys), *values], type(cls))
+    if m.tables.eager_classes and isinstance(node, Op):
+        node.effect = Effect.WRITES
+    m.state.heap[aid] = m.state.heap[aid].replace(node=node)
+    for name, cell in late:
+        _effect(m, setattr, [Dyn(node, Type(type(cls))), Known(name), cell])
+
+
+def _own_cell(m: "Machine", aid: int) -> Operand | None:
+    """The ``__class__`` cell that a class is to fill."""
+    obj = m.state.heap[aid]
+    cell = obj.cells[obj.keys.index("__classcell__")] if "__classcell__" in obj.keys else None
+    return m.state.heap[cell.aid].node if isinstance(cell, Ref) else None
+
+
+def _virtual(m: "Machine", cell: V) -> list[int]:
+    """The object in a cell, if it is not real yet."""
+    found = real(m, cell)
+    return [found.aid] if isinstance(found, Ref) and m.state.heap[found.aid].node is None else []
+
+
+def _leads_to(m: "Machine", part: int, aid: int, obj: VObj) -> bool:
+    """Is the part the value of a plain attribute, and does it hold the class itself?"""
+    held = any(isinstance(c, Ref) and c.aid == part and name in obj.extra.data for name, c in zip(obj.keys, obj.cells, strict=True))
+    return held and aid in reachable(m.state.heap, [part])
 
 
 def _fill_list(m: "Machine", obj: VObj, real: Dyn) -> None:

@@ -8,8 +8,8 @@ import heapq
 from collections.abc import Mapping
 from typing import Any
 
-from hovis.engine import lifetimes
-from hovis.engine.escape import NotMaterializable
+from hovis.engine import lifetimes, templates
+from hovis.engine.escape import Leak, NotMaterializable
 from hovis.engine.heap import VObj, shape_in
 from hovis.engine.joins import Matching, Pair, agree, align
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
@@ -102,6 +102,9 @@ class Engine(Machine):
             except NotMaterializable as refused:
                 self.tables.not_virtual.add(refused.args[0])
                 self.start = self._begin(initial)
+            except Leak as leak:
+                self.leave_class(leak.args[0])
+                self.start = self._begin(initial)
         return self.start
 
     def _begin(self, initial: Any) -> Entry:
@@ -111,6 +114,10 @@ class Engine(Machine):
         start: Entry = initial()
         self.push_work(start)
         return start
+
+    def leave_class(self, template: templates.Template) -> None:
+        """A class whose template got out: from now on its statement is left as it is."""
+        self.tables.real_classes.setdefault(template.body, "the class could not be followed")
 
     def push_work(self, entry: Entry) -> None:
         """A new entry is followed first (so that what it needs is known for its siblings).
@@ -267,6 +274,8 @@ class Engine(Machine):
             return state.handled
         if len(part) == 3:
             depth, kind, index = part
+            if kind == "class":
+                return Ref(depth) if depth in state.classes else None
             if depth >= len(state.frames):
                 return None
             frame = state.frames[depth]
@@ -365,13 +374,13 @@ class Engine(Machine):
         forced = self.tables.forced.get(entry.site, {})
         if forced:
             for path, value, _, _ in list(matching.pairs()):
-                if path in forced and isinstance(value, Ref):
+                if path in forced:
                     matching._demote(value, value)
         entry.state = self._rebuild(entry, matching, list(matching.pairs()), fresh=True)
 
     def _join(self, entry: Entry, state: State) -> bool:
         """Join state into the entry; did that change it?"""
-        align(entry.state, state)
+        lost = align(entry.state, state)
         matching = Matching(entry.state, state, self.tables.paths)
         pairs = list(matching.pairs())
         before = entry.state
@@ -380,15 +389,17 @@ class Engine(Machine):
         entry.state = self._rebuild(entry, matching, pairs, fresh=False)
         for path, _, b, _ in pairs:
             self._depend(entry, path, b)
-        return self._changed
+        return self._changed or lost
 
     _changed = False
+    _classes: tuple[int, ...] = ()
 
     def _rebuild(self, entry: Entry, matching: Matching, pairs: list[Pair], fresh: bool) -> State:
         paths, old = self.tables.paths, matching.a
         new: dict[int, V] = {}
         objects: list[tuple[int, int, VObj]] = []
         self._changed = False
+        self._classes = old.classes
         self.total_steps += len(pairs)
         if self.total_steps > self.fuel:
             raise GiveUp("tracing it takes too long")
@@ -404,7 +415,8 @@ class Engine(Machine):
             first = paths[path, 0] if obj.cells else None
             cells = tuple(new[paths[path, k]] for k in range(len(obj.cells))) if first in new else obj.cells
             node = obj.node
-            if node is not None:
+            if node is not None or matching.built(Ref(aid)):
+                self._changed |= node is None
                 node = self._param(entry, paths[path, "node"], self.type_of_in(old, Ref(aid)))
             heap[aid] = obj if cells is obj.cells and node is obj.node else obj.replace(cells=cells, node=node)
         frames = []
@@ -418,7 +430,7 @@ class Engine(Machine):
         for aid, obj in old.heap.items():
             if obj.kind == "generator" and aid not in heap:
                 lifetimes.abandon(obj)
-        return State(frames, heap, new[paths["handled"]], old.world)
+        return State(frames, heap, new[paths["handled"]], old.world, old.classes)
 
     def _param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
         found = entry.params.get(path)
@@ -461,7 +473,7 @@ class Engine(Machine):
                 return Known(a.value, self.label(entry, path))
         elif isinstance(a, Ref) and not matching.demoted(a, a):
             return Ref(a.aid, self.label(entry, path))
-        type = self.type_of_in(matching.a, a)
+        type = templates.alive(self.type_of_in(matching.a, a), self._classes)
         lost = self.label(entry, path) if strength != STRONG and (not isinstance(a, Dyn) or a.lost is not None) else None
         dims = a.dims if isinstance(a, Dyn) else None
         dims = tuple(d if isinstance(d, Known) else None for d in dims) if dims else None
@@ -474,8 +486,11 @@ class Engine(Machine):
             return a
         if agree(a, b):
             return a
+        if templates.ALL and (changed := next((x for x in (a, b) if isinstance(x, Known) and x.value is templates.CHANGED), None)) is not None:
+            self._changed |= changed is not a
+            return Known(templates.CHANGED)
         one, other = self.type_of_in(matching.a, a), self.type_of_in(matching.b, b)
-        type = join(one, other)
+        type = templates.alive(join(one, other), self._classes)
         strength = self.tables.forced.get(entry.site, {}).get(path)
         can_split = not (isinstance(a, Dyn) and a.lost is None) and not (isinstance(b, Dyn) and b.lost is None)
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
@@ -524,7 +539,7 @@ class Engine(Machine):
     def returned(self, type: AbstractValue) -> None:
         """The current function returns a value of this type."""
         home = self.home()
-        joined = join(home.result, type)
+        joined = join(home.result, templates.alive(type, ()))
         if joined != home.result:
             self._spread(home, joined, Effect.PURE)
 
@@ -550,7 +565,7 @@ class Engine(Machine):
     def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
         """Call the residual function that begins with frame; None if it is not yet known to return."""
         site = (self.tables.contexts["function", frame.code], -1, self.state.world)
-        state = State([frame], heap, world=self.state.world)
+        state = State([frame], heap, world=self.state.world, classes=tuple(aid for aid in self.state.classes if aid in heap))
         frame.ctx = -1
         if self._fits_start(state):
             assert self.start is not None

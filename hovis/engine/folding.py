@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
+from hovis.engine import templates
 from hovis.engine.heap import History, VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, TEST, Dyn, Known, Labels, Ref, V, labels_of
@@ -114,6 +115,8 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
     """The value itself, if it is known and immutable all the way down or a virtual container of such: a copy then."""
     if isinstance(value, Known):
         held = value.value
+        if templates.ALL and templates.of(held) is not None:
+            return _MISSING
         if type(held) in PLAIN or is_immutable(held):
             return held
         return held if isinstance(held, type) or (callable(held) and not hasattr(held, "__dict__")) else _MISSING

@@ -8,12 +8,15 @@ cells then cache.  The *shape* is what must be equal for a join cell by cell.
 from collections.abc import Hashable
 from typing import Any, Final
 
+from hovis.engine.templates import parts
 from hovis.engine.values import Known, Ref, V
 from hovis.ir.model import Operand
 from hovis.lattice.constants import ATOMS, constant_key
 
 #: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
-IMMUTABLE: Final = frozenset({"tuple", "slice", "range", "method", "function", "super", "partial", "view"})
+IMMUTABLE: Final = frozenset(
+    {"tuple", "slice", "range", "method", "function", "super", "partial", "view", "property", "staticmethod", "classmethod"}
+)
 
 #: Containers of constants that are at least this long are joined as one.
 BULK: Final = 16
@@ -37,6 +40,7 @@ class VObj:
     """One object: its kind and class, what is fixed about it, its cells.
 
     kind      tuple list dict set view instance exception cell function method slice range super *_iter generator model
+              property staticmethod classmethod class (see templates)
     cls       the exact class
     keys      dict: the keys; instance: the attribute names in order; set: the elements (it has no cells)
     cells     the values
@@ -190,5 +194,5 @@ def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
             found.add(aid)
             obj = heap[aid]
             if not obj.bulk:
-                todo += [cell.aid for cell in obj.cells if isinstance(cell, Ref)]
+                todo += parts(heap, obj)
     return found

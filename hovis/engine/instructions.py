@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, operators, raising, storing, suspects, variables
+from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, namespaces, operators, raising, storing, suspects, variables
 from hovis.engine.calls import call
 from hovis.engine.handlers import HANDLERS, handles
 from hovis.engine.heap import VObj
@@ -522,6 +522,8 @@ def cleanup_throw(m: Machine, _: Any) -> int | None:
 
 @handles("Intrinsic")
 def intrinsic(m: Machine, arg: Any) -> int | None:
+    if arg[0] == "setup_annotations":
+        return namespaces.setup_annotations(m)
     return generators.leave_by_exception(m) if arg[0] == "stopiteration_error" else raising.give_up(m, f"the instruction Intrinsic {arg[0]}")
 
 

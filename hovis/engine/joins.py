@@ -1,12 +1,14 @@
 """Joining two states at one site: the entry's and one that arrives.
 
 Both are walked together from the roots.  Where two objects have the same shape and the alias pattern agrees they
-are joined cell by cell; where not, both have to be materialized, and all that they can reach with them.
+are joined cell by cell; where not, both have to be materialized, and all that they can reach with them.  What such an
+object reaches is real then, but functions, classes and the cells of closures stay known ("built").
 """
 
 from collections import deque
 from collections.abc import Iterator
 
+from hovis.engine import templates
 from hovis.engine.escape import check_materializable
 from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.state import Paths, State
@@ -14,6 +16,9 @@ from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice.constants import same_constant
 
 Pair = tuple[int, V, V, VObj | None]
+
+#: Kinds that stay known where one path has made them real and the other has not.
+_BUILT = frozenset({"class", "function", "cell", "property", "staticmethod", "classmethod"})
 
 
 class Matching:
@@ -25,6 +30,8 @@ class Matching:
         self.paths = paths
         self.real_a: set[int] = set()
         self.real_b: set[int] = set()
+        self.built_a: set[int] = set()
+        self.built_b: set[int] = set()
         self.partner: dict[int, int] = {}
         while not self._match():
             pass
@@ -36,13 +43,24 @@ class Matching:
     def _demote(self, a: V, b: V) -> bool:
         """The objects at a slot, and what they reach, have to be real; were some of them not so before?"""
         grown = False
-        for value, state, real in ((a, self.a, self.real_a), (b, self.b, self.real_b)):
-            if isinstance(value, Ref) and value.aid not in real:
-                found = reachable(state.heap, [value.aid])
-                for aid in found:
-                    check_materializable(state.heap, aid)
-                real |= found
-                grown = True
+        for value, state, real, built in ((a, self.a, self.real_a, self.built_a), (b, self.b, self.real_b, self.built_b)):
+            if isinstance(value, Ref):
+                if value.aid in real:
+                    continue
+                start = value.aid
+            elif templates.ALL and isinstance(value, Known) and (token := templates.of(value.value)) is not None:
+                start = token.template.aid
+                if start in built or start not in state.classes:
+                    continue
+            else:
+                continue
+            found = reachable(state.heap, [start])
+            for aid in found:
+                check_materializable(state.heap, aid)
+            kept = {aid for aid in found if state.heap[aid].kind in _BUILT and (aid != start or aid < 0)}
+            built |= kept
+            real |= found - kept
+            grown = True
         return grown
 
     def _match(self) -> bool:
@@ -59,15 +77,25 @@ class Matching:
                     stable &= same or not self._demote(a, b)
                     continue
                 one, other = self.a.heap[a.aid], self.b.heap[b.aid]
-                if (one.node is None) == (other.node is None) and shape_in(self.a.heap, a.aid) == shape_in(self.b.heap, b.aid):
+                alike = (one.node is None) == (other.node is None) or (one.kind in _BUILT and self._build(a.aid, b.aid))
+                if alike and shape_in(self.a.heap, a.aid) == shape_in(self.b.heap, b.aid):
                     self.partner[a.aid] = b.aid
                     back[b.aid] = a.aid
                     if not (one.bulk and one.cells is other.cells):
                         queue.extend((0, x, y) for x, y in zip(one.cells, other.cells, strict=True))
                     continue
-            if isinstance(a, Ref) or isinstance(b, Ref):
+            if isinstance(a, Ref) or isinstance(b, Ref) or (templates.ALL and not agree(a, b)):
                 stable &= not self._demote(a, b)
         return stable
+
+    def _build(self, a: int, b: int) -> bool:
+        self.built_a.add(a)
+        self.built_b.add(b)
+        return True
+
+    def built(self, a: V) -> bool:
+        """Must an object of state a (or its partner) be real, its contents staying known?"""
+        return isinstance(a, Ref) and (a.aid in self.built_a or self.partner.get(a.aid) in self.built_b)
 
     def _roots(self) -> "deque[tuple[int, V, V]]":
         queue: deque[tuple[int, V, V]] = deque()
@@ -94,8 +122,11 @@ class Matching:
                 yield path, a, b, None
 
 
-def align(old: State, new: State) -> tuple[State, State]:
-    """Locals that only one of the states still holds are dead: drop them from both, unless their end would show."""
+def align(old: State, new: State) -> bool:
+    """Locals that only one of the states still holds are dead: drop them from both, unless their end would show.
+
+    Classes that only one of them has defined are none of both.  True: old has lost one.
+    """
     for one, other in zip(old.frames, new.frames, strict=True):
         for k, (x, y) in enumerate(zip(one.locals, other.locals, strict=True)):
             if (x is None) != (y is None):
@@ -103,7 +134,10 @@ def align(old: State, new: State) -> tuple[State, State]:
                 gone = UNBOUND_VALUE if isinstance(held, Dyn) and held.ends else None
                 one.locals[k] = (gone if x is None else x) if gone else None
                 other.locals[k] = (gone if y is None else y) if gone else None
-    return old, new
+    common = tuple(number for number in old.classes if number in new.classes)
+    lost = common != old.classes
+    old.classes = new.classes = common
+    return lost
 
 
 def agree(a: V, b: V) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import CellType, CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from hovis.engine import escape, exceptions
+from hovis.engine import escape, exceptions, templates
 from hovis.engine.copies import Copy
 from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
@@ -74,6 +74,9 @@ class Tables:
         self.reasons: dict[Any, tuple[str, Location | None]] = {}
         self.static_size = 0
         self.answers: dict[Any, Any] = {}
+        self.templates: dict[Any, templates.Template] = {}
+        self.real_classes: dict[CodeType, str] = {}
+        self.eager_classes = False
 
 
 class Guard(NamedTuple):
@@ -197,14 +200,19 @@ class Machine:
             if obj.forgotten:
                 assert obj.node is not None
                 return Dyn(obj.node, Type(obj.cls))
-        elif isinstance(value, Known) and id(value.value) in self.tables.thawed:
-            return Dyn(Const(value.value), Type(type(value.value)))
+        elif isinstance(value, Known):
+            if id(value.value) in self.tables.thawed:
+                return Dyn(Const(value.value), Type(type(value.value)))
+            if templates.ALL:
+                return templates.actual(self.state.heap, value)
         return value
 
     def static(self, value: V) -> bool:
         """Is value a known object whose contents may be read now?  Says that they have been."""
         if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
             if not is_immutable(value.value):
+                if templates.ALL and templates.of(value.value) is not None:
+                    return True
                 if self.state.world:
                     return False
                 self.read_static.add(id(value.value))
@@ -216,7 +224,7 @@ class Machine:
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
         """The residual is valid while holder has this value by this name."""
-        if not self.frozen:
+        if not self.frozen and not (templates.ALL and templates.of(holder) is not None):
             self.guards.setdefault((kind, id(holder), name), Guard(kind, holder, name, value))
 
     def drop_guards(self, cls: type, name: str) -> None:
@@ -270,6 +278,9 @@ class Machine:
             return
         for aid, obj in heap.items():
             if obj.node is not None and not obj.forgotten and not obj.immutable and (opaque or obj.extra != exceptions.HANDLED):
+                if obj.kind == "class":
+                    heap[aid] = templates.forgotten(obj)
+                    continue
                 heap[aid] = obj.replace(forgotten="suspect") if obj.argument else obj.replace(forgotten=True, cells=(), keys=())
 
     def type_of(self, value: V) -> AbstractValue:
@@ -294,6 +305,8 @@ class Machine:
 
     def operand(self, value: V) -> Operand:
         """The IR operand of value; a virtual object escapes."""
+        if templates.ALL and isinstance(value, Known):
+            value = escape.real(self, value)
         if isinstance(value, Ref):
             obj = self.state.heap[value.aid]
             if obj.extra == exceptions.HANDLED and obj.kind == "exception":
@@ -314,6 +327,8 @@ class Machine:
         """Leave a call in the residual."""
         operands = tuple(self.operand(a) for a in args)
         named = tuple((name, self.operand(v)) for name, v in kwargs.items()) if kwargs else ()
+        if templates.ALL and templates.of(callee) is not None:
+            callee = Known(callee)
         if isinstance(callee, Known | Ref | Dyn):
             at = self.operand(callee)
             callee = at.value if isinstance(at, Const) else at

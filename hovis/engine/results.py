@@ -5,8 +5,11 @@ import types
 from collections.abc import Callable, Hashable
 from typing import Final
 
-from hovis.engine.machine import Machine
+from hovis.engine import templates
+from hovis.engine.machine import Machine, Restart
 from hovis.engine.values import Dyn, Known, V
+from hovis.ir import operations
+from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue
 from hovis.lattice.constants import is_immutable
 
@@ -17,12 +20,44 @@ def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
         return result
     if result is None:
         return m.unreachable()
+    if templates.ALL and isinstance(result, Known):
+        result = _behind(m, result)
     if mode == "discard":
         return None
     m.push(result)
     if mode != "value":
         return after(m, mode)
     return None
+
+
+def _behind(m: Machine, result: Known) -> V:
+    """A value; if it is a token of a template, what it stands for."""
+    found = templates.actual(m.state.heap, result)
+    if isinstance(found, Known) and found.value is templates.CHANGED:
+        token = templates.of(result.value)
+        assert token is not None
+        return m.emit(getattr, [Known(token.template.cls), Known(token.name)], effect=Effect.READS | Effect.RAISES)
+    return found
+
+
+def leave_class(m: Machine, template: templates.Template, why: str) -> None:
+    """The statement that defined a class is left to CPython from now on: trace again."""
+    m.tables.real_classes.setdefault(template.body, why)
+    raise Restart("class")
+
+
+def _changes_classes(callee: object) -> bool:
+    """Might a callee that is given a class write to it?"""
+    if isinstance(callee, Known):
+        callee = callee.value
+    if isinstance(callee, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
+        return callee in (setattr, delattr, type.__setattr__, type.__delattr__)
+    if isinstance(callee, type):
+        return bool(callee.__flags__ & _HEAP_TYPE) and callee.__module__ != "builtins"
+    return getattr(callee, "__module__", None) != "hovis.ir.operations" or callee in (operations.apply, operations.apply_positional)
+
+
+_HEAP_TYPE: Final = 1 << 9
 
 
 def after(m: Machine, mode: str) -> int | None:
@@ -39,6 +74,11 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
     for value in (*args, *(kwargs or {}).values()):
         if isinstance(value, Known) and may_be_written(value.value):
             m.thaw(value.value)
+        if templates.ALL and isinstance(value, Known) and (template := templates.template_of(value.value)) is not None and _changes_classes(callee):
+            leave_class(m, template, f"it is given to {getattr(callee, '__name__', 'a callee that is not known')}")
+    if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
+        m.tables.eager_classes = True
+        raise Restart("class")
     kind: AbstractValue = ANY
     if isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)

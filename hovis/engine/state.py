@@ -51,18 +51,22 @@ class State:
 
     world     0: the environment is as it was on entry; 1: an opaque call has run since, what is read is tested;
               2: a test has failed, nothing of the environment is folded.  Worlds never join.
+    classes   the numbers of the classes that the program has defined (see templates), in that order
     """
 
-    __slots__ = ("frames", "handled", "heap", "world")
+    __slots__ = ("classes", "frames", "handled", "heap", "world")
 
-    def __init__(self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0) -> None:
+    def __init__(
+        self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0, classes: tuple[int, ...] = ()
+    ) -> None:
         self.frames = frames
         self.heap = heap
         self.handled = handled
         self.world = world
+        self.classes = classes
 
     def fork(self) -> "State":
-        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world)
+        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world, self.classes)
 
     def site(self) -> tuple[int, ...]:
         """Where the innermost frame stands."""
@@ -82,6 +86,8 @@ class State:
                 yield (depth, "scope", 0), frame.scope
             if frame.owner is not None:
                 yield (depth, "owner", 0), Ref(frame.owner)
+        for number in self.classes:
+            yield (number, "class", 0), Ref(number)
 
     def drop_dead(self) -> None:
         """Forget locals that nobody reads any more."""

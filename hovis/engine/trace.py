@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import calls, iteration, raising, resolve
+from hovis.engine import calls, iteration, raising, resolve, templates
 from hovis.engine.entering import Callee
-from hovis.engine.escape import NotMaterializable
+from hovis.engine.escape import Leak, NotMaterializable
 from hovis.engine.fixpoint import Engine, Entry
 from hovis.engine.heap import VObj
 from hovis.engine.instructions import HANDLERS
@@ -132,15 +132,31 @@ def run(
     engine = PythonEngine(library, tables, package, fuel, frozen)
     engine.known_sizes = known_sizes
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+    try:
+        functions = _trace(engine, fn, code, parts)
+        return Result(functions, _match(engine, fn, code, parts), engine)
+    finally:
+        templates.retire(tables.templates.values())
+
+
+def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> list[Function]:
+    """Trace until what was learned while building the last objects is known from the beginning."""
     while True:
         try:
             engine.run(lambda: _start(engine, fn, code, parts))
             engine.locations = dict(engine.locations)
             functions = resolve.finish(engine)
-            break
         except NotMaterializable as refused:
-            tables.not_virtual.add(refused.args[0])
-    return Result(functions, _match(engine, fn, code, parts), engine)
+            engine.tables.not_virtual.add(refused.args[0])
+            continue
+        except Leak as leak:
+            engine.leave_class(leak.args[0])
+            continue
+        leaked = templates.scrub(functions)
+        if not leaked:
+            return functions
+        for template in leaked:
+            engine.leave_class(template)
 
 
 def _start(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> Entry:

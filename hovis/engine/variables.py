@@ -118,7 +118,7 @@ def _cell_writes(code: Any) -> dict[int, int]:
     found = _writes_cache.get(code.code)
     if found is None:
         found = _writes_cache[code.code] = {}
-        inner = _inner_writes(code.code)
+        inner = inner_writes(code.code)
         looping = _in_loops(code)
         for k, instruction in enumerate(code.instructions):
             if instruction.op in ("SetCell", "DelCell"):
@@ -129,14 +129,14 @@ def _cell_writes(code: Any) -> dict[int, int]:
     return found
 
 
-def _inner_writes(code: Any) -> set[str]:
+def inner_writes(code: Any) -> set[str]:
     """The free variables that functions inside code assign to."""
     found: set[str] = set()
     for const in code.co_consts:
         if isinstance(const, type(code)):
             inner = normalize(const)
             found |= {inner.names[i.arg] for i in inner.instructions if i.op in ("SetCell", "DelCell") and inner.names[i.arg] in const.co_freevars}
-            found |= _inner_writes(const) & set(const.co_freevars)
+            found |= inner_writes(const) & set(const.co_freevars)
     return found
 
 

@@ -93,6 +93,20 @@ def make_function(
     return made
 
 
+def make_class(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
+    """The class that a class statement makes of what its body has left in the namespace."""
+    made: type = meta(name, bases, dict(zip(names, values, strict=True)))
+    return made
+
+
+def finish_class(name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None) -> type:
+    """What ``__build_class__`` does when the body has run, for a class of plain bases."""
+    made = type(name, bases, namespace)
+    if cell is not None and cell_get(cell, "__class__", True) is not made:
+        raise TypeError(f"__class__ set to {cell.cell_contents!r} defining {name!r} as {made!r}")
+    return made
+
+
 def bind(function: Callable[..., object], instance: object) -> types.MethodType:
     """A bound method."""
     return types.MethodType(function, instance)
@@ -122,6 +136,23 @@ def delete_global(namespace: dict[str, Any], name: str) -> None:
     if name not in namespace:
         raise NameError(f"name {name!r} is not defined", name=name)
     del namespace[name]
+
+
+def load_name(names: dict[str, Any], namespace: dict[str, Any], name: str) -> object:
+    """A name of a class body, else a global, else a builtin (LOAD_NAME)."""
+    return names[name] if name in names else load_global(namespace, name)
+
+
+def load_name_or_cell(names: dict[str, Any], cell: types.CellType, name: str) -> object:
+    """A name of a class body, else a variable of an enclosing function (LOAD_FROM_DICT_OR_DEREF)."""
+    return names[name] if name in names else cell_get(cell, name, True)
+
+
+def delete_name(names: dict[str, Any], name: str) -> None:
+    """DELETE_NAME."""
+    if name not in names:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del names[name]
 
 
 def cell_get(cell: types.CellType, name: str, free: bool) -> object:

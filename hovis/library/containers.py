@@ -273,6 +273,7 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.make_list, LIST, PURE),
     (operations.make_cell, Type(types.CellType), PURE),
     (operations.make_function, Type(types.FunctionType), PURE),
+    (operations.make_class, Type(type), PURE),
     (operations.bind, Type(types.MethodType), PURE),
     (operations.cell_get, ANY, READS | RAISES),
     (operations.cell_set, NONE, WRITES),
@@ -280,6 +281,9 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.own_attribute, ANY, READS),
     (operations.drop, NONE, WRITES),
     (operations.load_global, ANY, READS | RAISES),
+    (operations.load_name, ANY, READS | RAISES),
+    (operations.load_name_or_cell, ANY, READS | RAISES),
+    (operations.delete_name, NONE, WRITES | RAISES),
     (operations.store_global, NONE, WRITES),
     (operations.delete_global, NONE, WRITES | RAISES),
 ]

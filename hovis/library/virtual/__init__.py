@@ -3,7 +3,7 @@
 Each rule answers None where it has nothing to say; the call is then made on the real object.
 """
 
-from hovis.library.virtual import asking, attributes, dicts, exceptions, frames, sequences, sets, standing, stepping, subscripts
+from hovis.library.virtual import asking, attributes, descriptors, dicts, exceptions, frames, sequences, sets, standing, stepping, subscripts
 from hovis.library.virtual.base import VIRTUAL
 
-__all__ = ["VIRTUAL", "asking", "attributes", "dicts", "exceptions", "frames", "sequences", "sets", "standing", "stepping", "subscripts"]
+__all__ = ["VIRTUAL", "asking", "attributes", "descriptors", "dicts", "exceptions", "frames", "sequences", "sets", "standing", "stepping", "subscripts"]

@@ -1,0 +1,302 @@
+"""Class statements (CPython: builtin___build_class__ in Python/bltinmodule.c, type_new in Objects/typeobject.c).
+
+The body is traced as a frame over a namespace that is a dict of the trace.  What it leaves becomes an object of kind
+"class" in the heap, and a template (see templates) which the rest of the engine takes for the class.  The real class is
+made by ``make_class`` if and where it escapes.  Making a template runs no code of the user's; where that cannot be
+done, the statement stays a call of ``__build_class__``, or of the metaclass.
+"""
+
+import types
+from collections.abc import Hashable
+from typing import Any, Final
+
+from hovis.bytecode.normalize import CLASS_BODY
+from hovis.engine.entering import Callee, bind
+from hovis.engine.folding import _MISSING, reify
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import lookup, special
+from hovis.engine.machine import SWITCH, Machine
+from hovis.engine.results import AFTER, finish, leave_class, opaque
+from hovis.engine.state import Frame
+from hovis.engine.templates import ALL, Datum, Template, Token
+from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.variables import inner_writes
+from hovis.ir import operations as ops
+from hovis.lattice import Type, Union
+from hovis.lattice.constants import constant_key
+
+BUILD: Final = __build_class__
+WRAPPERS: Final = {"property": property, "staticmethod": staticmethod, "classmethod": classmethod}
+
+#: Classes of one statement that are alive at the same time; beyond, they are left to CPython.
+MAX_ALIVE: Final = 32
+
+
+class NotPlain(Exception):
+    """No template can be made; args: why."""
+
+
+def statement(m: Machine, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """``__build_class__(body, name, *bases, **kwargs)``."""
+    why = _why_not(m, args, kwargs)
+    if why is None and mode == "value":
+        return _enter(m, args)
+    if why:
+        m.reason(f"the class was left as it is: {why}")
+    return finish(m, opaque(m, BUILD, args, kwargs), mode)
+
+
+def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
+    body = m.obj(args[0], "function") if len(args) >= 2 else None
+    if body is None or not isinstance(args[1], Known) or type(args[1].value) is not str:
+        return ""
+    code = body.extra[0]
+    if code.code in m.tables.real_classes:
+        return m.tables.real_classes[code.code]
+    if code.code in m.tables.not_entered:
+        return m.tables.not_entered[code.code]
+    if code.unsupported not in (None, CLASS_BODY):
+        return str(code.unsupported)
+    if kwargs:
+        return "it has keyword arguments"
+    for base in args[2:]:
+        if not isinstance(base, Known) or not isinstance(base.value, type):
+            return "a base class is not known"
+        if type(base.value) is not type:
+            return f"the metaclass of {base.value.__name__} is not type"
+        if lookup(base.value, "__init_subclass__") is not object.__dict__["__init_subclass__"]:
+            return f"{base.value.__name__} has an __init_subclass__"
+    return None
+
+
+def _enter(m: Machine, args: list[V]) -> int:
+    """Run the body, its namespace being on top of the stack of this frame."""
+    callee, name, *bases = args
+    known = Callee.of(m, callee, None)
+    slots = bind(m, known, [], {})
+    assert slots is not None
+    caller = m.frame
+    ctx = m.tables.contexts[caller.ctx, caller.pc, known.code]
+    m.homes.setdefault(ctx, m.homes[m.state.frames[0].ctx])
+    caller.stack += [callee, name, m.new(VObj("tuple", tuple, tuple(bases))), m.new(VObj("dict", dict))]
+    m.state.frames.append(Frame(known.code, ctx, slots, known.namespace, "class_body", callee))
+    return SWITCH
+
+
+def _after_body(m: Machine) -> int | None:
+    """The body has run: its result is the ``__class__`` cell or None."""
+    cell, namespace, bases, name, function = m.pop(), m.pop(), m.pop(), m.pop(), m.pop()
+    obj, held, body = m.obj(namespace, "dict"), m.obj(bases, "tuple"), m.obj(function, "function")
+    assert isinstance(name, Known)
+    try:
+        if held is None or body is None or obj is None or obj.node is not None or not all(type(key) is str for key in obj.keys):
+            raise NotPlain("its namespace is not known")
+        m.push(_define(m, body.extra[0].code, str(name.value), held.cells, obj))
+        return None
+    except NotPlain as why:
+        m.reason(f"the class was left as it is: {why}")
+    return finish(m, opaque(m, ops.finish_class, [name, bases, namespace, cell]), "value")
+
+
+AFTER["class_body"] = _after_body
+
+
+# ------------------------------------------------------------------------------------------------- templates
+
+
+def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
+    """The class that a body has left in its namespace."""
+    classes = tuple(base.value for base in bases if isinstance(base, Known) and isinstance(base.value, type))
+    signature = Signature(m)
+    parts = tuple((key, signature.of(key, cell)) for key, cell in zip(namespace.keys, namespace.cells, strict=True))
+    taken = {m.state.heap[aid].extra.site for aid in m.state.classes}
+    here, count = m.here(), 0
+    while (here, count) in taken:
+        count += 1
+    if count >= MAX_ALIVE:
+        raise NotPlain("there are too many of it")
+    key = (here, count), name, tuple(map(id, classes)), parts
+    template = m.tables.templates.get(key)
+    if template is None:
+        template = Maker(m, signature).make(name, classes, namespace, body, (here, count))
+        m.tables.templates[key] = template
+    obj = VObj("class", type(template.cls), namespace.cells, namespace.keys, extra=template)
+    m.state.heap[template.aid] = obj
+    m.state.classes += (template.aid,)
+    made = Known(template.cls)
+    _fill_class_cell(m, obj, made)
+    if m.tables.eager_classes:
+        # somebody lists the subclasses of a class
+        m.operand(made)
+    return made
+
+
+def _fill_class_cell(m: Machine, obj: VObj, made: Known) -> None:
+    if "__classcell__" in obj.keys:
+        ref = obj.cells[obj.keys.index("__classcell__")]
+        assert isinstance(ref, Ref)
+        cell = m.state.heap[ref.aid]
+        # nobody assigns to __class__ but for the sake of it
+        written = "__class__" in inner_writes(obj.extra.body)
+        m.put(ref, cell.replace(cells=(made,), extra=None if written else "frozen"))
+
+
+class Signature:
+    """What a template is made after: equal namespaces give the same template when a place is traced again."""
+
+    def __init__(self, m: Machine) -> None:
+        self.m = m
+        self.seen: dict[int, str] = {}
+        self.data: set[str] = set()
+
+    def of(self, name: str, value: V) -> Hashable:
+        value = self.m.resolve(value)
+        special_name = name.startswith("__") and name.endswith("__")
+        if name == "__classcell__":
+            return "cell"
+        if isinstance(value, Known):
+            if self._is_data(name, special_name, type(value.value)):
+                return "data"
+            return constant_key(value.value)
+        if isinstance(value, Ref):
+            if value.aid in self.seen:
+                return "same", self.seen[value.aid]
+            self.seen[value.aid] = name
+            obj = self.m.state.heap[value.aid]
+            if obj.kind == "function":
+                return "function", id(obj.extra[0].code)
+            if obj.kind in WRAPPERS:
+                return obj.kind, tuple(self._part(cell) for cell in obj.cells)
+            if self._is_data(name, special_name, obj.cls):
+                return "data"
+            if special_name:
+                plain = reify(self.m, value)
+                if plain is not _MISSING:
+                    return type(plain).__name__, repr(plain)
+            elif obj.kind == "instance" and lookup(obj.cls, "__set_name__") is None:
+                return "instance", id(obj.cls)
+            raise NotPlain(f"{name} is not plain")
+        members = value.type.members if isinstance(value.type, Union) else (value.type,)
+        for member in members:
+            if not isinstance(member, Type) or not self._is_data(name, special_name, member.cls):
+                raise NotPlain(f"what {name} is, is not known")
+        return "data"
+
+    def _part(self, value: V) -> Hashable:
+        value = self.m.resolve(value)
+        obj = self.m.obj(value, "function")
+        if obj is not None:
+            return "function", id(obj.extra[0].code)
+        if isinstance(value, Known):
+            return constant_key(value.value)
+        raise NotPlain("a method of it is not known")
+
+    def _is_data(self, name: str, special_name: bool, cls: type) -> bool:
+        """Is an attribute of this class a plain value wherever it is looked up?"""
+        if lookup(cls, "__get__") is not None or lookup(cls, "__set_name__") is not None:
+            if special(cls, "__set_name__"):
+                raise NotPlain(f"{name} has a __set_name__")
+            return False
+        if special_name and name != "__annotations__":
+            return False
+        self.data.add(name)
+        return True
+
+
+class Maker:
+    """Makes one template."""
+
+    def __init__(self, m: Machine, signature: Signature) -> None:
+        self.m = m
+        self.data = signature.data
+        self.made: dict[int, object] = {}
+        self.found: list[tuple[object, str, tuple[int, ...]]] = []
+
+    def make(self, name: str, bases: tuple[type, ...], namespace: VObj, body: types.CodeType, site: Any) -> Template:
+        scope: dict[str, Any] = {}
+        for key, cell in zip(namespace.keys, namespace.cells, strict=True):
+            if key != "__classcell__":
+                scope[key] = self.token(key, self.m.resolve(cell))
+        try:
+            cls = type(name, bases, scope)
+        except (TypeError, ValueError) as error:
+            raise NotPlain(f"it raises {type(error).__name__}") from None
+        number = -1 - len(self.m.tables.templates)
+        template = Template(cls, number, site, body, frozenset(self.data), [cls])
+        ALL[id(cls)] = Token(template)
+        for held, where, path in self.found:
+            template.kept.append(held)
+            ALL[id(held)] = Token(template, where, path)
+        return template
+
+    def token(self, name: str, value: V) -> Any:
+        if isinstance(value, Ref):
+            if value.aid not in self.made:
+                self.made[value.aid] = self._object(name, value)
+            return self.made[value.aid]
+        if name in self.data:
+            return self._keep(Datum(name), name)
+        assert isinstance(value, Known)
+        return value.value
+
+    def _object(self, name: str, value: Ref) -> Any:
+        obj = self.m.state.heap[value.aid]
+        if obj.kind == "function":
+            return self._keep(_function(obj), name)
+        if obj.kind in WRAPPERS:
+            parts = [self._part(name, (k,), cell) for k, cell in enumerate(obj.cells)]
+            return self._keep(WRAPPERS[obj.kind](*parts), name)
+        if name in self.data:
+            return self._keep(Datum(name), name)
+        if obj.kind == "instance":
+            return self._keep(object.__new__(obj.cls), name)
+        return reify(self.m, value)
+
+    def _part(self, name: str, path: tuple[int, ...], value: V) -> Any:
+        value = self.m.resolve(value)
+        if isinstance(value, Known):
+            return value.value
+        assert isinstance(value, Ref)
+        return self._keep(_function(self.m.state.heap[value.aid]), name, path)
+
+    def _keep(self, held: Any, name: str, path: tuple[int, ...] = ()) -> Any:
+        self.found.append((held, name, path))
+        return held
+
+
+def _function(obj: VObj) -> types.FunctionType:
+    """A function like the one of the trace, never to be called."""
+    code, namespace, name, qualname = obj.extra
+    made = types.FunctionType(code.code, namespace, name, None, tuple(types.CellType() for _ in obj.cells[3:]) or None)
+    made.__qualname__ = qualname
+    return made
+
+
+# ------------------------------------------------------------------------------------------------- attributes
+
+
+def set_attribute(m: Machine, template: Template, name: str, value: V) -> int | None:
+    """``A.name = value`` (type_setattro)."""
+    if name not in template.data or not _stays_data(m, value):
+        leave_class(m, template, f"its attribute {name} is written to")
+    obj = m.state.heap[template.aid]
+    if obj.node is not None:
+        m.emit(setattr, [Known(template.cls), Known(name), value], type=Type(type(None)))
+        obj = m.state.heap[template.aid]
+    m.state.heap[template.aid] = obj.with_cell(obj.find(name), value)
+    return None
+
+
+def _stays_data(m: Machine, value: V) -> bool:
+    value = m.resolve(value)
+    if isinstance(value, Dyn):
+        members = value.type.members if isinstance(value.type, Union) else (value.type,)
+        return all(isinstance(t, Type) and lookup(t.cls, "__get__") is None for t in members)
+    cls = m.class_of(value)
+    return cls is not None and lookup(cls, "__get__") is None
+
+
+def delete_attribute(m: Machine, template: Template, name: str) -> int | None:
+    """``del A.name``."""
+    leave_class(m, template, f"its attribute {name} is deleted")
+    return None

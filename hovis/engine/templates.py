@@ -1,0 +1,212 @@
+"""Templates: what a class defined by the traced code is represented by while tracing (see classdefs).
+
+A class statement makes a new class each time it runs, so no class of the trace is one of the program's.  In its place
+stands a *template*, a real class with the same name, bases and layout, which has *tokens* by its names: look-ups along
+the MRO, ``isinstance`` and ``except`` work on it as on any class.  What a token stands for is in the heap, in the
+object of kind "class" that belongs to its template: the values of the real class's namespace, cell by cell.  Neither
+gets into the residual: wherever an operand is needed, the real class (or what is read from its cells) is built.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from hovis.engine.values import Known, Ref, V, relabel
+from hovis.ir.model import edges
+from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, Union
+
+if TYPE_CHECKING:
+    from hovis.engine.heap import VObj
+    from hovis.ir.model import Function
+
+
+class Template:
+    """A class of the trace.
+
+    cls      the template itself
+    aid      the number of its object in the heap: below zero, and the same in all states
+    site     where the class statement stands, and which of those alive at the same time it is
+    body     the code object of the class's body
+    data     the names whose values are plain data: read from the heap, written there
+    keywords what is given to make_class besides the namespace
+    kept     keeps every token alive, for they are known by their ids
+    """
+
+    __slots__ = ("aid", "body", "cls", "data", "kept", "site")
+
+    def __init__(self, cls: type, aid: int, site: Any, body: Any, data: frozenset[str], kept: list[object]) -> None:
+        self.cls = cls
+        self.aid = aid
+        self.site = site
+        self.body = body
+        self.data = data
+        self.kept = kept
+
+
+class Token:
+    """What an object stands for: a template (no name), or what is in a cell of one, path being the cells below."""
+
+    __slots__ = ("name", "path", "template")
+
+    def __init__(self, template: Template, name: str | None = None, path: tuple[int, ...] = ()) -> None:
+        self.template = template
+        self.name = name
+        self.path = path
+
+
+class Datum:
+    """The token for a class attribute that is no descriptor: its value is in the heap."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<the class attribute {self.name}>"
+
+
+class _Changed:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "CHANGED"
+
+
+#: In a cell of a real class: somebody else may have written to the attribute, the real class is asked.
+CHANGED: Final = _Changed()
+
+#: All tokens of all traces that are going on, by id.
+ALL: Final[dict[int, Token]] = {}
+
+
+def of(value: object) -> Token | None:
+    """What value stands for, if it is a token."""
+    return ALL.get(id(value))
+
+
+def template_of(value: object) -> Template | None:
+    """The template that value is, if it is one."""
+    found = ALL.get(id(value))
+    return found.template if found is not None and found.name is None else None
+
+
+def actual(heap: "dict[int, VObj]", value: V) -> V:
+    """What a token stands for; templates, and all else, stay."""
+    if type(value) is not Known:
+        return value
+    found = ALL.get(id(value.value))
+    if found is None or found.name is None:
+        return value
+    obj = heap[found.template.aid]
+    cell = obj.cells[obj.find(found.name)]
+    for step in found.path:
+        assert isinstance(cell, Ref)
+        cell = heap[cell.aid].cells[step]
+    return relabel(cell, value.labels)
+
+
+def parts(heap: "dict[int, VObj]", obj: "VObj", cells: tuple[V, ...] | None = None) -> list[int]:
+    """The numbers of the objects that obj consists of; those of the classes it mentions, too."""
+    cells = obj.cells if cells is None else cells
+    found = [cell.aid for cell in cells if isinstance(cell, Ref)]
+    if ALL:
+        named: list[object] = [obj.cls, *(cell.value for cell in cells if type(cell) is Known)]
+        if obj.kind == "dict" or obj.kind == "set":
+            named += obj.keys
+        elif obj.kind == "class":
+            named += obj.extra.cls.__bases__
+        for value in named:
+            token = ALL.get(id(value))
+            if token is not None and token.template.aid in heap:
+                found.append(token.template.aid)
+    return found
+
+
+def forgotten(obj: "VObj") -> "VObj":
+    """The object of a class that others hold, after they may have written to it (to its data: code stays)."""
+    data = obj.extra.data
+    if not data:
+        return obj
+    return obj.replace(cells=tuple(Known(CHANGED) if name in data else cell for name, cell in zip(obj.keys, obj.cells, strict=True)))
+
+
+def retire(templates: Iterable[Template]) -> None:
+    """The trace has ended: nothing stands for anything any more, and bases do not list templates as subclasses."""
+    for template in templates:
+        for held in template.kept:
+            ALL.pop(id(held), None)
+        bases = template.cls.__bases__
+        if all(base.__module__ == "builtins" for base in bases):
+            continue
+        try:
+            template.cls.__bases__ = (_Nobody,)
+        except TypeError:
+            # another layout: it goes when it is collected
+            continue
+
+
+class _Nobody:
+    """The base of templates that are done with."""
+
+
+# ------------------------------------------------------------------------------------------------- types
+
+
+def alive(kind: AbstractValue, classes: tuple[int, ...]) -> AbstractValue:
+    """A type that may mention templates, as far as these templates are known."""
+    return ANY if ALL and any(aid not in classes for aid in mentioned(kind)) else kind
+
+
+def mentioned(kind: AbstractValue) -> set[int]:
+    """The numbers of the templates in a type."""
+    if isinstance(kind, Union):
+        return set().union(*map(mentioned, kind.members))
+    if isinstance(kind, Partial):
+        return set().union(_number(kind.cls), *map(mentioned, kind.parts))
+    if isinstance(kind, Const):
+        return _number(kind.value) | _number(type(kind.value))
+    return _number(kind.cls) if isinstance(kind, Type) else set()
+
+
+def _number(value: object) -> set[int]:
+    found = ALL.get(id(value))
+    return set() if found is None else {found.template.aid}
+
+
+# ------------------------------------------------------------------------------------------------- the end
+
+
+def scrub(functions: "Iterable[Function]") -> list[Template]:
+    """Take the templates out of the types of what has been traced; those that are anywhere else are returned."""
+    if not ALL:
+        return []
+    leaked: list[Template] = []
+    for function in functions:
+        function.type = alive(function.type, ())
+        for block in function.blocks:
+            for param in block.params:
+                param.type = alive(param.type, ())
+            for op in block.all_ops():
+                op.type = alive(op.type, ())
+                leaked += _leaks(op.callee)
+                for operand in (*op.args, *(value for _, value in op.kwargs), *(op.dims or ())):
+                    leaked += _leaks(operand)
+            for operand in _passed(block.terminator):
+                leaked += _leaks(operand)
+    return leaked
+
+
+def _passed(terminator: Any) -> list[Any]:
+    """The operands of a terminator, and of its edges."""
+    found = [getattr(terminator, name) for name in ("cond", "value") if hasattr(terminator, name)]
+    for edge in edges(terminator):
+        found += edge.args
+    return found
+
+
+def _leaks(value: object) -> list[Template]:
+    held = value.value if isinstance(value, Const) else value
+    if isinstance(held, tuple | frozenset):
+        return [template for part in held for template in _leaks(part)]
+    found = ALL.get(id(held))
+    return [] if found is None else [found.template]

@@ -1,0 +1,54 @@
+"""property, staticmethod and classmethod made by the traced code (CPython: Objects/descrobject.c, Objects/funcobject.c)."""
+
+from typing import Any
+
+from hovis.engine.heap import VObj
+from hovis.engine.machine import Machine
+from hovis.engine.values import NONE, Known, Ref, V
+from hovis.library.virtual.base import Args, Named, action
+
+_PARTS = ("fget", "fset", "fdel", "doc")
+
+
+def _function(m: Machine, value: V) -> bool:
+    """Is it a function of the trace?  (Of one that exists already the real descriptor is made as well.)"""
+    value = m.resolve(value)
+    return isinstance(value, Ref) and m.state.heap[value.aid].kind == "function"
+
+
+@action(property)
+def make_property(m: Machine, args: Args, named: Named) -> Any:
+    if len(args) > 4 or not set(named) <= set(_PARTS[len(args) :]):
+        return None
+    parts = [*args, *(named.get(name, NONE) for name in _PARTS[len(args) :])]
+    if not any(_function(m, part) for part in parts[:3]):
+        return None
+    if not all(_function(m, part) or (isinstance(part, Known) and part.value is None) for part in parts[:3]):
+        return None
+    return m.new(VObj("property", property, tuple(parts)))
+
+
+def _with(position: int) -> Any:
+    """``@p.getter``, ``@p.setter``, ``@p.deleter``: a new property with one function changed (property_copy)."""
+
+    def rule(m: Machine, args: Args, named: Named) -> Any:
+        obj = m.obj(args[0], "property") if len(args) == 2 and not named else None
+        if obj is None or not _function(m, args[1]):
+            return None
+        return m.new(VObj("property", property, (*obj.cells[:position], args[1], *obj.cells[position + 1 :])))
+
+    return rule
+
+
+for _position, _name in enumerate(("getter", "setter", "deleter")):
+    action(getattr(property, _name))(_with(_position))
+
+
+@action(staticmethod)
+def make_static(m: Machine, args: Args, named: Named) -> Any:
+    return m.new(VObj("staticmethod", staticmethod, (args[0],))) if len(args) == 1 and not named and _function(m, args[0]) else None
+
+
+@action(classmethod)
+def make_class_method(m: Machine, args: Args, named: Named) -> Any:
+    return m.new(VObj("classmethod", classmethod, (args[0],))) if len(args) == 1 and not named and _function(m, args[0]) else None
