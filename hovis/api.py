@@ -1,6 +1,7 @@
 """The public functions: trace, specialize, return_type, evaluate, explain, options."""
 
 import dis
+import inspect
 import os
 import types
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from hovis.signature import Signature
 from hovis.specs import part_of
 from hovis.transforms import interpret
 
+#: Of how many losses an error speaks.
+MOST_LOSSES: Final = 8
 #: What is static and seldom written to through an argument; such a write is an opaque call.
 _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
 PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))
@@ -34,7 +37,7 @@ class Options:
 
     library    what calls mean (default: Python's builtins and NumPy)
     passes     the passes that ``compile`` runs ("default", "clean", or names)
-    strict     raise TraceError where a function would be left as one call of the original
+    strict     raise TraceError where anything is left as an opaque call ("whole": where the function itself would be)
     fuel       instructions that one trace may interpret
     known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
     frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
@@ -44,7 +47,7 @@ class Options:
         self,
         library: Library | None = None,
         passes: Any = "default",
-        strict: bool = False,
+        strict: bool | str = False,
         fuel: int = 250_000,
         frozen: bool = True,
         known_sizes: bool = False,
@@ -285,6 +288,7 @@ def _specialize(traced: Trace) -> Callable[..., Any]:
     compiled: Any = traced.compile()
     compiled.trace = traced
     compiled.source = traced.source
+    compiled.__signature__ = inspect.signature(compiled)
     compiled.__wrapped__ = traced.fn
     return compiled  # type: ignore[no-any-return]
 
@@ -328,7 +332,18 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     traced.guards = tuple(result.engine.guards.values())
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.static_objects.values() if not isinstance(held, _NEVER_PASSED))
+    if chosen.strict is True:
+        _complain(traced)
     return traced
+
+
+def _complain(traced: Trace) -> None:
+    """strict: what is left as a call, for whatever reason, is an error that says what ``explain`` says."""
+    losses = [remark for remark in dict.fromkeys(_remarks(traced)[0]) if remark.loss]
+    if losses:
+        more = [f"and {len(losses) - MOST_LOSSES} more"] if len(losses) > MOST_LOSSES else []
+        told = ["\n".join(remark.lines()) for remark in losses[:MOST_LOSSES]]
+        raise TraceError("\n\n".join([f"{_name(traced.fn)} could not be specialized as a whole:", *told, *more, "Without strict=True these run as they are."]))
 
 
 def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
@@ -389,7 +404,9 @@ def _remarks(traced: Trace) -> tuple[list[Remark], int]:
         return traced.reasons, 0
     names = {id(u.part.param): u.name for u in traced.signature.unknown if isinstance(u.part, Leaf)}
     found, consequences = report.of_functions(traced.functions, traced.options.library, names)
-    return traced.reasons + found, consequences
+    # where the engine said why a call was left, that is enough
+    told = {remark.location for remark in traced.reasons}
+    return traced.reasons + [r for r in found if r.location not in told or r.what.startswith(report.DECIDED)], consequences
 
 
 def _name(fn: Any) -> str:

@@ -42,7 +42,7 @@ def jit(fn: Callable[..., Any] | None = None, *, static: Iterable[str] | str = (
     """fn, specialized by itself to what it is called with; also a decorator, with or without options.
 
     static     names of parameters whose values are part of the key
-    strict     raise TraceError instead of falling back to fn
+    strict     raise TraceError where anything is left as an opaque call
     Other options are those of :class:`hovis.Options`.
 
     >>> @jit

@@ -1,5 +1,6 @@
 """What ``hovis.explain`` says: what was left as it is, where in the source, why, and what would help."""
 
+import builtins
 import linecache
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,11 +10,11 @@ from typing import Any, Final
 from hovis.backend.load import outline
 from hovis.engine.machine import Guard
 from hovis.engine.trace import Fixed, Leaf, Part
-from hovis.ir import naming
-from hovis.ir.model import Branch, Effect, Function, Location, Op, Operand, Param
+from hovis.ir import naming, operations
+from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, edges
 from hovis.ir.operations import load_global
 from hovis.lattice import Any as AnyType
-from hovis.lattice import Array, Const
+from hovis.lattice import Array, Const, Type
 from hovis.library.core import Library
 
 #: What reads an attribute or calls a method of its first argument.
@@ -34,6 +35,11 @@ class Remark:
     why: str
     hint: str = ""
     location: Location | None = None
+
+    @property
+    def loss(self) -> bool:
+        """Is something left that could have been specialized?  (A decision on what is unknown is none.)"""
+        return not self.what.startswith((DECIDED, MADE)) and not self.what.endswith(OWN)
 
     def lines(self, times: int = 1) -> list[str]:
         """The remark as text: the place, the source line with the span underlined, the reason."""
@@ -121,20 +127,51 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
     """The remarks on a trace, and how many operations are left only because of them; names: what the user calls a Param, by id."""
     found: list[Remark] = []
     consequences = 0
+    sources = Sources(functions, names)
     given = {id(p) for p in functions[0].params}
     called = {id(op.callee) for one in functions for op in one.ops()}
     for function in functions:
         if id(function) in called:
-            found.append(Remark(f"{function.name} stays a function of its own", "it calls itself where a decision is made at run time", "", function.location))
+            found.append(Remark(f"{function.name} {OWN}", "it calls itself where a decision is made at run time", "", function.location))
         for block in function.blocks:
             left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE]
             roots = [op for op in left if not _follows(op, given)]
             consequences += len(left) - len(roots)
-            found += [_of_op(op, library, names) for op in roots]
+            found += [_of_op(op, library, sources) for op in roots]
+            found += _made(block, library)
             branch = block.terminator
             if isinstance(branch, Branch) and not _checks_again(branch.cond) and not (isinstance(branch.cond, Op) and branch.cond in left):
-                found.append(_of_branch(branch))
+                found.append(_of_branch(branch, sources))
     return found, consequences
+
+
+class Sources:
+    """Which of the user's arguments a value was computed from."""
+
+    def __init__(self, functions: Sequence[Function], names: Mapping[int, str]) -> None:
+        self.names = names
+        self._incoming: dict[int, list[Operand]] = {}
+        for function in functions:
+            for block in function.blocks:
+                for edge in edges(block.terminator):
+                    for param, arg in zip(edge.block.params, edge.args, strict=True):
+                        self._incoming.setdefault(id(param), []).append(arg)
+
+    def of(self, *values: Operand) -> str:
+        """``x and n``, in the order of the arguments; "" if none is among them."""
+        seen: set[int] = set()
+        todo = [value for value in values if isinstance(value, Param | Op)]
+        while todo:
+            value = todo.pop()
+            if id(value) not in seen:
+                seen.add(id(value))
+                before = value.operands() if isinstance(value, Op) else self._incoming.get(id(value), ())
+                todo += [one for one in before if isinstance(one, Param | Op)]
+        return _listing([name for at, name in self.names.items() if at in seen])
+
+
+def _listing(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
 
 
 def _follows(op: Op, given: set[int]) -> bool:
@@ -148,13 +185,42 @@ def _checks_again(cond: Operand) -> bool:
     return isinstance(cond, Op) and any(isinstance(a, Op) and a.callee is load_global for a in cond.args)
 
 
-def _of_branch(branch: Branch) -> Remark:
+def _of_branch(branch: Branch, sources: Sources) -> Remark:
     location = (branch.cond.location if isinstance(branch.cond, Op) else None) or branch.location
-    return Remark("decided at run time", "what it tests is not known while tracing", "", location)
+    told = sources.of(branch.cond)
+    why = f"it depends on {told}, not known while tracing" if told else "what it tests is not known while tracing"
+    return Remark(DECIDED, why, "", location)
 
 
-def _of_op(op: Op, library: Library, names: Mapping[int, str]) -> Remark:
-    return Remark(f"opaque call of {callee_text(op)}", *_why(op, library, names), op.location)
+#: What remarks begin or end with that speak of no loss.
+OWN: Final = "stays a function of its own"
+DECIDED: Final = "decided at run time"
+MADE: Final = "made at run time"
+
+
+def _made(block: Block, library: Library) -> list[Remark]:
+    """Objects that had to be made because something opaque is given them."""
+    found = []
+    for op in block.all_ops():
+        if op.effect & Effect.OPAQUE and op.callee is not builtins.__build_class__:
+            for made in op.operands():
+                if isinstance(made, Op) and made.callee in _MAKERS and made.location is not None:
+                    found.append(Remark(f"{MADE}: {_MAKERS[made.callee]}", f"{callee_text(op)} is given it", "", made.location))
+    return found
+
+
+_MAKERS: Final[dict[object, str]] = {
+    operations.make_list: "a list",
+    operations.make_dict: "a dict",
+    operations.make_set: "a set",
+    operations.make_object: "an object",
+    operations.make_function: "a function",
+    operations.make_exception: "an exception",
+}
+
+
+def _of_op(op: Op, library: Library, sources: Sources) -> Remark:
+    return Remark(f"opaque call of {callee_text(op)}", *_why(op, library, sources), op.location)
 
 
 def callee_text(op: Op) -> str:
@@ -162,27 +228,74 @@ def callee_text(op: Op) -> str:
     callee = op.callee
     if isinstance(callee, Function):
         return callee.name
+    if isinstance(callee, Op) and callee.callee is operations.make_function and isinstance(callee.args[3], Const):
+        return str(callee.args[3].value)
     if isinstance(callee, Param | Op):
         return "an unknown callable"
+    if any(callee is one for one in _IN_WORDS):
+        return _IN_WORDS[callee]
     if callee in _ATTRIBUTES and len(op.args) > 1 and isinstance(op.args[1], Const):
         return f"{callee.__name__} of {op.args[1].value!r}"
     return naming.name_of(callee) or repr(callee)
 
 
-def _why(op: Op, library: Library, names: Mapping[int, str]) -> tuple[str, str]:
-    callee = op.callee
+#: What the source says of the IR's own callables.
+_IN_WORDS: Final[dict[Any, str]] = {
+    operations.import_name: "import",
+    operations.import_from: "from … import",
+    operations.context_enter: "with",
+    operations.context_exit: "with",
+    operations.group_matches: "except*",
+    operations.prepare_reraise: "except*",
+    operations.exception_matches: "except",
+    operations.dict_update: "{**…}",
+    operations.dict_merge: "a call with **",
+    operations.apply: "a call with * and **",
+    operations.apply_positional: "a call with *",
+    operations.format_value: "format",
+    operations.warn_at: "warnings.warn",
+    operations.warn_above: "warnings.warn",
+    operations.raise_now: "raise",
+    operations.raise_from: "raise … from",
+    operations.unpack: "unpacking",
+    operations.unpack_star: "unpacking",
+    builtins.__build_class__: "class",
+}
+
+#: Why some things stay as they are, and what would help.
+_REASONS: Final[dict[Any, tuple[str, str]]] = {
+    operations.import_name: ("the module was not loaded while tracing, and importing it runs its code", "import it before hovis traces"),
+    builtins.__build_class__: ("the body of a class runs when its statement does", "a class outside of the function is known"),
+    builtins.eval: ("what it runs is only known when it runs", ""),
+    builtins.exec: ("what it runs is only known when it runs", ""),
+    operations.warn_at: ("filters decide at run time what becomes of a warning", ""),
+    operations.warn_above: ("filters decide at run time what becomes of a warning", ""),
+}
+
+
+def _why(op: Op, library: Library, sources: Sources) -> tuple[str, str]:
+    callee, names = op.callee, sources.names
     if isinstance(callee, Param | Op):
-        return "what is called here is not known while tracing", ""
+        told = sources.of(callee)
+        return f"what is called here {f'depends on {told}, and ' if told else ''}is not known while tracing", ""
+    if any(callee is one for one in _REASONS):
+        return _REASONS[callee]
     unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
     if not _has_rule(callee, library):
         if callable(callee) and hasattr(callee, "__code__"):
-            return "hovis did not enter it", ""
+            return "hovis does not enter it", ""
         return "hovis has no rule for it, so it may do anything", "hovis.primitive gives it one"
     if unknown:
-        told = _listed(unknown, names)
+        told = _listed(unknown, names) or sources.of(*unknown)
         hint = f"a spec for {told} would help" if any(id(v) in names for v in unknown) else ""
         return f"{told or 'an operand'} may be of any class, and the class decides what happens", hint
-    return f"it may run code of the user's classes ({', '.join(str(a.type) for a in op.args if isinstance(a, Param | Op))})", ""
+    classes = ", ".join(str(a.type) for a in op.args if isinstance(a, Param | Op))
+    if any(isinstance(a, Op | Param) and isinstance(a.type, Type) and a.type.cls in _HOLDERS for a in op.args):
+        return f"it asks what is in its operands ({classes}), which may be of any class", ""
+    return f"it may run code of the user's classes ({classes})", ""
+
+
+_HOLDERS: Final = frozenset({list, tuple, dict, set, frozenset})
 
 
 def _has_rule(callee: Any, library: Library) -> bool:

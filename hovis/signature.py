@@ -46,10 +46,14 @@ class Signature:
         return _Binder(function, specs, dict(named), part_of).bind()
 
     def names(self) -> list[tuple[Any, str]]:
-        """Where a call of the original passes each unknown argument: its position (None: by name only) and its name."""
+        """Where a call of the original passes each unknown argument: its position (None: by name only) and its name.
+
+        Without ``*args`` and ``**kwargs``, which have nothing in them if they are unknown.
+        """
         places = {id(part): k for k, part in enumerate(self.positional)}
         by_position = inspect.Parameter.POSITIONAL_ONLY
-        return [(places.get(id(u.part)), "" if u.kind is by_position else u.name) for u in self.unknown]
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return [(places.get(id(u.part)), "" if u.kind is by_position else u.name) for u in self.unknown if u.kind not in variadic]
 
     def leaf_params(self) -> list[Param]:
         """All unknown parts in order: a container before what is in it."""

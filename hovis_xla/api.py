@@ -61,7 +61,7 @@ class Jitted(PythonJitted):
     """A function that XLA compiles for what it is called with.  Use :func:`jit`."""
 
     def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool) -> None:
-        super().__init__(fn, static, api.Options(strict=strict, frozen=False, known_sizes=True))
+        super().__init__(fn, static, api.Options(strict="whole" if strict else False, frozen=False, known_sizes=True))
         self._exact = exact
         self._strict = strict
 

@@ -14,6 +14,7 @@ from hovis.backend.encode import (
     END_FOR_POPS_ONE,
     LOAD_DEREF,
     LOAD_FAST,
+    NOWHERE,
     NULL_FIRST,
     OP,
     OPPOSITE,
@@ -144,6 +145,8 @@ def _code(function: Function, emitter: "Emitter", shape: tuple[int, int, bool, b
     fallback: Position = (first_line, first_line, None, None)
 
     def position(place: object) -> Position:
+        if place is NOWHERE:
+            return NOWHERE
         chain = emitter.marks.outline(place)
         return (chain[0].line, chain[0].end_line, chain[0].col, chain[0].end_col) if chain else fallback
 
@@ -561,7 +564,7 @@ class Emitter:
         """The exception goes on to the caller: what was being handled before the call is so again (POP_EXCEPT of the outermost)."""
         asm = self.asm
         used = set(map(id, asm.regions))
-        asm.region = asm.place = None
+        asm.region, asm.place = None, NOWHERE
         for handlers, region in enumerate(self.regions):
             if id(region) not in used:
                 continue

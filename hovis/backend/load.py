@@ -53,8 +53,14 @@ def _stub_code(file: str, function: str, first_line: int, position: tuple[int | 
 
 def _entry(at: Location, rest: TracebackType | None) -> TracebackType:
     """A traceback entry that says ``at``."""
+    watching = sys.gettrace()
+    if watching is not None:
+        # a debugger is not to see how the frame comes about
+        sys.settrace(None)
     code = _stub_code(at.file, at.function, at.first_line, (at.line, at.end_line, at.col, at.end_col))
     frame = FunctionType(code, _SCOPE)()
+    if watching is not None:
+        sys.settrace(watching)
     return TracebackType(rest, frame, 0, at.first_line if at.line is None else at.line)
 
 

@@ -6,7 +6,7 @@ with that key.  The key holds the constants that the program was seen to need; e
 
 import heapq
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from hovis.engine import lifetimes, templates
 from hovis.engine.escape import Leak, NotMaterializable
@@ -27,6 +27,10 @@ NOTHING: Mapping[int, int] = {}
 #: Ops in one chain, and instructions in one chain, before a loop in it is rolled.
 UNROLL_OPS = 400
 UNROLL_STEPS = 20_000
+#: How often a callee that takes too long is left alone, and the rest tried again.
+REFILLS = 2
+ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
+TOO_LONG = "tracing it takes too long"
 #: Restarts before the whole is given up (the tables are finite, patience is shorter).
 MAX_RESTARTS = 2_000
 
@@ -74,6 +78,7 @@ class Engine(Machine):
         self.again: list[tuple[int, Entry]] = []
         self.entry_count = 0
         self.restarts = 0
+        self.refills = 0
         self.start: Entry | None = None
         self.initial: Any = None
 
@@ -194,7 +199,7 @@ class Engine(Machine):
                         return False
                 steps += 1
                 if not steps & 1023 and self.total_steps + steps > self.fuel:
-                    raise GiveUp("tracing it takes too long")
+                    self._out_of_fuel()
                 handler, arg = program[pc]
                 to = handler(self, arg)
                 if to is None:
@@ -236,7 +241,25 @@ class Engine(Machine):
             return False
         ctx, pc = max(heads)[1]
         merge.setdefault(ctx, set()).add(pc)
+        place = self.location()
+        self.tables.reasons.setdefault(((ctx, pc), ROLLED), (ROLLED, place))
         return True
+
+    def _out_of_fuel(self) -> NoReturn:
+        """Tracing takes too long: if it is one callee that does, its calls stay calls; else all is left."""
+        callee = self._callee(self.state)
+        if callee is not None and self.refills < REFILLS:
+            states = [entry.state for table in self.entries.values() for entry in table.values()]
+            if 2 * sum(self._callee(state) is callee for state in states) > len(states):
+                self.refills += 1
+                self.total_steps = 0
+                self.tables.not_entered[callee.code] = TOO_LONG
+                raise Restart("not entered")
+        raise GiveUp(TOO_LONG)
+
+    def _callee(self, state: State) -> Any:
+        """The function of the user's that the traced one is in."""
+        return next((frame.code for frame in state.frames[1:] if not frame.code.filename.startswith(self.package)), None)
 
     def program(self, code: Any) -> Any:
         """The instructions of code as pairs of handler and argument."""
@@ -402,7 +425,7 @@ class Engine(Machine):
         self._classes = old.classes
         self.total_steps += len(pairs)
         if self.total_steps > self.fuel:
-            raise GiveUp("tracing it takes too long")
+            self._out_of_fuel()
         for path, a, b, obj in pairs:
             if fresh:
                 new[path] = self._first(entry, matching, path, a)

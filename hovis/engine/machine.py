@@ -416,15 +416,15 @@ class Machine:
                 self.tables.merge.setdefault(frames[depth].ctx, set()).add(frames[depth].pc + 1)
                 return
 
-    def branch(self, cond: Dyn, true: State, false: State) -> int:
-        """An unknown decision: both ways are followed, the true one first.
+    def branch(self, cond: Dyn, true: State, false: State, location: Location | None) -> int:
+        """An unknown decision at location: both ways are followed, the true one first.
 
         But where one of them is a detour to the other, the direct one goes first: so what the rest of the program
         asks for is known when the detour arrives there with other values.
         """
         block = self.block
         yes, no = Edge(block), Edge(block)
-        block.terminator = Branch(cond.value, yes, no, self.location())
+        block.terminator = Branch(cond.value, yes, no, location)
         ways = [(no, false), (yes, true)]
         if self._is_detour(true, false):
             ways.reverse()

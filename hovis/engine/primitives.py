@@ -4,6 +4,7 @@ import inspect
 import itertools
 import math
 import operator
+import pdb  # noqa: T100  # it is only named
 import sys
 import types
 import warnings
@@ -36,6 +37,8 @@ _FRAME_READERS: Final[dict[object, int]] = {
     exec: 1,
     warnings.warn: 9,
 }
+#: Callees that stop in the caller's frame, for a person to look at.
+_STOPPERS: Final[tuple[object, ...]] = (breakpoint, pdb.set_trace)
 #: Builtins that give frames, by which all that are above can be reached.
 _FRAME_GIVERS: Final[tuple[object, ...]] = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)
 
@@ -97,7 +100,7 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         if len(m.state.frames) > 1:
             need_callers(m, fn)
         leave_caller(m, fn)
-    if looks_at_frames(fn, args):
+    if looks_at_frames(fn, args) or any(fn is stopper for stopper in _STOPPERS):
         leave_caller(m, fn)
     if rule is not None:
         typed = primitive(m, rule, args, kwargs)

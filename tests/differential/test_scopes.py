@@ -376,3 +376,59 @@ def test_a_warning_is_shown_once_a_place():
         hovis.specialize(twice, hovis.Int)(1)
         twice(1)
     assert len(caught) == 1
+
+
+def stops(x):
+    y = x + 1
+    breakpoint()  # noqa: T100
+    return y
+
+
+def test_a_debugger_sees_the_variables(monkeypatch):
+    seen = []
+    monkeypatch.setattr(sys, "breakpointhook", lambda: seen.append(dict(sys._getframe(1).f_locals)))
+    assert hovis.specialize(stops, hovis.Int)(3) == 4
+    assert hovis.specialize(lambda x: stops(x) + 1, hovis.Int)(3) == 5
+    assert seen == [{"x": 3, "y": 4}] * 2
+
+
+def divides(a, b):
+    return a // b
+
+
+def divided(x, *rest, k=1):
+    total = x + k
+    return divides(total, x)
+
+
+@pytest.mark.parametrize("make", [lambda: hovis.specialize(divided, hovis.Int), lambda: hovis.jit(divided)])
+def test_a_tracer_sees_lines_of_the_user_alone(make):
+    residual, seen = make(), []
+
+    def tracer(frame, event, arg):
+        if frame.f_code.co_filename == __file__:
+            seen.append((event, frame.f_code.co_name))
+        return tracer
+
+    residual(2)
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        with pytest.raises(ZeroDivisionError):
+            residual(0)
+    finally:
+        sys.settrace(before)
+    assert ("call", "divides") not in seen and ("exception", "divided") in seen
+
+
+def test_a_residual_has_the_signature_of_what_is_unknown():
+    assert str(inspect.signature(hovis.specialize(divided, hovis.Int, k=2))) == "(x, *rest)"
+    assert inspect.getsource(hovis.specialize(divided, hovis.Int)).startswith("def divided")
+
+
+def test_what_takes_too_long_is_left_alone():
+    def long(n):
+        return [i * k for i in range(n) for k in range(n)]
+
+    residual = hovis.options(fuel=20_000).specialize(lambda x: sum(long(200)) + x, hovis.Int)
+    assert not residual.trace.fallback and residual(1) == sum(long(200)) + 1

@@ -144,6 +144,34 @@ def test_strict_quotes_the_source():
         hovis.options(strict=True).trace(generator, Int)
 
 
+def test_strict_says_what_explain_says():
+    with pytest.raises(hovis.TraceError) as error:
+        hovis.options(strict=True).trace(unknown, Any, Int)
+    assert "    return x + z\n           ^^^^^\n  opaque call of (+): x may be of any class" in str(error.value)
+    assert "a spec for x would help" in str(error.value)
+
+
+@pytest.mark.parametrize(("fn", "specs"), [(power, (Int, Int)), (fact, (Int,))])
+def test_strict_is_content_with_decisions_at_run_time(fn, specs):
+    assert hovis.options(strict=True).trace(fn, *specs).ops
+
+
+def test_what_a_decision_depends_on():
+    assert "decided at run time: it depends on n," in str(hovis.explain(hovis.trace(power, Int, Int)))
+
+
+def test_what_was_made_for_whom():
+    def f(x):
+        return sorted([x, 1], key=unknown)
+    assert re.search(r"made at run time: a list: sorted is given it", str(hovis.explain(hovis.trace(f, Any))))
+
+
+def test_branches_stand_where_they_are_decided():
+    line = power.__code__.co_firstlineno + 2
+    shown = hovis.trace(power, Int, Int).show(locations=True)
+    assert re.search(rf"br \d.* unless .*test_explain.py:{line}", shown)
+
+
 # ------------------------------------------------------------------------------------------- guards
 
 
