@@ -58,6 +58,8 @@ class Options:
         self.fuel = fuel
         self.frozen = frozen
         self.known_sizes = known_sizes
+        #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
+        self.volatile: frozenset[Any] = frozenset()
 
     def __enter__(self) -> "Options":
         self._token = _current.set(self)
@@ -307,7 +309,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
     try:
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes)
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile)
     except GiveUp as reason:
         return _fallback(fn, signature, chosen, str(reason))
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
@@ -329,7 +331,9 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
     traced.reasons = [Remark(what, "", "", where) for what, where in result.reasons]
-    traced.guards = tuple(result.engine.guards.values())
+    found = result.engine
+    assert found.start is not None
+    traced.guards = tuple(guard for key, guard in found.guards.items() if key in found.start.reads)
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.static_objects.values() if not isinstance(held, _NEVER_PASSED))
     if chosen.strict is True:

@@ -15,8 +15,8 @@ from typing import Any, Final
 from hovis import api
 from hovis.backend.load import hide
 from hovis.engine.calls import ENTERED_THROUGH
-from hovis.engine.lookups import lookup
-from hovis.engine.machine import Guard, Promote
+from hovis.engine.environment import Guard, compile_guards, failing
+from hovis.engine.machine import Promote
 from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
@@ -29,6 +29,8 @@ from hovis.specs import Array, Promotable
 VARIANTS: Final = 64
 #: Values of a number that chooses, before it is unknown after all.
 PROMOTED: Final = 8
+#: Changes of one thing in the environment, before it is read at run time.
+PATIENCE: Final = 4
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _CONSTANT: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType)
@@ -67,6 +69,8 @@ class Jitted:
         self._variants: dict[Hashable, Variant] = {}
         self._seen: dict[Hashable, set[Hashable]] = {}
         self._made = 0
+        #: guards that have failed, and how often, by their keys
+        self._failed: dict[Any, tuple[Guard, int]] = {}
         self._promoted: tuple[tuple[int, ...], ...] = ()
         self._dynamic: frozenset[tuple[int, ...]] = frozenset()
         self._signature = signature_of(fn)
@@ -117,6 +121,8 @@ class Jitted:
             found = self._variants.get(key)
             if found is not None and found.holds():
                 return found
+            if found is not None:
+                self._changed(found)
             self._signature = signature_of(self.__wrapped__)
             traced = self.trace(*args, **kwargs)
             key = self._key(args, kwargs)
@@ -127,6 +133,17 @@ class Jitted:
                 del table[next(iter(table))]
             self._variants = {**table, key: made}
             return made
+
+    def _changed(self, variant: "Variant") -> None:
+        """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
+        for guard in failing(variant.trace.guards):
+            if guard.kind == "function" and guard.holder is self.__wrapped__:
+                continue
+            key = (guard.kind, id(guard.holder), guard.name)
+            count = self._failed[key][1] if key in self._failed else 0
+            self._failed[key] = guard, count + 1
+            if count + 1 >= PATIENCE:
+                self._options.volatile |= {key}
 
     def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
         """The Trace for arguments like these.  Numbers that turn out to choose become known, a few values of each."""
@@ -348,44 +365,3 @@ def _leaf_spec(value: Any) -> Any:
     if kind.__module__ == "numpy" and hasattr(value, "dtype"):
         return Type(kind)
     return Unknown
-
-
-# ------------------------------------------------------------------------------------------------- guards
-
-
-def compile_guards(guards: tuple[Guard, ...]) -> Callable[[], bool]:
-    """A function that says whether all guards hold: one line of Python a guard, by identity."""
-    scope: dict[str, Any] = {"UNBOUND": UNBOUND, "lookup": lookup, "same": _same_items, "filled": _contents}
-    tests = []
-    for k, guard in enumerate(guards):
-        scope[f"h{k}"], scope[f"n{k}"], scope[f"v{k}"] = guard.holder, guard.name, guard.value
-        tests.append(_TESTS[guard.kind].format(k=k))
-    exec(f"def holds():\n return {' and '.join(tests) or 'True'}", scope)
-    holds: Callable[[], bool] = scope["holds"]
-    return holds
-
-
-_TESTS: Final = {
-    "item": "h{k}.get(n{k}, UNBOUND) is v{k}",
-    "type": "type(h{k}) is v{k}",
-    "class": "lookup(h{k}, n{k}) is v{k}",
-    "items": "same(h{k}, v{k})",
-    "dict": "same(h{k}.items(), v{k}, True)",
-    "cell": "filled(h{k}) is v{k}",
-    "function": "(h{k}.__code__ is v{k}[0] and h{k}.__defaults__ is v{k}[1] and h{k}.__kwdefaults__ is v{k}[2])",
-}
-
-
-def _same_items(now: Any, then: tuple[Any, ...], pairs: bool = False) -> bool:
-    if len(now) != len(then):
-        return False
-    if pairs:
-        return all(a is c and b is d for (a, b), (c, d) in zip(now, then, strict=True))
-    return all(a is b for a, b in zip(now, then, strict=True))
-
-
-def _contents(cell: types.CellType) -> object:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.backend.load import outline
-from hovis.engine.machine import Guard
+from hovis.engine.environment import Guard
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.ir import naming, operations
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, edges
-from hovis.ir.operations import load_global
+from hovis.ir.operations import UNBOUND, load_global
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const, Type
 from hovis.library.core import Library
@@ -365,7 +365,12 @@ def _guard(guard: Guard) -> str:
             scope = holder.get("__name__") if isinstance(holder, dict) else None
             return f"{name} in {f'module {scope}' if scope else _short(holder)} is {value}"
         case "class":
-            return f"{_short(holder)}.{name} is {value}"
+            found = guard.value[-1][1] if guard.value else UNBOUND
+            return f"{_short(holder)} has no {name}" if found is UNBOUND else f"{_short(holder)}.{name} is {_short(found)}"
+        case "bases":
+            return f"{_short(holder)} has its bases"
+        case "index" | "slot":
+            return f"{_short(holder)} has {value} at {name}"
         case "items" | "dict":
             return f"{_short(holder)} holds what it held"
         case "type":

@@ -60,12 +60,15 @@ def live_slots(code: "Sequence[Instruction]") -> list[int]:
     """
     follow = successors(code)
     reads, keeps, handlers = [], [], []
+    asked = False
     for instruction in code:
         op = instruction.op
         slot = 1 << instruction.arg if op in _READS or op == "SetLocal" else 0
         if op == "GetNameOr" and instruction.arg[2] is not None:
             slot = 1 << instruction.arg[2]
-        reads.append(0 if op == "SetLocal" else slot)
+        # super() without arguments finds them in the frame: the name, and the call behind it, see all variables
+        before, asked = asked, op == "GetGlobal" and instruction.arg == "super"
+        reads.append(-1 if asked or before else 0 if op == "SetLocal" else slot)
         keeps.append(~slot if op == "SetLocal" else -1)
         handlers.append(None if instruction.handler is None else instruction.handler.target)
     live = [0] * len(code)

@@ -4,7 +4,6 @@
 of a class, a module, a super object by routines of their own, and whatever the class makes of it by its hooks.
 """
 
-import operator
 import types
 from typing import Any, Final
 
@@ -45,34 +44,7 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     cls = m.class_of(value)
     if cls is None:
         return left(m, value, name, mode)
-    if isinstance(value, Known) and is_python_class(cls):
-        m.guard("type", value.value, None, cls)
     return _of_instance(m, value, cls, name, mode)
-
-
-def get_again(m: Machine, value: Known, name: str) -> int | None:
-    """An opaque call may have changed what a module, a class or an instance has by this name: the residual looks.
-
-    Only as the last thing an instruction does, as in suspects.read.
-    """
-    depth, block, emitted = len(m.state.frames), m.block, m.emitted
-    status = get(m, value, name, "value")
-    if status is not None or m.block is not block or m.emitted != emitted or len(m.state.frames) != depth:
-        return status
-    found = m.frame.stack[-1]
-    held = value.value
-    if not isinstance(found, Known) or (not is_python_class(held) if isinstance(held, type) else is_immutable(held)):
-        return status
-    m.pop()
-    read = m.emit(getattr, [value, Known(name)], effect=QUIET)
-    same = m.emit(operator.is_, [read, found], type=Type(bool), effect=Effect.PURE)
-    changed = m.state.fork()
-    changed.world = 2
-    changed.frames[-1].stack.append(read)
-    changed.frames[-1].pc += 1
-    m.split(same, changed)
-    m.push(found)
-    return None
 
 
 def left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE, kind: AbstractValue = ANY) -> int | None:
@@ -195,11 +167,10 @@ def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     own: Any = UNKNOWN
     if isinstance(value, Ref) and m.obj(value, "instance") is not None:
         own = instances.own(m, value, cls, name)
-    elif isinstance(value, Known) and m.static(value):
-        try:
-            own = Known(raw.__get__(value.value), value.labels)
-        except AttributeError:
-            own = ABSENT
+    elif isinstance(value, Known):
+        held = _in_slot(raw, value.value)
+        if m.static(value, ("slot", value.value, name, held)):
+            own = ABSENT if held is ops.UNBOUND else Known(held, value.labels)
     if own is UNKNOWN:
         return left(m, value, name, mode, QUIET if access.hook is None else Effect.OPAQUE)
     if own is not ABSENT:
@@ -219,6 +190,14 @@ def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) ->
             return finish(m, Known(found, value.labels), mode)
         return left(m, value, name, mode, Effect.READS)
     return left(m, value, name, mode)
+
+
+def _in_slot(raw: Any, held: object) -> object:
+    """What a slot of a real object holds, UNBOUND if nothing."""
+    try:
+        return raw.__get__(held)
+    except AttributeError:
+        return ops.UNBOUND
 
 
 # ------------------------------------------------------------------------------------------------- what a class holds
@@ -250,9 +229,7 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
                 return thawed
             if name in base.__dict__:
                 break
-    raw = find(cls, name)
-    m.guard("class", cls, name, None if raw is ABSENT else raw)
-    return raw
+    return find(cls, name)
 
 
 def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
@@ -318,7 +295,7 @@ _FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", 
 def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mode: str) -> int | None:
     """module_getattro: the module's dictionary (what ModuleType itself has are names that no module lacks)."""
     held = module.__dict__
-    if type(module) is types.ModuleType and name in held and m.state.world < 2 and (id(held), name) not in m.tables.thawed_globals:
+    if type(module) is types.ModuleType and name in held and (id(held), name) not in m.tables.thawed_globals:
         m.guard("item", held, name, held[name])
         return finish(m, Known(held[name], value.labels), mode)
     return left(m, value, name, mode)
@@ -420,7 +397,7 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
         held = value.value.__dict__
         if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
             return None
-        return name in held if m.static(value) else None
+        return name in held if m.static(value, ("item", held, name, held.get(name, ops.UNBOUND))) else None
     if isinstance(value, Known) and isinstance(value.value, type):
         return _class_has(m, value.value, name)
     if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):

@@ -76,7 +76,6 @@ def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], k
 def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> object:
     """``BaseException.__new__`` and what initializes."""
     init = lookup(cls, "__init__")
-    m.guard("class", cls, "__init__", init)
     if isinstance(init, FUNCTION):
         made = exceptions.make(m, cls, m.new(VObj("tuple", tuple, tuple(args))))
         return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)

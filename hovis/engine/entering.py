@@ -66,7 +66,10 @@ class Callee:
         self.fn = fn
         if fn is not None:
             self.code = normalize(fn.__code__)
-            m.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+            if not fn.__code__.co_filename.startswith(m.package):
+                m.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+                if fn.__kwdefaults__:
+                    m.static(Known(fn.__kwdefaults__))
             self.namespace = fn.__globals__
             self.qualname = fn.__qualname__
             self.defaults = [Known(v) for v in fn.__defaults__ or ()]
@@ -104,6 +107,8 @@ def why_not(m: Machine, known: Callee) -> str | None:
         return m.tables.not_entered[code.code]
     if len(m.state.frames) >= (MAX_DEPTH if m.frame.decided else MAX_KNOWN_DEPTH):
         return "calls are nested too deep"
+    if known.fn is not None and id(known.fn.__kwdefaults__) in m.tables.thawed:
+        return "its defaults are written to"
     if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False):
         return "it is marked as a boundary"
     return None

@@ -6,20 +6,25 @@ with that key.  The key holds the constants that the program was seen to need; e
 
 import heapq
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
+from typing import Any
 
+from hovis.bytecode.instructions import effect
 from hovis.engine import lifetimes, templates
+from hovis.engine.budget import OutOfFuel
+from hovis.engine.environment import Consulted, can_change
 from hovis.engine.escape import Leak, NotMaterializable
 from hovis.engine.heap import VObj, shape_in
 from hovis.engine.joins import Matching, Pair, agree, align
+from hovis.engine.lookups import watched
 from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V
 from hovis.engine.whistle import whistle
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Op, Param
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import BOTTOM, AbstractValue, Bottom, Type, join, leq
-from hovis.lattice.constants import constant_key, same_constant
+from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Type, join, leq
+from hovis.lattice.constants import constant_key, is_immutable, same_constant
 from hovis.library.core import Library
 
 NOTHING: Mapping[int, int] = {}
@@ -27,10 +32,12 @@ NOTHING: Mapping[int, int] = {}
 #: Ops in one chain, and instructions in one chain, before a loop in it is rolled.
 UNROLL_OPS = 400
 UNROLL_STEPS = 20_000
-#: How often a callee that takes too long is left alone, and the rest tried again.
-REFILLS = 2
 ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
-TOO_LONG = "tracing it takes too long"
+#: Before an instruction that relies on the environment: look again after an opaque call; or never fold anything of it.
+LOOK = 1
+PLAINLY = 2
+#: Known values that are the same whatever happens to the environment.
+_FIXED = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, CodeType)
 #: Restarts before the whole is given up (the tables are finite, patience is shorter).
 MAX_RESTARTS = 2_000
 
@@ -39,8 +46,8 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "block", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked", "number",
-        "params", "queued", "result", "site", "state",
+        "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
+        "number", "params", "queued", "reads", "result", "site", "state", "tails",
     )  # fmt: skip
 
     def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
@@ -56,6 +63,10 @@ class Entry:
         self.exits: list[tuple[Edge, Entry, State]] = []
         self.calls: list[tuple[Op, Entry, State]] = []
         self.number = 0
+        #: what is relied upon of the environment before the residual looks again, and what at each exit and call was last
+        self.reads: set[Any] = set()
+        self.tails: list[set[Any]] = []
+        self.call_tails: list[set[Any]] = []
         self.queued = False
         self.evaluated = False
         self.function = function
@@ -71,14 +82,15 @@ class Engine(Machine):
 
     def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
         super().__init__(library, tables, package, frozen)
-        self.fuel = fuel
+        self.fuel: float = fuel
+        #: instructions by call string
+        self.spent: dict[int, int] = {}
         self.entries: dict[Any, dict[Any, Entry]] = {}
         self.label_owner: list[tuple[Entry, int]] = []
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.entry_count = 0
         self.restarts = 0
-        self.refills = 0
         self.start: Entry | None = None
         self.initial: Any = None
 
@@ -87,6 +99,10 @@ class Engine(Machine):
     def run(self, initial: Any) -> Entry:
         """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
         self.initial = initial
+        with watched(None if self.frozen else self.looked_up):
+            return self._run(initial)
+
+    def _run(self, initial: Any) -> Entry:
         self.start = self._begin(initial)
         while self.work or self.again:
             entry = self.work.pop() if self.work else heapq.heappop(self.again)[1]
@@ -169,7 +185,8 @@ class Engine(Machine):
         """False: a loop in the chain ran too long and is rolled now; do the chain again."""
         self.entry = entry
         entry.evaluated = True
-        entry.exits, entry.calls = [], []
+        entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
+        entry.reads = self.reads = set()
         self.state = entry.state.fork()
         self.block = entry.block = Block()
         self.emitted = 0
@@ -185,33 +202,76 @@ class Engine(Machine):
             program = self.program(code)
             merges = self.tables.merge.setdefault(ctx, set())
             heads = code.loop_heads
+            watched = self.tables.watched.get(ctx)
+            since = steps
             while True:
                 pc = frame.pc
                 if pc in merges and not first:
                     self.leave(self.block, self.state)
-                    self.total_steps += steps
+                    self._count(ctx, steps, since)
                     return True
                 first = False
                 if pc in heads:
                     visits[ctx, pc] = visits.get((ctx, pc), 0) + 1
                     if (self.emitted > UNROLL_OPS or steps > UNROLL_STEPS) and self._roll(visits):
-                        self.total_steps += steps
+                        self._count(ctx, steps, since)
                         return False
                 steps += 1
                 if not steps & 1023 and self.total_steps + steps > self.fuel:
-                    self._out_of_fuel()
+                    self._count(ctx, steps, since)
+                    raise OutOfFuel
                 handler, arg = program[pc]
-                to = handler(self, arg)
+                if watched is not None and pc in watched:
+                    self._beware(frame, watched[pc])
+                try:
+                    to = handler(self, arg)
+                except Consulted as refused:
+                    self._watch(ctx, pc, refused.always)
+                    self._count(ctx, steps, since)
+                    return False
                 if to is None:
                     frame.pc = pc + 1
                 elif to >= 0:
                     frame.pc = to
                 elif to == SWITCH:
+                    self.spent[ctx] = self.spent.get(ctx, 0) + steps - since
                     break
                 else:
                     assert to == STOP
-                    self.total_steps += steps
+                    self._count(ctx, steps, since)
                     return True
+
+    def _count(self, ctx: int, steps: int, since: int) -> None:
+        """So many instructions have been interpreted in a chain, those from since on in the innermost call."""
+        self.total_steps += steps
+        self.spent[ctx] = self.spent.get(ctx, 0) + steps - since
+
+    def _watch(self, ctx: int, pc: int, always: bool) -> None:
+        """An instruction relies on the environment where that may have changed: from now on the residual looks first."""
+        watched = self.tables.watched.setdefault(ctx, {})
+        before = watched.get(pc, 0)
+        if before == PLAINLY:
+            raise GiveUp("it relies on what changes all the time")
+        watched[pc] = PLAINLY if before or always else LOOK
+
+    def _beware(self, frame: Frame, how: int) -> None:
+        """Before an instruction that relies on the environment: look again, or do it as it stands."""
+        if how == LOOK and self.state.world == 1:
+            self.look()
+        if how == PLAINLY or self.state.world == 2:
+            self._plainly(self.state.frames[-1])
+
+    def _plainly(self, frame: Frame) -> None:
+        """What the next instruction acts on is taken for unknown: nothing of it can be folded."""
+        instruction = frame.code.instructions[frame.pc]
+        pops, _ = effect(instruction.op, instruction.arg)
+        stack = frame.stack
+        for k in range(len(stack) - pops, len(stack)):
+            value = stack[k]
+            if isinstance(value, Ref) or (isinstance(value, Known) and not is_immutable(value.value) and not isinstance(value.value, _FIXED)):
+                stack[k] = Dyn(self.operand(value), ANY)
+            elif isinstance(value, Dyn) and not (isinstance(value.type, Type) and not can_change(value.type.cls)):
+                stack[k] = Dyn(value.value, ANY, None, None, value.maybe_unbound, value.ends, value.maybe_end)
 
     def _choose(self, at: int) -> None:
         """START: a parameter that is one of a few constants becomes each of them in turn ("The Trick")."""
@@ -245,22 +305,6 @@ class Engine(Machine):
         self.tables.reasons.setdefault(((ctx, pc), ROLLED), (ROLLED, place))
         return True
 
-    def _out_of_fuel(self) -> NoReturn:
-        """Tracing takes too long: if it is one callee that does, its calls stay calls; else all is left."""
-        callee = self._callee(self.state)
-        if callee is not None and self.refills < REFILLS:
-            states = [entry.state for table in self.entries.values() for entry in table.values()]
-            if 2 * sum(self._callee(state) is callee for state in states) > len(states):
-                self.refills += 1
-                self.total_steps = 0
-                self.tables.not_entered[callee.code] = TOO_LONG
-                raise Restart("not entered")
-        raise GiveUp(TOO_LONG)
-
-    def _callee(self, state: State) -> Any:
-        """The function of the user's that the traced one is in."""
-        return next((frame.code for frame in state.frames[1:] if not frame.code.filename.startswith(self.package)), None)
-
     def program(self, code: Any) -> Any:
         """The instructions of code as pairs of handler and argument."""
         raise NotImplementedError
@@ -270,6 +314,7 @@ class Engine(Machine):
     def edge(self, edge: Edge, state: State) -> None:
         state.drop_dead()
         self.entry.exits.append((edge, self.arrive(state.site(), state), state))
+        self.entry.tails.append(self.reads)
 
     def key_of(self, site: Any, state: State) -> Any:
         """What of state the program was seen to need at this site."""
@@ -424,8 +469,10 @@ class Engine(Machine):
         self._changed = False
         self._classes = old.classes
         self.total_steps += len(pairs)
+        ctx = old.frames[-1].ctx
+        self.spent[ctx] = self.spent.get(ctx, 0) + len(pairs)
         if self.total_steps > self.fuel:
-            self._out_of_fuel()
+            raise OutOfFuel
         for path, a, b, obj in pairs:
             if fresh:
                 new[path] = self._first(entry, matching, path, a)
@@ -602,6 +649,7 @@ class Engine(Machine):
         effect = entry.effect | Effect.RAISES
         op = Op(entry.function, (), (), entry.result, None, effect, self.location())
         self.entry.calls.append((op, entry, state))
+        self.entry.call_tails.append(self.reads)
         self.add(op)
         if isinstance(entry.result, Bottom):
             return None

@@ -53,7 +53,7 @@ def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
     if held is None:
         return ABSENT
     if name in held:
-        return Known(held[name], value.labels) if m.static(value) else UNKNOWN
+        return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
     m.guard("item", held, name, UNBOUND)
     return ABSENT
 

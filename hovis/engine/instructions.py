@@ -183,8 +183,6 @@ def get_attr(m: Machine, name: str) -> int | None:
     value = m.pop()
     if suspects.suspect(m, value) and suspects.read(m, value, Known(name), getattr):
         return None
-    if m.state.world and not m.frozen and isinstance(value, Known):
-        return attributes.get_again(m, value, name)
     return attributes.get(m, value, name)
 
 

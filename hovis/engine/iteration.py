@@ -262,7 +262,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
 
 def _length(m: Machine, source: V) -> int | None:
     if isinstance(source, Known):
-        return len(source.value)  # type: ignore[arg-type]
+        return len(source.value) if m.static(source) else None  # type: ignore[arg-type]
     if isinstance(source, Ref):
         obj = m.obj(source, "list", "tuple")
         return None if obj is None else len(obj.cells)

@@ -1,7 +1,10 @@
 """Looking at classes without running anything (CPython: _PyType_Lookup and the flags of types)."""
 
+import threading
 import types
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 FUNCTION: Final = types.FunctionType
@@ -15,13 +18,35 @@ C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, typ
 C_DATA: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
+class _Watching(threading.local):
+    """Who wants to know, in this thread, what classes are asked for."""
+
+    note: Callable[[type, str], None] | None = None
+
+
+_watching: Final = _Watching()
+
+
+@contextmanager
+def watched(note: Callable[[type, str], None] | None) -> Iterator[None]:
+    """Within, note is told of each look-up: a class and a name."""
+    before, _watching.note = _watching.note, note
+    try:
+        yield
+    finally:
+        _watching.note = before
+
+
 def find(cls: type, name: str) -> Any:
     """The attribute of that name along the MRO, as it stands in the class dictionary, or ABSENT (_PyType_Lookup)."""
+    found = ABSENT
     for base in cls.__mro__:
         found = base.__dict__.get(name, ABSENT)
         if found is not ABSENT:
-            return found
-    return ABSENT
+            break
+    if _watching.note is not None:
+        _watching.note(cls, name)
+    return found
 
 
 def lookup(cls: type, name: str) -> Any:

@@ -4,17 +4,19 @@ Everything that instruction handlers need: the stack, emitting calls, escapes, r
 Where paths meet is the business of :mod:`hovis.engine.fixpoint`.
 """
 
+import operator
 from collections.abc import Callable, Sequence
-from types import CellType, CodeType, ModuleType
-from typing import Any, Final, NamedTuple
+from types import CodeType, ModuleType
+from typing import Any, Final
 
 from hovis.engine import escape, exceptions, templates
 from hovis.engine.copies import Copy
+from hovis.engine.environment import Consulted, Guard, Look, can_change, contents, places
 from hovis.engine.heap import VObj
 from hovis.engine.state import Frame, Paths, State
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, UNBOUND, enter_handler, raised, stop_iteration_error
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
+from hovis.ir.operations import END, enter_handler, raised, stop_iteration_error, unchanged
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
@@ -44,14 +46,6 @@ class GiveUp(Exception):
     """The function as a whole is left as one call of the original; the argument says why."""
 
 
-def _filled(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
 class Tables:
     """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
 
@@ -69,6 +63,7 @@ class Tables:
         #: (class, name) → of what type the attributes of classes are that the traced code writes to
         self.thawed_attributes: dict[tuple[int, str], Any] = {}
         self.kept: dict[int, object] = {}
+        self.watched: dict[int, dict[int, int]] = {}
         self.paths = Paths()
         self.contexts = Paths()
         self.reasons: dict[Any, tuple[str, Location | None]] = {}
@@ -77,15 +72,6 @@ class Tables:
         self.templates: dict[Any, templates.Template] = {}
         self.real_classes: dict[CodeType, str] = {}
         self.eager_classes = False
-
-
-class Guard(NamedTuple):
-    """A read of the environment that was folded: ``holder`` by ``name`` gave ``value`` (see hovis.jit for the kinds)."""
-
-    kind: str
-    holder: Any
-    name: Any
-    value: Any
 
 
 class Machine:
@@ -109,6 +95,9 @@ class Machine:
         self.endings = False
         self.known_sizes = False
         self.guards: dict[Any, Guard] = {}
+        self.volatile: frozenset[Any] = frozenset()
+        self.reads: set[Any] = set()
+        self.looks: list[Look] = []
         self.homes: dict[int, Any] = {}
         self.lent: dict[int, Copy] = {}
 
@@ -202,30 +191,48 @@ class Machine:
                 return Dyn(obj.node, Type(obj.cls))
         elif isinstance(value, Known):
             if id(value.value) in self.tables.thawed:
-                return Dyn(Const(value.value), Type(type(value.value)))
+                return Dyn(Const(value.value), Type(self._class_of(value.value)))
             if templates.ALL:
                 return templates.actual(self.state.heap, value)
         return value
 
-    def static(self, value: V) -> bool:
-        """Is value a known object whose contents may be read now?  Says that they have been."""
+    def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
+        """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
         if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
             if not is_immutable(value.value):
                 if templates.ALL and templates.of(value.value) is not None:
                     return True
-                if self.state.world:
+                if self.state.world == 2 or (self.volatile and not self.frozen and self._volatile(value.value, item)):
                     return False
                 self.read_static.add(id(value.value))
                 self.static_objects[id(value.value)] = value.value
                 if not self.frozen:
-                    self._guard_contents(value.value)
+                    if item is not None:
+                        self.guard(*item)
+                    else:
+                        self._guard_contents(value.value)
             return True
         return False
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
-        """The residual is valid while holder has this value by this name."""
-        if not self.frozen and not (templates.ALL and templates.of(holder) is not None):
-            self.guards.setdefault((kind, id(holder), name), Guard(kind, holder, name, value))
+        """The residual relies on this: holder by this name is value (see environment.Guard)."""
+        if self.frozen or (templates.ALL and templates.of(holder) is not None):
+            return
+        key = (kind, id(holder), name)
+        if key not in self.guards:
+            self.guards[key] = Guard(kind, holder, name, value)
+        self._rely(key)
+
+    def _rely(self, key: Any) -> None:
+        if self.state.world or key in self.volatile:
+            raise Consulted(key in self.volatile)
+        self.reads.add(key)
+
+    def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
+        """Does what is to be read change too often to be folded?"""
+        if item is not None and (item[0], id(item[1]), item[2]) in self.volatile:
+            return True
+        return any((kind, id(x), None) in self.volatile for kind in ("items", "dict", "cell") for x in (held, getattr(held, "__dict__", None)))
 
     def drop_guards(self, cls: type, name: str) -> None:
         """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
@@ -234,14 +241,46 @@ class Machine:
                 del self.guards[key]
 
     def _guard_contents(self, held: Any) -> None:
-        if isinstance(held, list | set | frozenset | tuple):
-            self.guard("items", held, None, tuple(held))
-        elif isinstance(held, dict):
-            self.guard("dict", held, None, tuple(held.items()))
-        elif isinstance(held, CellType):
-            self.guard("cell", held, None, held.cell_contents if _filled(held) else UNBOUND)
-        elif not isinstance(held, type | ModuleType) and hasattr(held, "__dict__"):
-            self.guard("dict", vars(held), None, tuple(vars(held).items()))
+        held = held if isinstance(held, list | dict) or not hasattr(held, "__dict__") or isinstance(held, type | ModuleType) else vars(held)
+        for kind in ("items", "dict", "cell"):
+            key = (kind, id(held), None)
+            if key in self.guards:
+                self._rely(key)
+                return
+        found = contents(held)
+        if found is not None:
+            self.guard(found[0], found[1], None, found[2])
+
+    def looked_up(self, cls: type, name: str) -> None:
+        """A class was asked for an attribute (see lookups)."""
+        if can_change(cls) and not cls.__module__.startswith("hovis.") and not (templates.ALL and templates.of(cls) is not None):
+            key = ("class", id(cls), name)
+            if self.tables.thawed_attributes and any((id(base), name) in self.tables.thawed_attributes for base in cls.__mro__):
+                return
+            if key not in self.guards:
+                self.guards[key] = Guard("class", cls, name, places(cls, name))
+            self._rely(key)
+            self.guard("bases", cls, None, cls.__mro__)
+
+    def is_subclass(self, cls: type, classes: Any) -> bool:
+        """issubclass, which somebody may change by assigning to ``__bases__``."""
+        if not self.frozen and can_change(cls):
+            self.guard("bases", cls, None, cls.__mro__)
+        return issubclass(cls, classes)
+
+    def look(self) -> None:
+        """An opaque call may have changed the environment: the residual looks, and goes on as before if it has not.
+
+        At the beginning of an instruction: where something has changed that is done as it stands (see Engine.plainly).
+        """
+        look = Look()
+        self.reads = look.keys
+        same = self.emit(unchanged, [Known(look)], type=Type(bool), effect=Effect.READS)
+        self.looks.append(look)
+        changed = self.state.fork()
+        changed.world = 2
+        self.state.world = 0
+        self.split(same, changed)
 
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
@@ -289,17 +328,24 @@ class Machine:
             return value.type
         if isinstance(value, Known):
             if id(value.value) in self.tables.thawed:
-                return Type(type(value.value))
+                return Type(self._class_of(value.value))
             return Const(value.value)
         return Type(self.state.heap[value.aid].cls)
 
     def class_of(self, value: V) -> type | None:
         """The exact class of value, if it is known."""
         if isinstance(value, Known):
-            return type(value.value)
+            return self._class_of(value.value)
         if isinstance(value, Ref):
             return self.state.heap[value.aid].cls
         return value.type.cls if isinstance(value.type, Type) else None
+
+    def _class_of(self, held: object) -> type:
+        """The class of a known object; somebody may assign to its ``__class__``."""
+        cls = type(held)
+        if not self.frozen and can_change(cls) and not isinstance(held, type):
+            self.guard("type", held, None, cls)
+        return cls
 
     # --------------------------------------------------------------------------------------------- emitting
 
@@ -332,6 +378,8 @@ class Machine:
         if isinstance(callee, Known | Ref | Dyn):
             at = self.operand(callee)
             callee = at.value if isinstance(at, Const) else at
+        if not callable(callee) and not isinstance(callee, Op | Param | Function):
+            callee, operands = operator.call, (Const(callee), *operands)
         op = Op(callee, operands, named, type, None, effect, self.location())
         if dims is not None:
             op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
@@ -364,18 +412,17 @@ class Machine:
         ok, landing = Block(), Block(params=(Param(ANY, None, None),))
         self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
         state = self.state.fork()
-        before = self.state, self.block
+        location, before = self.location(), self.state
         self.state, self.block = state, landing
         thrown = exceptions.out_of(self, op, landing.params[0])
-        self.state, self.block = before
         caught, exception = self.unwind(state, thrown, landing)
         if not caught:
-            landing.terminator = Raise(self.operand(exception), True, self.location())
-            self.block = ok
+            landing.terminator = Raise(self.operand(exception), True, location)
+        self.state, self.block = before, ok
+        if not caught:
             return
         self.meet(len(state.frames) - 1, self.state.frames[len(state.frames) - 1].pc + 1, state.frames[-1].pc)
         self.leave(landing, state)
-        self.block = ok
 
     def leave(self, block: Block, state: State) -> None:
         """Close block with a jump to wherever state is."""

@@ -95,7 +95,7 @@ def match(m: Machine) -> int | None:
     cls = m.class_of(exception)
     known = _known_classes(m, classes)
     if known is not None and cls is not None:
-        m.push(Known(issubclass(cls, known), labels_of(classes)))
+        m.push(Known(m.is_subclass(cls, known), labels_of(classes)))
         return None
     effect = Effect.PURE if known is not None else Effect.OPAQUE
     m.push(m.emit(ops.exception_matches, [exception, classes], type=Type(bool), effect=effect))
@@ -181,7 +181,6 @@ def with_enter(m: Machine) -> int | None:
         found = []
         for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
             raw = lookup(cls, name)
-            m.guard("class", cls, name, raw)
             if raw is None and not any(name in base.__dict__ for base in cls.__mro__):
                 return m.raise_new(TypeError, f"'{cls.__name__}' object does not support the context manager protocol{missed}")
             found.append(_bound(m, manager, cls, raw))

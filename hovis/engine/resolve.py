@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from hovis.engine import escape
+from hovis.engine import environment, escape
 from hovis.engine.fixpoint import Engine, Entry
 from hovis.engine.state import State
 from hovis.engine.values import Dyn, Known, Ref
@@ -26,6 +26,10 @@ def finish(engine: Engine) -> list[Function]:
         assert function is not None
         function.blocks, function.type = blocks(engine, root, todo), root.result
         functions.append(function)
+    if not engine.frozen:
+        environment.spread(entry for table in engine.entries.values() for entry in table.values())
+        for look in engine.looks:
+            look.guards = tuple(guard for key, guard in engine.guards.items() if key in look.keys)
     return functions
 
 

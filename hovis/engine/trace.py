@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import calls, iteration, raising, resolve, templates
+from hovis.engine import budget, calls, iteration, raising, resolve, templates
 from hovis.engine.entering import Callee
 from hovis.engine.escape import Leak, NotMaterializable
 from hovis.engine.fixpoint import Engine, Entry
@@ -118,6 +118,7 @@ def run(
     fuel: int = FUEL,
     frozen: bool = True,
     known_sizes: bool = False,
+    volatile: frozenset[Any] = frozenset(),
 ) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
@@ -130,17 +131,19 @@ def run(
         raise GiveUp(code.unsupported)
     tables = Tables()
     engine = PythonEngine(library, tables, package, fuel, frozen)
-    engine.known_sizes = known_sizes
+    engine.known_sizes, engine.volatile = known_sizes, volatile
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
     try:
-        functions = _trace(engine, fn, code, parts)
+        functions = _trace(engine, fn, code, parts, fuel)
         return Result(functions, _match(engine, fn, code, parts), engine)
     finally:
         templates.retire(tables.templates.values())
 
 
-def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> list[Function]:
+def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part], fuel: int) -> list[Function]:
     """Trace until what was learned while building the last objects is known from the beginning."""
+    attempts = len(budget.SHARES)
+    engine.fuel = fuel * budget.SHARES[0]
     while True:
         try:
             engine.run(lambda: _start(engine, fn, code, parts))
@@ -151,6 +154,12 @@ def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
             continue
         except Leak as leak:
             engine.leave_class(leak.args[0])
+            continue
+        except budget.OutOfFuel:
+            attempts -= 1
+            if not attempts or not budget.leave_heaviest(engine.tables, engine.spent, engine.package, attempts == 1):
+                raise
+            engine.fuel, engine.spent = engine.total_steps + fuel * budget.SHARES[-attempts], {}
             continue
         leaked = templates.scrub(functions)
         if not leaked:

@@ -1,7 +1,6 @@
 """Locals, cells and globals (CPython: Python/bytecodes.c)."""
 
 import builtins
-import operator
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
@@ -226,9 +225,14 @@ def get_global(m: Machine, name: str) -> int | None:
         # the code of a model stands for C code: nobody can change what it calls
         m.push(Known(namespace[name] if name in namespace else vars(builtins)[name]))
         return None
-    world = m.state.world
-    thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals
-    if not thawed and world < 2:
+    if m.state.world == 2 and name == "super" and "__class__" in m.frame.code.names:
+        # without arguments it looks for them in the frame of its caller: never left as a call
+        m.push(Known(super))
+        return None
+    thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.volatile
+    if not thawed and m.state.world < 2:
+        if m.state.world:
+            m.look()
         value, holder = namespace.get(name, UNBOUND), namespace
         if value is UNBOUND:
             scope = namespace.get("__builtins__", __builtins__)
@@ -237,29 +241,13 @@ def get_global(m: Machine, name: str) -> int | None:
             m.guard("item", namespace, name, UNBOUND)
         if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):
             value = UNBOUND
-        if value is not UNBOUND:
-            m.read_static |= {("global", id(holder), name), id(holder)}
-            m.read_static |= {("global", id(namespace), name), id(namespace)}
+        if value is not UNBOUND and not (m.volatile and ("item", id(holder), name) in m.volatile):
+            m.read_static |= {("global", id(holder), name), id(holder), ("global", id(namespace), name), id(namespace)}
             m.guard("item", holder, name, value)
-            if world == 1:
-                _read_again(m, name, value)
-            else:
-                m.push(Known(value))
+            m.push(Known(value))
             return None
     m.push(m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES))
     return None
-
-
-def _read_again(m: Machine, name: str, value: object) -> None:
-    """An opaque call may have changed a global: the residual looks, and goes on as before if it has not."""
-    read = m.emit(ops.load_global, [Known(m.frame.namespace), Known(name)], effect=Effect.READS | Effect.RAISES)
-    same = m.emit(operator.is_, [read, Known(value)], type=Type(bool), effect=Effect.PURE)
-    changed = m.state.fork()
-    changed.world = 2
-    changed.frames[-1].stack.append(read)
-    changed.frames[-1].pc += 1
-    m.split(same, changed)
-    m.push(Known(value))
 
 
 @handles("SetGlobal")

@@ -204,6 +204,12 @@ def refresh_locals(scope: dict[str, object] | None, names: tuple[str, ...], *val
     return found
 
 
+def unchanged(environment: Any) -> bool:
+    """Does what was folded of the environment still hold?  Asked again after an opaque call."""
+    held: bool = environment.hold()
+    return held
+
+
 def drop(value: object) -> None:
     """The end of the life of value here: the residual holds it no longer."""
 

@@ -42,7 +42,7 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
     if classes is None:
         return None
     if cls is not None:
-        return Known(issubclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
+        return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
     kind = m.type_of(args[0])
     if isinstance(kind, Union):
         found = {issubclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
@@ -57,7 +57,7 @@ def is_subclass(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
         classes = _class_info(m, args[1])
         if classes is not None:
-            return Known(issubclass(args[0].value, classes), labels_of(*args))
+            return Known(m.is_subclass(args[0].value, classes), labels_of(*args))
     return None
 
 

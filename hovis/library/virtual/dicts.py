@@ -3,7 +3,7 @@
 import operator
 from typing import Any, Final
 
-from hovis.engine import iteration
+from hovis.engine import attributes, iteration
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
@@ -170,8 +170,12 @@ def _with_named(obj: VObj, named: Named) -> VObj:
 def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
     items = iteration.known_items(m, value)
     if items is None:
-        if isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value) and not named:
-            return call_function(m, Known(_to_dict), _to_dict, [value], {}, "value")
+        if isinstance(value, Ref) and m.obj(value) is not None and not named:
+            mapping = attributes.presence(m, value, "keys") if m.obj(value, "instance") else False
+            if mapping:
+                return call_function(m, Known(_of_mapping), _of_mapping, [value], {}, "value")
+            if mapping is False and is_iterator(m, value):
+                return call_function(m, Known(_to_dict), _to_dict, [value], {}, "value")
         return None
     made = VObj("dict", dict)
     for item in items:
@@ -181,6 +185,14 @@ def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
         index = made.find(pair[0].value)  # type: ignore[union-attr]
         made = made.with_cell(index, pair[1]) if index >= 0 else made.with_new(pair[0].value, pair[1])  # type: ignore[union-attr]
     return m.new(_with_named(made, named))
+
+
+def _of_mapping(mapping: Any) -> dict[Any, Any]:
+    """What has ``keys`` is asked for each (dict_update_arg, Objects/dictobject.c)."""
+    made = {}
+    for key in mapping.keys():  # noqa: SIM118  # this very method is asked
+        made[key] = mapping[key]
+    return made
 
 
 def _to_dict(pairs: Any) -> dict[Any, Any]:

@@ -103,7 +103,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
     if kind in (tuple, str, bytes, range) and is_immutable(held):
         m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
         return None  # folded like any other operation
-    if not m.static(container) or (id(held), whole.value) in m.tables.thawed_globals:
+    if not m.static(container, _one_item(held, whole.value)) or (id(held), whole.value) in m.tables.thawed_globals:
         return None
     m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
     use(m, container, whole)
@@ -115,6 +115,15 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         return m.raise_new(IndexError, *error.args)
     except TypeError:
         return None
+
+
+def _one_item(held: Any, key: Any) -> "tuple[str, Any, Any, Any] | None":
+    """The guard of reading one item; None: all of them matter."""
+    if type(held) is dict:
+        return "item", held, key, held.get(key, UNBOUND)
+    if type(held) is list and type(key) is int and 0 <= key < len(held):
+        return "index", held, key, held[key]
+    return None
 
 
 def _element(m: Machine, container: Known, key: V) -> Any:

@@ -1,0 +1,88 @@
+"""A trace that takes too long: the call that takes most of it is left as it is, and the rest is traced again."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hovis.engine.machine import GiveUp, Tables
+
+#: What of the fuel each attempt may use.
+SHARES: Final = (0.5, 0.2, 0.1, 0.1, 0.1)
+#: A callee with more than this part of its caller's cost is where the cost is.
+DOMINATES: Final = 0.5
+#: What is cheap enough to be entered in the last attempt.
+CHEAP: Final = 0.02
+WHY: Final = "tracing it takes too long"
+
+
+class OutOfFuel(GiveUp):
+    """The attempt has used up its share."""
+
+    def __init__(self) -> None:
+        super().__init__(WHY)
+
+
+def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, last: bool = False) -> bool:
+    """Do not enter the function that costs most any more; False: there is none to blame but the traced one.
+
+    last: the next attempt has to succeed, no callee that costs much is entered.
+    """
+    costs, callees = _tree(tables, spent)
+    if last:
+        return _leave_all(tables, costs, package)
+    roots = [ctx for ctx in costs if _caller(tables, ctx) is None]
+    if not roots:
+        return False
+    at = max(roots, key=lambda ctx: costs[ctx])
+    found = _own_code(tables, at, package)
+    while True:
+        groups: dict[Any, list[int]] = {}
+        for ctx in callees.get(at, ()):
+            groups.setdefault(tables.contexts.parts[ctx][2], []).append(ctx)
+        if not groups:
+            break
+        sums = {code: sum(costs[ctx] for ctx in group) for code, group in groups.items()}
+        heaviest = max(sums, key=lambda code: sums[code])
+        if found is not None and sums[heaviest] < DOMINATES * costs[at]:
+            break
+        at = max(groups[heaviest], key=lambda ctx: costs[ctx])
+        if not heaviest.filename.startswith(package):
+            found = heaviest.code
+    if found is None or found in tables.not_entered:
+        return False
+    tables.not_entered[found] = WHY
+    return True
+
+
+def _leave_all(tables: Tables, costs: Mapping[int, int], package: str) -> bool:
+    total = sum(cost for ctx, cost in costs.items() if _caller(tables, ctx) is None)
+    found = False
+    for ctx, cost in costs.items():
+        code = tables.contexts.parts[ctx][-1] if _caller(tables, ctx) is not None else None
+        if code is not None and cost > total * CHEAP and not code.filename.startswith(package):
+            found |= code.code not in tables.not_entered
+            tables.not_entered.setdefault(code.code, WHY)
+    return found
+
+
+def _tree(tables: Tables, spent: Mapping[int, int]) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """The cost of each call string with all that it called, and what it called."""
+    costs: dict[int, int] = dict(spent)
+    callees: dict[int, list[int]] = {}
+    # a call string is interned after that of its caller
+    for ctx in range(len(tables.contexts.parts) - 1, -1, -1):
+        caller = _caller(tables, ctx)
+        if caller is not None and ctx in costs:
+            costs[caller] = costs.get(caller, 0) + costs[ctx]
+            callees.setdefault(caller, []).append(ctx)
+    return costs, callees
+
+
+def _caller(tables: Tables, ctx: int) -> int | None:
+    head = tables.contexts.parts[ctx][0]
+    return head if isinstance(head, int) else None
+
+
+def _own_code(tables: Tables, root: int, package: str) -> Any:
+    """The code of a residual function; the traced one itself has to be traced."""
+    part = tables.contexts.parts[root]
+    return part[1].code if part[0] == "body" and not part[1].filename.startswith(package) else None
