@@ -12,6 +12,7 @@ import copy
 import difflib
 import io
 import pprint
+import re
 import signal
 import struct
 import traceback
@@ -71,7 +72,9 @@ class _Picture:
     def __call__(self, x: Any) -> Any:
         kind = type(x)
         name = kind.__qualname__
-        if x is None or kind in (bool, int, str, bytes):
+        if kind is str:
+            return (name, unplaced(x))
+        if x is None or kind in (bool, int, bytes):
             return (name, x)
         if kind is float:
             return (name, repr(x), struct.pack(">d", x).hex())
@@ -117,6 +120,11 @@ class _Picture:
         return parts
 
 
+def unplaced(text: str) -> str:
+    """The text without where in memory something is."""
+    return re.sub(r"\b0x[0-9a-f]{6,}", "0x", text) if "0x" in text else text
+
+
 def _drain(x: Any) -> Any:
     """An iterator that is returned shows itself in what it yields."""
     if isinstance(x, (types.GeneratorType, zip, map, filter, enumerate, reversed)):
@@ -146,7 +154,7 @@ def observe(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[s
     picture = _Picture()
     seen = (ended, picture(value))
     told = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
-    return Outcome(seen, picture((args, kwargs) if watch is None else watch), out.getvalue(), told, tuple(frames))
+    return Outcome(seen, picture((args, kwargs) if watch is None else watch), unplaced(out.getvalue()), told, tuple(frames))
 
 
 def fresh(arguments: Any) -> Any:

@@ -7,15 +7,14 @@ call only helpers above them; its numbers and containers stay small, since what 
 from __future__ import annotations
 
 import itertools
-import linecache
 import math
 import re
-import warnings
-import zlib
-from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
+
+from tests.differential.choices import Choices, Drawn
+from tests.differential.program import Program
 
 PRELUDE = '''\
 class Point:
@@ -71,61 +70,16 @@ VALUES: dict[str, list[Any]] = {
     "str": ["", "a", "ab", "x", "hello", "é", "0"],
     "none": [None],
 }
-SPECS = {"int": "Int", "float": "Float", "bool": "Bool", "str": "Str", "none": "NoneType"}
 SCALARS = ("int", "float", "bool", "str")
+GIVEN = ("type", "type", "type", "const", "const", "Any", "partial")
 THEMES = ("numbers", "heap", "control", "calls")
 
 
-@dataclass
-class Program:
-    """Source, one set of known arguments, several of unknown ones."""
-    source: str
-    parameters: list[str]
-    kinds: list[str]
-    static: list[bool]
-    any_spec: list[bool]                                  # give Any instead of the exact type
-    calls: list[list[str]] = field(default_factory=list)  # each argument as an expression: fresh objects for each use
-    shared: tuple[int, int] | None = None                 # two parameters that are one object
-
-    @property
-    def file(self) -> str:
-        return f"<program {zlib.crc32(self.source.encode()):08x}>"
-
-    def module(self) -> dict[str, Any]:
-        linecache.cache[self.file] = (len(self.source), None, self.source.splitlines(True), self.file)
-        namespace: dict[str, Any] = {"__name__": "program"}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)       # such as "0 is None": drawn, not written
-            exec(compile(self.source, self.file, "exec"), namespace)
-        return namespace
-
-    def arguments(self, module: dict[str, Any], call: int) -> list[Any]:
-        """Fresh objects; known arguments are the first call's."""
-        texts = [self.calls[0][i] if known else self.calls[call][i] for i, known in enumerate(self.static)]
-        made = [eval(text, dict(module), {"nan": NAN, "inf": math.inf}) for text in texts]
-        if self.shared:
-            made[self.shared[1]] = made[self.shared[0]]
-        return made
-
-    def specs(self, hovis: Any, arguments: list[Any]) -> list[Any]:
-        return [hovis.const(value) if known else hovis.Any if unsure else getattr(hovis, SPECS[kind]) if kind in SPECS else type(value)
-                for value, kind, known, unsure in zip(arguments, self.kinds, self.static, self.any_spec)]
-
-    @property
-    def mutable_known(self) -> bool:
-        return any(known and kind not in SPECS and kind != "tuple" for known, kind in zip(self.static, self.kinds))
-
-    def __repr__(self) -> str:
-        split = ", ".join(f"{p}{'=const' if s else ': Any' if a else f': {k}'}" for p, k, s, a in zip(self.parameters, self.kinds, self.static, self.any_spec))
-        calls = "\n".join(f"# f({', '.join(call)})" for call in self.calls)
-        return f"\n{self.source}\n# split: {split}; shared: {self.shared}\n{calls}\n"
-
-
 class Writer:
-    """Writes one program; each choice is a draw, and the simplest choice comes first, so that hypothesis can shrink."""
+    """Writes one program; the simplest choice comes first, so that hypothesis can shrink."""
 
-    def __init__(self, draw: Any, theme: str) -> None:
-        self.draw = draw
+    def __init__(self, choices: Choices, theme: str) -> None:
+        self.pick, self.chance, self.number = choices.pick, choices.chance, choices.number
         self.theme = theme
         self.lines: list[str] = []
         self.depth = 0                      # of indentation
@@ -137,17 +91,6 @@ class Writer:
         self.functions: list[tuple[str, str]] = []      # helpers with the form of a call
         self.fresh = itertools.count()
         self.in_generator = False
-
-    # -- choices
-
-    def pick(self, options: Any) -> Any:
-        return self.draw(st.sampled_from(options))
-
-    def chance(self, percent: int) -> bool:
-        return self.draw(st.integers(0, 99)) >= 100 - percent
-
-    def number(self, low: int, high: int) -> int:
-        return self.draw(st.integers(low, high))
 
     def put(self, line: str) -> None:
         line = re.sub(r"(?<![\w.])(\d+)(?=\.[a-z_])", r"(\1)", line)       # 3.real is no number
@@ -723,17 +666,20 @@ class Writer:
 
 @st.composite
 def programs(draw: Any, theme: str) -> Program:
-    writer = Writer(draw, theme)
+    return write(Drawn(draw), theme)
+
+
+def write(choices: Choices, theme: str) -> Program:
+    writer = Writer(choices, theme)
     for _ in range(writer.number(0, 2)):
         writer.helper()
     kinds = [writer.pick(Writer.KINDS[theme] + SCALARS[:2]) for _ in range(writer.number(1, 3))]
     parameters = ["p", "q", "r"][:len(kinds)]
     writer.function(dict(zip(parameters, kinds)))
-    static = [writer.chance(35) for _ in kinds]
-    unsure = [writer.chance(15) for _ in kinds]
+    given = [writer.pick(GIVEN) for _ in kinds]
     calls = [[writer.argument(kind) for kind in kinds] for _ in range(2)]
     shared = None
-    alike = [(i, j) for i in range(len(kinds)) for j in range(i + 1, len(kinds)) if kinds[i] == kinds[j] and kinds[i] not in VALUES and not static[i] and not static[j]]
+    alike = [(i, j) for i in range(len(kinds)) for j in range(i + 1, len(kinds)) if kinds[i] == kinds[j] and kinds[i] not in VALUES and given[i] == given[j] == "type"]
     if alike and writer.chance(40):
         shared = writer.pick(alike)
-    return Program(PRELUDE + "\n\n" + "\n".join(writer.lines) + "\n", parameters, kinds, static, unsure, calls, shared)
+    return Program(PRELUDE + "\n\n" + "\n".join(writer.lines) + "\n", parameters, given, calls, shared)

@@ -1,0 +1,112 @@
+"""One drawn program: its source, calls of its `f`, and what is known of each argument."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import linecache
+import math
+import types
+import warnings
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import hovis
+
+SCALARS = (int, float, bool, str, type(None), bytes, complex)
+
+
+@dataclass
+class Program:
+    """Source of a module with a function `f`, calls, and what is known.
+
+    given    of each parameter: const (the value), type (its class), Any (nothing), partial (the structure, known here and there)
+    calls    each argument as an expression: fresh objects for each use
+    shared   two parameters that are one object
+    changes  statements for the module, run between the calls: for jit alone, since specialize freezes what it reads
+    """
+    source: str
+    parameters: list[str]
+    given: list[str]
+    calls: list[list[str]]
+    shared: tuple[int, int] | None = None
+    changes: list[str] = field(default_factory=list)
+
+    @property
+    def file(self) -> str:
+        return f"<program {zlib.crc32(self.source.encode()):08x}>"
+
+    @property
+    def static(self) -> list[bool]:
+        return [how == "const" for how in self.given]
+
+    def module(self) -> dict[str, Any]:
+        """The module, run anew."""
+        namespace: dict[str, Any] = {"__name__": "program"}
+        exec(_compiled(self.source, self.file), namespace)
+        return namespace
+
+    def arguments(self, module: dict[str, Any], call: int, frozen: bool = True) -> list[Any]:
+        """Fresh objects; known arguments are the first call's."""
+        texts = [self.calls[0][i] if known and frozen else self.calls[call][i] for i, known in enumerate(self.static)]
+        made = [eval(text, dict(module), {"nan": math.nan, "inf": math.inf}) for text in texts]
+        if self.shared:
+            made[self.shared[1]] = made[self.shared[0]]
+        return made
+
+    def specs(self, arguments: list[Any]) -> list[Any]:
+        known: dict[str, Any] = {"const": hovis.const, "type": type, "Any": lambda _: hovis.Any, "partial": structure}
+        return [known[how](value) for how, value in zip(self.given, arguments)]
+
+    def mutable_known(self, arguments: list[Any]) -> bool:
+        """Could a call change what was taken as known?"""
+        return any(not isinstance(value, (*SCALARS, types.FunctionType, type)) for how, value in zip(self.given, arguments) if how == "const")
+
+    def change(self, module: dict[str, Any], call: int) -> None:
+        """What happens to the module before this call."""
+        if 0 < call <= len(self.changes):
+            exec(self.changes[call - 1], module)
+
+    def dump(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def load(cls, text: str) -> Program:
+        program = cls(**json.loads(text))
+        program.shared = tuple(program.shared) if program.shared else None      # type: ignore[assignment]
+        return program
+
+    def __repr__(self) -> str:
+        split = ", ".join(f"{p}: {how}" for p, how in zip(self.parameters, self.given))
+        calls = "\n".join(f"# f({', '.join(call)})" + (f"; then {self.changes[k]}" if k < len(self.changes) else "") for k, call in enumerate(self.calls))
+        return f"\n{self.source}\n# {split}; shared: {self.shared}\n{calls}\n"
+
+
+@functools.lru_cache(16)
+def _compiled(source: str, file: str) -> types.CodeType:
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)       # such as "0 is None": drawn, not written
+        return compile(source, file, "exec")
+
+
+def structure(value: Any) -> Any:
+    """The spec of what looks like this: containers known, leaves by their classes, every third leaf known."""
+    met: set[int] = set()
+
+    def spec(x: Any, depth: int) -> Any:
+        kind = type(x)
+        if kind in SCALARS:
+            return hovis.const(x) if zlib.crc32(repr(x).encode()) % 3 == 0 else kind
+        if depth > 3 or id(x) in met:
+            return kind
+        met.add(id(x))
+        if kind in (list, tuple) and x:
+            return kind(spec(item, depth + 1) for item in x)
+        if kind is dict and x and all(type(k) in SCALARS for k in x):
+            return {k: spec(item, depth + 1) for k, item in x.items()}
+        if type(getattr(x, "__dict__", None)) is dict and not isinstance(x, (type, types.FunctionType)) and kind.__module__ == "program":
+            return hovis.Instance(kind, **{k: spec(item, depth + 1) for k, item in vars(x).items()})
+        return kind
+    return type(value) if type(value) in SCALARS else spec(value, 0)
