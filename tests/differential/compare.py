@@ -151,10 +151,14 @@ def observe(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[s
                 raise
             ended, value = "raised", error
             frames = [(frame.filename, frame.name, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    picture = _Picture()
-    seen = (ended, picture(value))
-    told = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
-    return Outcome(seen, picture((args, kwargs) if watch is None else watch), unplaced(out.getvalue()), told, tuple(frames))
+        printed = unplaced(out.getvalue())
+        picture = _Picture()
+        outcome = Outcome((ended, picture(value)), picture((args, kwargs) if watch is None else watch), printed,
+                          tuple(f"{w.category.__name__}: {w.message}" for w in caught), tuple(frames))
+        if ended == "raised":      # else its frames live on, and what they hold ends in the midst of something else
+            value.__traceback__ = None
+        del value, picture, caught[:]
+    return outcome
 
 
 def fresh(arguments: Any) -> Any:

@@ -71,12 +71,15 @@ class Run:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.unraisablehook = lambda _: None
+        gc.disable()      # at a fixed place, lest what an earlier program left behind ends while another runs
         gc.freeze()
         counts: collections.Counter[str] = collections.Counter()
         for seed in range(first, first + PER_CHILD):
             if time.time() > until:
                 break
             board.put(seed)
+            gc.collect(2 if seed % 500 == 0 else 1 if seed % 20 == 0 else 0)
             program, theme, way = self.drawn(seed)
             try:
                 failure = checking.check(program, way)

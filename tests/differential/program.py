@@ -6,6 +6,7 @@ import functools
 import json
 import linecache
 import math
+import sys
 import types
 import warnings
 import zlib
@@ -43,9 +44,9 @@ class Program:
 
     def module(self) -> dict[str, Any]:
         """The module, run anew."""
-        namespace: dict[str, Any] = {"__name__": "program"}
-        exec(_compiled(self.source, self.file), namespace)
-        return namespace
+        module = sys.modules["program"] = types.ModuleType("program")      # dataclasses look there
+        exec(_compiled(self.source, self.file), vars(module))
+        return vars(module)
 
     def arguments(self, module: dict[str, Any], call: int, frozen: bool = True) -> list[Any]:
         """Fresh objects; known arguments are the first call's."""

@@ -83,10 +83,21 @@ class Writer(plain.Writer):
         return name
 
     def expression(self, kind: str, depth: int = 2) -> str:
-        own = self.known_expressions.get(kind)
-        if own and (self.chance(50) if hasattr(plain.Writer, "_" + kind) else not (self.scope and kind in self.scope.values() and self.chance(60))):
-            return templates.rename(templates.fill(self, self.pick(own), depth - 1), next(self.fresh)) if depth > -1 else super().expression("int", 0)
-        return super().expression(kind, depth)
+        plainly = hasattr(plain.Writer, "_" + kind) or kind in VALUES
+        if kind not in self.known_expressions or (plainly and (depth <= 0 or self.chance(55))):
+            return super().expression(kind, depth)
+        known = self.variable(kind)
+        if known and self.chance(60):
+            return known
+        return self.own(kind, depth) if depth > -2 else "0"
+
+    def condition(self, depth: int) -> str:
+        return self.own("cond", depth) if "cond" in self.known_expressions and self.chance(50) else super().condition(depth)
+
+    def own(self, kind: str, depth: int) -> str:
+        """One of the theme's expressions."""
+        text = templates.fill(self, self.pick(self.known_expressions[kind]), depth - 1)
+        return templates.rename(text, next(self.fresh))
 
     def _fn(self, depth: int) -> str:
         return self.pick(VALUES["fn"][:7] + ["(lambda q: q)", "(lambda *a: len(a))"])
@@ -126,7 +137,7 @@ def draw(choices: Choices, theme: str) -> Program:
              if kinds[i] == kinds[j] and kinds[i] in ("list", "dict", "point", "set") and given[i] == given[j] == "type"]
     if alike and choices.chance(30):
         shared = choices.pick(alike)
-    source = COMMON + getattr(module, "PRELUDE", "") + plain.PRELUDE + "\n\n" + "\n".join(writer.lines) + "\n"
+    source = COMMON + getattr(module, "PRELUDE", "").lstrip("\n") + plain.PRELUDE + "\n\n" + "\n".join(writer.lines) + "\n"
     return Program(source, parameters, given, calls, shared, changes)
 
 

@@ -1,7 +1,7 @@
 """Snippets of Python with holes: the language in which themes are written.
 
     $int $str $list …       an expression of that kind         $cond       a test
-    $:list                  a variable of that kind            $name       any variable
+    $:list                  a variable of that kind            $:name      any variable
     $[a | b | c]            one of these texts                 $n          a small number
     $block                  statements, on a line of its own; $body in a function of the snippet, $yields in a generator of it
     name_                   a name that is new for each use of the snippet; i_ s_ l_ d_ t_ f_ bind an int, str, list, dict, tuple,
@@ -73,7 +73,7 @@ def fill(writer: Any, text: str, depth: int = 1) -> str:
             at = end + 1
         elif word == "n":
             out.append(str(writer.number(0, 4)))
-        elif word == "name":
+        elif word in ("name", ":name"):
             out.append(writer.variable() or "0")
         elif word == "cond":
             out.append(writer.condition(depth))
