@@ -1,6 +1,7 @@
 """Runs a drawn program under CPython and under hovis, one way or another, and says what differs."""
 from __future__ import annotations
 
+import collections
 import functools
 import re
 import time
@@ -30,18 +31,24 @@ class Unfit(Exception):
     """No program to compare on: it does not compile, or runs for long under CPython as well."""
 
 
+def _specialized(fn: Any, specs: list[Any]) -> Any:
+    return hovis.options(fuel=FUEL).specialize(fn, *specs)
+
+
 def _evaluated(fn: Any, specs: list[Any]) -> Any:
-    return functools.partial(hovis.evaluate, hovis.trace(fn, *specs).passes("default"))
+    return functools.partial(hovis.evaluate, hovis.options(fuel=FUEL).trace(fn, *specs).passes("default"))
 
 
 def _plain(fn: Any, specs: list[Any]) -> Any:
-    return hovis.options(passes="clean").specialize(fn, *specs)
+    return hovis.options(passes="clean", fuel=FUEL).specialize(fn, *specs)
 
 
-RESIDUALS = {"specialize": lambda fn, specs: hovis.specialize(fn, *specs), "evaluate": _evaluated, "plain": _plain}
+RESIDUALS = {"specialize": _specialized, "evaluate": _evaluated, "plain": _plain}
 WAYS = ("specialize", "evaluate", "plain", "jit")
-#: What was left as one call of the original, by its reason.
-fallbacks: dict[str, int] = {}
+#: Instructions that one trace may interpret.
+FUEL = 250_000
+#: How often the whole function was left as one call of the original, by the reason.
+fallbacks: collections.Counter[str] = collections.Counter()
 
 
 def state(module: dict[str, Any]) -> dict[str, Any]:
@@ -62,13 +69,10 @@ def _calls(program: Program) -> Iterator[tuple[int, dict[str, Any], list[Any], b
     module = program.module()
     for number in (*range(len(program.calls)), len(program.calls)):
         program.change(module, number)
-        which = number % len(program.calls)
-        arguments = program.arguments(module, which, frozen=not program.changes)
-        new = number == 0
-        if number and not program.changes and program.mutable_known(arguments):     # a call could have changed what was taken as known
-            module, new = program.module(), True
-            arguments = program.arguments(module, which)
-        yield number, module, arguments, new
+        arguments = program.arguments(module, number % len(program.calls), frozen=not program.changes)
+        if number and not program.changes and program.mutable_known(arguments):     # a call may have changed what was taken as known
+            break
+        yield number, module, arguments, number == 0
 
 
 def expected(program: Program) -> list[Outcome]:
@@ -96,7 +100,10 @@ def _residual(program: Program, wanted: list[Outcome], way: str) -> Failure | No
             if failed:
                 return failed
             residual = made[0]
-        call = functools.partial(hovis.evaluate, residual.trace) if way == "specialize" and number == len(wanted) - 1 else residual
+            trace = residual.args[0] if way == "evaluate" else residual.trace
+            if trace.fallback:
+                fallbacks[trace.reasons[0].why] += 1
+        call = functools.partial(hovis.evaluate, residual.trace) if way == "specialize" and number and number == len(wanted) - 1 else residual
         unknown = tuple(value for value, known in zip(arguments, program.static) if not known)
         failed = _compared(program, wanted[number], lambda: observe(call, unknown, watch=(tuple(arguments), state(module)), seconds=RUN_IN), call is residual and way != "evaluate")
         if failed:
@@ -108,7 +115,7 @@ def _jitted(program: Program, wanted: list[Outcome]) -> Failure | None:
     jitted: Any = None
     for number, module, arguments, new in _calls(program):
         if new:
-            jitted = hovis.jit(module["f"], static=[p for p, known in zip(program.parameters, program.static) if known])
+            jitted = hovis.jit(module["f"], static=[p for p, known in zip(program.parameters, program.static) if known], fuel=FUEL)
         failed = _compared(program, wanted[number], lambda: observe(jitted, tuple(arguments), watch=(tuple(arguments), state(module)), seconds=TRACED_IN), True)
         if failed:
             return failed

@@ -30,6 +30,7 @@ KEPT = 3            # programs of a kind
 PER_CHILD = 1500    # programs until a child makes place for a new one
 SILENT = 60.0       # seconds without a new program: hangs where no alarm gets through
 MEMORY = 3 << 30
+FUEL = 60_000       # of a trace: what takes longer is better left to others
 
 
 class Board:
@@ -74,6 +75,7 @@ class Run:
         sys.unraisablehook = lambda _: None
         gc.disable()      # at a fixed place, lest what an earlier program left behind ends while another runs
         gc.freeze()
+        checking.FUEL = FUEL
         counts: collections.Counter[str] = collections.Counter()
         for seed in range(first, first + PER_CHILD):
             if time.time() > until:

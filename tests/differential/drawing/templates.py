@@ -18,6 +18,7 @@ from typing import Any
 KIND = {"i": "int", "s": "str", "l": "list", "d": "dict", "t": "tuple", "f": "float", "b": "bool"}
 _NEW = re.compile(r"(?<![\w.])([A-Za-z]\w*_)(?!\w)|(?<=\.)([A-Za-z]\w*_)(?!\w)")
 _BOUND = re.compile(r"^((?:[a-z]\d?_, \*?)*[a-z]\d?_)(?: = |: | \+= )", re.M)
+_INSIDE = re.compile(r"(except|else|elif|finally|case|return|def|class|@)")      # nothing can stand before it
 _HOLE = re.compile(r"\$(\[|:?[a-z]+)")
 
 
@@ -78,7 +79,7 @@ def fill(writer: Any, text: str, depth: int = 1) -> str:
         elif word == "cond":
             out.append(writer.condition(depth))
         elif word.startswith(":"):
-            out.append(writer.variable(word[1:]) or writer.made(word[1:]))
+            out.append(writer.variable(word[1:]) or (writer.expression(word[1:]) if _INSIDE.match(text) else writer.made(word[1:])))
         else:
             out.append(writer.expression(word, depth))
     out.append(text[at:])
@@ -105,8 +106,8 @@ def write(writer: Any, snippet: str) -> None:
             writer.loops, writer.in_generator = loops, generator
             writer.scope = {n: k for n, k in before.items() if n in writer.scope or text != "$block"}
         else:
-            text = fill(writer, text)
             writer.depth = inner
+            text = fill(writer, text)
             writer.put(rename(text, number))
         writer.depth = floor
     writer.scope = {n: k for n, k in scope.items() if n in writer.scope}

@@ -230,6 +230,33 @@ class Made(metaclass=Meta):
         return self
 
 
+@functools.singledispatch
+def show(x):
+    return "any"
+
+
+@show.register
+def _(x: int):
+    return "int"
+
+
+@show.register(list)
+def _(x):
+    return "list"
+
+
+@functools.total_ordering
+class Ord:
+    def __init__(self, k):
+        self.k = k
+
+    def __eq__(self, other):
+        return self.k == other.k
+
+    def __lt__(self, other):
+        return self.k < other.k
+
+
 class MyList(list):
     def append(self, item):
         super().append((item, len(self)))
@@ -322,19 +349,15 @@ else:
 class Local_:
     made = []
     limit = $int
-
     def __init__(self, x):
         self.x = x
         $body
         Local_.made.append(self)
-
     def get(self, k=$int):
         return self.x, k, self.limit
-
     $[@property | @staticmethod | @classmethod]
     def odd(self=None):
         return type(self).__name__
-
     def __$[eq | lt | getattr | contains | len | getitem]__(self, *other):
         print('special', len(other))
         return $[True | NotImplemented | 3 | 'no']
@@ -346,10 +369,8 @@ except Exception as e_:
 
 class Sub_($[Base | Vec | Both | Dynamic | Data | MyList | MyInt | dict | Exception | Pair | tuple]):
     tag = $str
-
     def who(self):
         return 'sub', self.tag
-
     def __$[repr | str | bool | hash]__(self):
         return $['sub' | True | 3 | super().__repr__()]
 try:
@@ -425,24 +446,7 @@ def mutate_(o):
 o_ = Base($int)
 print(mutate_(o_).v, $[mutate_(o_) is o_ | vars(o_)])
 
-@functools.singledispatch
-def show_(x):
-    return 'any'
-@show_.register
-def _(x: int):
-    return 'int'
-@show_.register(list)
-def _(x):
-    return 'list'
-print(show_($:name), show_($int), show_($:obj))
+print(show($:name), show($int), show($:obj))
 
-@functools.total_ordering
-class Ord_:
-    def __init__(self, k):
-        self.k = k
-    def __eq__(self, other):
-        return self.k == other.k
-    def __lt__(self, other):
-        return self.k < other.k
-kept.append((Ord_($int) <= Ord_($int), Ord_(1) > Ord_($int), max([Ord_(1), Ord_($int)]).k))
+kept.append((Ord($int) <= Ord($int), Ord(1) > Ord($int), max([Ord(1), Ord($int)]).k))
 '''
