@@ -30,7 +30,7 @@ KEPT = 3            # programs of a kind
 PER_CHILD = 1500    # programs until a child makes place for a new one
 SILENT = 60.0       # seconds without a new program: hangs where no alarm gets through
 MEMORY = 3 << 30
-FUEL = 60_000       # of a trace: what takes longer is better left to others
+FUEL = 20_000       # of a trace: what takes longer is better left to others
 
 
 class Board:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.checking import WAYS, Unfit, check
-from tests.differential.programs import THEMES, programs
+from tests.differential.drawing import THEMES, programs
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.differential import programs as plain
 from tests.differential.choices import Choices, Drawn
-from tests.differential.drawing import templates, themes
+from tests.differential.drawing import plain, templates, themes
+from tests.differential.drawing.pruning import pruned
 from tests.differential.program import Program
 
 MODULES: dict[str, ModuleType] = {
@@ -120,7 +120,7 @@ def draw(choices: Choices, theme: str) -> Program:
     module = writer.module
     kinds = [choices.pick(getattr(module, "KINDS", ("int", "int", "list", "str", "fn", "float"))) for _ in range(choices.number(1, 3))]
     parameters = ["p", "q", "r"][:len(kinds)]
-    size = choices.pick((1, 1, 2, 2, 3, 4))
+    size = choices.pick((1, 1, 1, 2, 2, 3))
     writer.scope, writer.budget, writer.nesting = dict(zip(parameters, kinds)), 2 + 2 * size, 1
     writer.put(f"def f({', '.join(parameters)}):")
     writer.depth = 1
@@ -137,8 +137,9 @@ def draw(choices: Choices, theme: str) -> Program:
              if kinds[i] == kinds[j] and kinds[i] in ("list", "dict", "point", "set") and given[i] == given[j] == "type"]
     if alike and choices.chance(30):
         shared = choices.pick(alike)
-    source = COMMON + getattr(module, "PRELUDE", "").lstrip("\n") + plain.PRELUDE + "\n\n" + "\n".join(writer.lines) + "\n"
-    return Program(source, parameters, given, calls, shared, changes)
+    body = "\n".join(writer.lines) + "\n"
+    prelude = pruned(COMMON + getattr(module, "PRELUDE", "") + plain.PRELUDE, "\n".join([body, *changes, *(argument for call in calls for argument in call)]))
+    return Program(prelude + body, parameters, given, calls, shared, changes)
 
 
 @st.composite

@@ -14,6 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.differential.choices import Choices, Drawn
+from tests.differential.drawing.pruning import pruned
 from tests.differential.program import Program
 
 PRELUDE = '''\
@@ -682,4 +683,5 @@ def write(choices: Choices, theme: str) -> Program:
     alike = [(i, j) for i in range(len(kinds)) for j in range(i + 1, len(kinds)) if kinds[i] == kinds[j] and kinds[i] not in VALUES and given[i] == given[j] == "type"]
     if alike and writer.chance(40):
         shared = writer.pick(alike)
-    return Program(PRELUDE + "\n\n" + "\n".join(writer.lines) + "\n", parameters, given, calls, shared)
+    body = "\n".join(writer.lines) + "\n"
+    return Program(pruned(PRELUDE, body + repr(calls)) + body, parameters, given, calls, shared)
