@@ -145,7 +145,7 @@ def _compared(program: Program, outcome: Outcome, run: Any, lines: bool) -> Fail
     except TookTooLong:
         return Failure("hang", "the residual runs on")
     except SpecError:      # evaluate takes only what fits
-        return None
+        raise Unfit("arguments that do not fit") from None
     except Exception as error:      # hovis' own
         return Failure(f"residual raises {type(error).__name__}", repr(error))
     told = difference(outcome, got)
