@@ -263,7 +263,7 @@ kept.append([f() for f in l_])
 
 exec('kept.append(1)')
 
-kept.append(sorted(locals()) if $cond else 'G' in globals())
+kept.append(sorted(locals()) if $cond else 0)
 
 fact_ = lambda n: 1 if n < 2 else n * fact_(n - 1)
 print(fact_($n))
