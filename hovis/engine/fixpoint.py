@@ -366,23 +366,28 @@ class Engine(Machine):
             whistle(self.tables, site, table)
             entry = table[key] = Entry(site, key, function)
             self.entry_count = entry.number = self.entry_count + 1
-            self._enter(entry, state)
+            try:
+                self._enter(entry, state)
+            except Restart:
+                if table.get(key) is entry:
+                    del table[key]
+                raise
             self.push_work(entry)
-        elif self._join(entry, state):
-            self.push_work(entry)
+        else:
+            self._join(entry, state)
         return entry
 
     def rekey(self, site: Any) -> None:
         """The used slots of a site have changed: its entries get new keys."""
         table = self.entries.get(site)
         if table:
-            entries = list(table.values())
+            keyed = {self.key_of(site, entry.state): entry for entry in table.values()}
+            if len(keyed) < len(table):
+                raise Restart("rekey", site)      # with the table as it was: all of them are discarded
             table.clear()
-            for entry in entries:
-                entry.key = self.key_of(site, entry.state)
-                if entry.key in table:
-                    raise Restart("rekey", site)
-                table[entry.key] = entry
+            for key, entry in keyed.items():
+                entry.key = key
+                table[key] = entry
 
     # --------------------------------------------------------------------------------------------- used slots
 
@@ -446,8 +451,8 @@ class Engine(Machine):
                     matching._demote(value, value)
         entry.state = self._rebuild(entry, matching, list(matching.pairs()), fresh=True)
 
-    def _join(self, entry: Entry, state: State) -> bool:
-        """Join state into the entry; did that change it?"""
+    def _join(self, entry: Entry, state: State) -> None:
+        """Join state into the entry; where that changes it, it is work to do."""
         lost = align(entry.state, state)
         matching = Matching(entry.state, state, self.tables.paths)
         pairs = list(matching.pairs())
@@ -455,9 +460,10 @@ class Engine(Machine):
         for frame, other in zip(before.frames, state.frames, strict=True):
             frame.decided |= other.decided
         entry.state = self._rebuild(entry, matching, pairs, fresh=False)
+        if self._changed or lost:
+            self.push_work(entry)      # before what may restart elsewhere: the next time nothing would change any more
         for path, _, b, _ in pairs:
             self._depend(entry, path, b)
-        return self._changed or lost
 
     _changed = False
     _classes: tuple[int, ...] = ()

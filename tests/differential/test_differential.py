@@ -9,11 +9,10 @@ from tests.differential.checking import WAYS, Unfit, check
 from tests.differential.drawing import THEMES, programs
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("theme", THEMES)
 @given(data=st.data())
-def test_programs(theme, way, data):
-    program = data.draw(programs(theme))
+def test_programs(theme, data):
+    program, way = data.draw(programs(theme)), data.draw(st.sampled_from(WAYS))
     try:
         failure = check(program, way)
     except Unfit:

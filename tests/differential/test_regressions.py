@@ -68,3 +68,17 @@ def test_a_restart_that_no_key_can_help():
     # one state had the iterator virtual, the other real: the same key, so the loop head was split again without end
     agree(removed_while_iterating, (1,), (2,))
     assert not hovis.trace(removed_while_iterating, hovis.Int).fallback
+
+
+def printed_in_the_test(xs, r):
+    kept = []
+    while xs:
+        xs.pop()
+        print(kept)
+        kept.append(2 if r else 1)
+    return kept
+
+
+def test_a_restart_elsewhere_while_an_entry_has_just_changed():
+    # what the join had changed was not followed again: an edge passed on a parameter that its block had no more
+    agree(printed_in_the_test, ([1, 2, 3], 1), ([], 0))
