@@ -101,8 +101,10 @@ class State:
 
 
 def live_after(code: Code, pc: int) -> int:
-    """The locals that are live behind the call at pc, or where an exception out of it goes."""
-    live = code.live[pc + 1] if pc + 1 < len(code.instructions) else 0
+    """The locals that are live behind the call at pc, wherever it leads: a loop may end, a test fail, an exception come out."""
+    live = 0
+    for after in code.successors[pc]:
+        live |= code.live[after]
     handler = code.instructions[pc].handler
     return live | code.live[handler.target] if handler else live
 

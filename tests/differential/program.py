@@ -62,7 +62,7 @@ class Program:
 
     def mutable_known(self, arguments: list[Any]) -> bool:
         """Could a call change what was taken as known?"""
-        return any(not isinstance(value, (*SCALARS, types.FunctionType, type)) for how, value in zip(self.given, arguments) if how == "const")
+        return any(type(value) not in (*SCALARS, types.FunctionType, type) for how, value in zip(self.given, arguments) if how == "const")
 
     def change(self, module: dict[str, Any], call: int) -> None:
         """What happens to the module before this call."""

@@ -82,3 +82,55 @@ def printed_in_the_test(xs, r):
 def test_a_restart_elsewhere_while_an_entry_has_just_changed():
     # what the join had changed was not followed again: an edge passed on a parameter that its block had no more
     agree(printed_in_the_test, ([1, 2, 3], 1), ([], 0))
+
+
+class Empty:
+    def __init__(self, size=0):
+        self.size = size
+
+    def __bool__(self):
+        return self.size > 0 if self.size else False
+
+
+def loop_over_nothing(q, xs):
+    def few():
+        for x in xs:
+            return
+            yield 1
+    for x in few():
+        q = x
+    for x in zip(xs, ()):
+        q = x
+    return q
+
+
+def test_in_a_loop_that_ends_at_once(size=3):
+    def asked(q, size):
+        if Empty(size):
+            q = 1
+        return q
+    # a frame that stands at the head of a loop goes on behind the loop as well: what is read there lives
+    agree(loop_over_nothing, (7, [1, 2]), (7, []))
+    agree(asked, (7, 3), (7, 0))
+
+
+def starred(form):
+    try:
+        return [*Empty()] if form == 0 else (*Empty(),) if form == 1 else print(0, *Empty()) if form == 2 else [].extend(Empty())
+    except TypeError as error:
+        return error.args
+
+
+def test_the_complaint_about_what_cannot_be_unpacked():
+    for form in range(4):
+        agree(starred, (form,))
+
+
+def repeated(n):
+    print("before")
+    return [] * n
+
+
+def test_nothing_repeated_too_often():
+    # CPython complains about a count that is no machine word, though there is nothing to repeat; so did the trace
+    agree(repeated, (2**64 + 1,), (-2**70,), (3,))

@@ -52,7 +52,7 @@ def extend_in_place(m: Machine, args: Args, named: Named) -> Any:
 def repeat(m: Machine, args: Args, named: Named) -> Any:
     for sequence, count in (args, args[::-1]):
         cells = cells_of(m, sequence) if isinstance(sequence, Ref) else None
-        if cells is not None and isinstance(count, Known) and type(count.value) is int and count.value * len(cells[1]) <= CELLS:
+        if cells is not None and isinstance(count, Known) and type(count.value) is int and -sys.maxsize <= count.value and count.value * max(1, len(cells[1])) <= CELLS:
             use(m, count)
             return m.new(VObj(cells[0], list if cells[0] == "list" else tuple, cells[1] * max(0, count.value)), labels_of(sequence, count))
     return None
@@ -68,7 +68,16 @@ def _extend(m: Machine, target: V, more: V) -> bool:
     return True
 
 
-@action(list.extend, ops.list_extend, counts=(2, 2))
+@action(ops.list_extend, counts=(2, 2))
+def unpack_into(m: Machine, args: Args, named: Named) -> Any:
+    """LIST_EXTEND, with its own complaint (Python/bytecodes.c)."""
+    cls = m.state.heap[args[1].aid].cls if isinstance(args[1], Ref) else None
+    if cls is not None and not hasattr(cls, "__iter__") and not hasattr(cls, "__getitem__"):
+        return m.raise_new(TypeError, f"Value after * must be an iterable, not {cls.__name__}")
+    return list_extend(m, args, named)
+
+
+@action(list.extend, counts=(2, 2))
 def list_extend(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 2 and _extend(m, args[0], args[1]):
         return NONE
