@@ -29,10 +29,13 @@ check:
 	.venv/bin/lint-imports || status=1; \
 	exit $$status
 
-# Longer and random; FUZZ_EXAMPLES=20000 for a night.
+# Random programs for ten minutes (FUZZ_SECONDS=36000 for a night); what fails is in .fuzz, and
+# `python -m tests.differential.shrinking .fuzz/*.json` makes it small. Then the laws of the lattice and the rows of the libraries.
+FUZZ_SECONDS ?= 600
 fuzz:
 	@.ci/venvs first dev,xla >/dev/null
-	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest -q -n $(JOBS) tests/differential $(wildcard tests/lattice) $(PYTEST_ARGS)
+	@PYTHONHASHSEED=0 .venv/bin/python -m tests.differential.fuzz --seconds $(FUZZ_SECONDS)
+	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest -q -n $(JOBS) $(wildcard tests/lattice) $(PYTEST_ARGS)
 
 # jax has an environment of its own: jaxlib behaves otherwise where jax can be imported.
 bench:

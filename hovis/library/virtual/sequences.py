@@ -52,7 +52,9 @@ def extend_in_place(m: Machine, args: Args, named: Named) -> Any:
 def repeat(m: Machine, args: Args, named: Named) -> Any:
     for sequence, count in (args, args[::-1]):
         cells = cells_of(m, sequence) if isinstance(sequence, Ref) else None
-        if cells is not None and isinstance(count, Known) and type(count.value) is int and -sys.maxsize <= count.value and count.value * max(1, len(cells[1])) <= CELLS:
+        if cells is None or not isinstance(count, Known) or type(count.value) is not int:
+            continue
+        if -sys.maxsize <= count.value and count.value * max(1, len(cells[1])) <= CELLS:
             use(m, count)
             return m.new(VObj(cells[0], list if cells[0] == "list" else tuple, cells[1] * max(0, count.value)), labels_of(sequence, count))
     return None
