@@ -1,7 +1,7 @@
 """Decisions: known ones are followed, unknown ones become branches, and what they tell is remembered."""
 
 import operator
-from typing import Any
+from typing import Any, Final
 
 from hovis.engine.machine import Machine
 from hovis.engine.state import State, substitute
@@ -53,11 +53,18 @@ def _by_type(a: V, b: V) -> Known | None:
     value = known.value
     if (value is END and not dyn.maybe_end) or (value is UNBOUND and not dyn.maybe_unbound):
         return Known(False)
-    if not _could_be(dyn.type, value):
+    if not _could_be(dyn.type, value) or (value is NotImplemented and isinstance(dyn.value, Op) and dyn.value.callee in _ANSWERED):
         return Known(False)
     if isinstance(dyn.type, Type) and dyn.type.cls is type(None) and value is None:
         return Known(True)
     return None
+
+
+#: Operators: where every candidate declines they raise, or fall back on identity.
+_ANSWERED: Final = frozenset(
+    (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt, operator.le, operator.gt, operator.ge,
+     operator.eq, operator.ne)
+)  # fmt: skip
 
 
 def _could_be(kind: Any, value: object) -> bool:

@@ -7,7 +7,7 @@ import builtins
 import types
 from typing import Final
 
-from hovis.engine import classdefs, classes
+from hovis.engine import classdefs, classes, operators
 from hovis.engine.entering import call_function
 from hovis.engine.machine import Machine
 from hovis.engine.models import NOT_MINE
@@ -61,7 +61,11 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     if plain is not None:
         descriptor, instance = plain
         return call(m, Known(descriptor), [Known(instance, callee.labels), *args], kwargs, mode)
-    if builtin_callable(fn):
+    if builtin_callable(fn) and type(fn) not in m.library.models:
+        arity = operators.ARITY.get(fn)
+        if arity is not None:
+            fits = not kwargs and len(args) == arity
+            return operators.call(m, fn, args, mode) if fits else finish(m, opaque(m, fn, args, kwargs), mode)
         return call_builtin(m, fn, args, kwargs, mode)
     return classes.call_instance(m, callee, args, kwargs, mode)
 

@@ -1,6 +1,5 @@
 """Calling classes and instances (CPython: type_call in Objects/typeobject.c)."""
 
-import functools
 import types
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, Type
 from hovis.lattice.constants import is_immutable
-from hovis.library.core import Stand
 
 OBJECT_NEW: Final = object.__dict__["__new__"]
 OBJECT_INIT: Final = object.__dict__["__init__"]
@@ -36,7 +34,7 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         made = _exception(m, cls, args, kwargs, mode)
         if made is not NOT_MINE:
             return made  # type: ignore[return-value]
-    if not is_python_class(cls) or isinstance(m.library.models.get(cls), Stand):
+    if not is_python_class(cls) or cls in m.library.models:
         return _builtin_class(m, cls, args, kwargs, mode)
     meta_call = special(type(cls), "__call__")
     if meta_call is not None:
@@ -163,11 +161,14 @@ def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], m
 
 def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     """``instance(*args, **kwargs)``."""
-    if isinstance(callee, Known) and type(callee.value) is functools.partial:
-        partial = callee.value
-        if m.static(callee):
-            named = {k: Known(v) for k, v in partial.keywords.items()}
-            return m.call(Known(partial.func), [*map(Known, partial.args), *args], {**named, **kwargs}, mode)
+    if isinstance(callee, Known):
+        callee = models.opened(m, callee) or callee
+    acted = models.virtual(m, callee)
+    if acted is not None:
+        status = models.call_special(m, "__call__", acted, [callee, *args], kwargs, mode)
+        if status is not models.NOT_MINE:
+            return status  # type: ignore[no-any-return]
+        return finish(m, opaque(m, callee, args, kwargs), mode)
     cls = models.acting_class(m, callee)
     method = special(cls, "__call__") if cls is not None else None
     if method is not None:

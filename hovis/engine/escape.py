@@ -34,6 +34,15 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
             _check_model(heap, obj)
 
 
+def check_contents(heap: dict[int, VObj], aids: set[int]) -> None:
+    """What is in an object of a stand-in is not built without it."""
+    marked = {aid for aid in aids if heap[aid].inner and heap[aid].node is None}
+    if marked:
+        held = {ref.aid for aid in aids if isinstance(ref := heap[aid].content, Ref)}
+        for aid in marked - held:
+            raise NotMaterializable(heap[aid].extra[1])
+
+
 def materialize(m: "Machine", aid: int) -> Operand:
     """The SSA value of the real object; builds it now, and what is in it before it, if it is still virtual."""
     for part in _inside_out(m.state.heap, aid):
@@ -81,7 +90,7 @@ def real(m: "Machine", value: V) -> V:
 
 def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
-    if obj.kind in ("list", "dict") and obj.extra is not None and obj.extra[0] == "content":
+    if obj.inner:
         raise NotMaterializable(obj.extra[1])
     copy = copies.copy_of(m, aid)
     if copy is not None:
@@ -254,7 +263,10 @@ def _range_iter(m: "Machine", obj: VObj) -> Operand:
 
 
 def _dict_iter(m: "Machine", obj: VObj) -> Operand:
-    return build(m, ops.make_dict_iterator, [*obj.cells[:2], Known(obj.extra)], obj.cls)
+    source, position, size = obj.cells
+    over = m.obj(source, "dict")
+    changed = [] if over is not None and isinstance(size, Known) and len(over.keys) == size.value else [size]
+    return build(m, ops.make_dict_iterator, [source, position, Known(obj.extra), *changed], obj.cls)
 
 
 def _generator(m: "Machine", obj: VObj) -> Operand:
@@ -276,7 +288,7 @@ def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
             held = m.state.heap[value.aid]  # type: ignore[union-attr]
             made = _BUILDERS[held.kind](m, held.replace(cells=(), keys=()) if empty else held)
             args.append(Dyn(made, Type(held.cls)))
-        elif part.spread and part.keyword:
+        elif part.keyword == "**":
             named = m.state.heap[value.aid]  # type: ignore[union-attr]
             kwargs.update(zip(named.keys, named.cells, strict=True))
         elif part.spread:
@@ -285,7 +297,19 @@ def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
             kwargs[part.keyword] = value
         else:
             args.append(value)
-    return build(m, stand.build, args, obj.cls, kwargs)
+    node = build(m, stand.build, args, obj.cls, kwargs)
+    if not empty:
+        _hand_over(m, obj, node)
+    return node
+
+
+def _hand_over(m: "Machine", obj: VObj, node: Operand) -> None:
+    """What was in the stand-in is in the real object now: iterators over a dict go on there."""
+    content = obj.content
+    if isinstance(content, Ref):
+        held = m.state.heap[content.aid]
+        if held.kind == "dict":
+            m.state.heap[content.aid] = held.replace(node=node, forgotten=True, cls=obj.cls, cells=(), keys=(), extra=None)
 
 
 def _check_model(heap: dict[int, VObj], obj: VObj) -> None:
@@ -339,6 +363,8 @@ ITERATORS = _iterator_classes()
 def _fill_model(m: "Machine", obj: VObj, real: Dyn) -> None:
     content = m.state.heap[obj.content.aid]  # type: ignore[union-attr]
     _effect(m, obj.extra[0].fill, [real, Dyn(_BUILDERS[content.kind](m, content), Type(content.cls))])
+    assert real.value is not None
+    _hand_over(m, obj, real.value)
 
 
 _PYTHON_FUNCTION = type(lambda: None)

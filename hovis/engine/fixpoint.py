@@ -529,7 +529,7 @@ class Engine(Machine):
         if isinstance(value, Known):
             return self.abstract(value.value)
         from_heap = state.heap[value.aid]
-        return self.abstract_class(from_heap.cls)
+        return self.abstract_class(from_heap.extra[2] if from_heap.inner else from_heap.cls)
 
     def abstract(self, value: object) -> AbstractValue:
         """The type of a known value."""

@@ -102,6 +102,11 @@ class VObj:
         return self.kind in IMMUTABLE or (self.kind == "cell" and self.extra == "frozen")
 
     @property
+    def inner(self) -> bool:
+        """Is it the content of such an object?  (Its extra then is "content", the site, and the class of that.)"""
+        return self.kind in ("list", "dict") and self.extra is not None and self.extra[0] == "content"
+
+    @property
     def content(self) -> "V | None":
         """The list or dict with what is in a real object that a stand-in acts for."""
         if self.kind == "model" and self.extra[0].content in self.keys:

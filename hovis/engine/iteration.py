@@ -7,7 +7,7 @@ from typing import Any, Final
 from hovis.engine import generators, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
-from hovis.engine.lookups import is_python_class, lookup, special
+from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
 from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import AFTER, finish, opaque
@@ -137,7 +137,10 @@ def _step_model(m: Machine, iterator: Ref, mode: str) -> int | None:
     if acted is None:
         return _step_unknown(m, iterator, mode)
     stand = models.stand_of(acted)
-    method = Known(lookup(stand.cls, "__next__" if mode == "value" else "step"))
+    found = lookup(stand.cls, "__next__" if mode == "value" else "step")
+    if not isinstance(found, FUNCTION):
+        return _step_unknown(m, Dyn(m.operand(iterator), Type(acted.cls)), mode)
+    method = Known(found)
     if mode == "value":
         return m.call(method, [iterator], {}, mode)
     if stand.quiet:

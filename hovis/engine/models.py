@@ -18,6 +18,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import Known, Ref, V, labels_of, relabel
 from hovis.ir.model import Effect
+from hovis.lattice import Const
 from hovis.library.core import Stand, real
 
 #: The stand-in has nothing to say of a call.
@@ -87,8 +88,22 @@ def call_method(m: Machine, fn: Any, obj: VObj, args: list[V], kwargs: dict[str,
     """A method of a C class, called on an object that a stand-in acts for."""
     method = _method(m, obj, fn)
     if method is None or not fits(m, method, args, kwargs):
+        if obj.node is not None and getattr(fn, "__name__", "") in _CHANGING:
+            distrust(m, args[0])
         return NOT_MINE
     return call_function(m, Known(method), method, args, kwargs, mode)
+
+
+def call_special(m: Machine, name: str, obj: VObj, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
+    """A special method of a stand-in, if it has one that takes these arguments."""
+    method = lookup(stand_of(obj).cls, name)
+    if not isinstance(method, FUNCTION) or not fits(m, method, args, kwargs):
+        return NOT_MINE
+    return call_function(m, Known(method), method, args, kwargs, mode)
+
+
+#: Methods that change what is else frozen.
+_CHANGING: Final = frozenset({"__setstate__", "__setattr__"})
 
 
 def _method(m: Machine, obj: VObj, fn: Any) -> Any:
@@ -104,13 +119,24 @@ def _method(m: Machine, obj: VObj, fn: Any) -> Any:
 
 
 def _find_method(m: Machine, obj: VObj, fn: Any) -> Any:
-    name = getattr(fn, "__name__", "")
-    for cls in stand_of(obj).cls.__mro__:
-        stand = m.library.models.get(cls)
-        if isinstance(stand, Stand) and stand.real.__dict__.get(name) is fn:
-            found = cls.__dict__.get(name)
-            return found if isinstance(found, FUNCTION) else None
-    return None
+    name, stand = getattr(fn, "__name__", ""), stand_of(obj)
+    if lookup(stand.real, name) is not fn:
+        return None
+    found = lookup(stand.cls, name)
+    return found if isinstance(found, FUNCTION) and found is not fn else None
+
+
+def opened(m: Machine, value: Known) -> Ref | None:
+    """A real object that nobody can change, as one that a stand-in acts for."""
+    stand = m.library.models.get(type(value.value))
+    if not isinstance(stand, Stand) or stand.opened is None:
+        return None
+    fields = stand.opened(value.value)
+    if any(isinstance(x, dict) and not m.static(Known(x)) for x in fields):
+        return None
+    names = tuple(part.attribute for part in stand.parts)
+    cells: list[V] = [m.new(VObj("dict", dict, tuple(map(Known, x.values())), tuple(x))) if type(x) is dict else Known(x) for x in fields]
+    return m.new(VObj("model", stand.real, tuple(cells), names, (stand, 0), Const(value.value)), value.labels)
 
 
 # ------------------------------------------------------------------------------------------------- attributes
@@ -124,7 +150,10 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
         index = obj.find(name)
         if index >= 0:
             return finish(m, relabel(obj.cells[index], value.labels), mode)
+        if isinstance(own, property):
+            return m.call(Known(own.fget), [value], {}, mode)
         if not isinstance(own, FUNCTION):
+            assert own is not None, name
             return finish(m, Known(own, value.labels), mode)
         return finish(m, m.new(VObj("method", METHOD, (Known(own), value)), labels_of(value)), mode)
     if name == "__class__":
@@ -134,7 +163,17 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
         return m.call(Known(own.fget), [value], {}, mode)
     if isinstance(raw, (FUNCTION, *C_METHODS)) and not isinstance(raw, C_CLASS_METHOD):
         return finish(m, m.new(VObj("method", METHOD, (Known(raw), value)), labels_of(value)), mode)
-    return finish(m, m.emit(getattr, [value, Known(name)], effect=Effect.OPAQUE), mode)
+    found = m.emit(getattr, [value, Known(name)], effect=Effect.OPAQUE)
+    distrust(m, value)
+    return finish(m, found, mode)
+
+
+def distrust(m: Machine, value: V) -> None:
+    """Somebody has had hold of the real object: of what was called frozen nothing is known any more."""
+    if isinstance(value, Ref):
+        obj = m.state.heap[value.aid]
+        if obj.node is not None and not obj.forgotten:
+            m.put(value, obj.replace(forgotten=True, cells=(), keys=()))
 
 
 METHOD: Final = type(Stand.of)
@@ -144,13 +183,15 @@ C_CLASS_METHOD: Final = type(dict.__dict__["fromkeys"])
 def set_attribute(m: Machine, target: V, obj: VObj, name: str, value: V) -> bool:
     """``target.name = value`` in the code of a stand-in; False: anywhere else."""
     if not inside(m):
+        m.operand(target)
+        distrust(m, target)
         return False
     assert isinstance(target, Ref)
     if name == stand_of(obj).content:
         held = m.obj(value, "list", "dict")
         if held is None or held.node is not None:
             raise NotMaterializable(obj.extra[1])
-        m.put(value, held.replace(extra=("content", obj.extra[1])))  # type: ignore[arg-type]
+        m.put(value, held.replace(extra=("content", obj.extra[1], obj.cls)))  # type: ignore[arg-type]
     index = obj.find(name)
     m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
     return True

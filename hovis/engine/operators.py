@@ -58,6 +58,27 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
     return call_builtin(m, fn, args, {}, mode)
 
 
+#: What has an operator, called as a function: with how many arguments.
+ARITY: Final[dict[Any, int]] = {
+    **{fn: 1 if names[1] is None else 2 for fn, names in NAMES.items()}, **dict.fromkeys(INPLACE, 2),
+    operator.getitem: 2, operator.delitem: 2, operator.contains: 2, operator.setitem: 3, operator.truth: 1, operator.not_: 1,
+    operator.is_: 2, operator.is_not: 2,
+}  # fmt: skip
+
+
+def call(m: Machine, fn: Any, args: list[V], mode: str) -> int | None:
+    """A function of the operator module, called as one."""
+    if fn is operator.truth:
+        return truth(m, args[0], mode)
+    if fn is operator.not_ and mode == "value":
+        return truth(m, args[0], "truth_not")
+    if fn in (operator.is_, operator.is_not):
+        known = identical(m, *args)
+        if known is not None:
+            return finish(m, Known(known.value is (fn is operator.is_), known.labels), mode)
+    return operate(m, fn, args, mode)
+
+
 _NOT_MINE: Final = object()
 
 
@@ -89,7 +110,9 @@ def _enter(m: Machine, model: Callable[..., Any], args: list[V], mode: str) -> i
 
 def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list[tuple[Any, bool]] | None:
     """The methods to try in order, with True for the reflected one; None if that is not known."""
-    left, right = _candidate(a, names[0], b), _candidate(b, names[1] or "", a)
+    left = _candidate(a, names[0], b)
+    # of operands of one class only comparisons ask both
+    right = _candidate(b, names[1] or "", a) if a is not b or fn in COMPARISONS else None
     if left is _STRANGE or right is _STRANGE:
         return None
     found = []

@@ -6,6 +6,7 @@ instruction sequence.  They print by their bare name.
 
 import builtins
 import contextlib
+import functools
 import os
 import sys
 import types
@@ -263,6 +264,12 @@ def own_attribute(instance: object, name: str) -> object:
     return object.__getattribute__(instance, "__dict__")[name]
 
 
+def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:
+    """``functools.cmp_to_key(compare)``; a key that this makes, if value is given (it is not END)."""
+    made = functools.cmp_to_key(compare)
+    return made if value is END else made(value)
+
+
 # ------------------------------------------------------------------------------------------------- iteration
 
 
@@ -319,8 +326,16 @@ def make_range_iterator(current: int, stop: int, step: int) -> object:
     return iter(range(current, stop, step))
 
 
-def make_dict_iterator(source: dict[Any, Any], position: int, view: str) -> object:
-    """``iter(source.keys())``, ``.values()`` or ``.items()``, stepped to position (-1: exhausted)."""
+def make_dict_iterator(source: dict[Any, Any], position: int, view: str, size: int = -1) -> object:
+    """``iter(source.keys())``, ``.values()`` or ``.items()``, stepped to position (-1: exhausted).
+
+    If the dict had another size when it began (size), its next step raises, as that of the real one does.
+    """
+    if position >= 0 and 0 <= size != len(source):
+        stale: dict[Any, Any] = dict(source)
+        iterator = iter(getattr(stale, view)())
+        stale[END] = stale
+        return iterator
     iterator = iter(getattr(source, view)())
     for _ in range(len(source) if position < 0 else position):
         next(iterator)

@@ -47,7 +47,7 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, text: str) -> "Part":
         keyword, _, name = text.rpartition("=")
-        return cls(name.lstrip("*~"), keyword, "*" in name, "~" in name)
+        return cls(name.lstrip("*~"), "**" if name.startswith("**") else keyword, "*" in name, "~" in name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Stand:
     build    the callable that makes the real object, from ``parts``; None: that can't be done.
     when     attributes that must have these values for that.
     quiet    an iterator none of whose steps runs code that may raise StopIteration.
-    frozen   nobody can change an object of this class.
+    frozen   nobody can change an object of this class.  ``opened`` gives the attributes of the stand-in for a real one.
     content  the attribute with a list or dict that nobody else holds: what is in the real object.  ``fill`` puts it
              into an empty one.
     """
@@ -72,17 +72,19 @@ class Stand:
     when: Mapping[str, object] = field(default_factory=dict)
     quiet: bool = False
     frozen: bool = False
+    opened: Callable[[Any], tuple[Any, ...]] | None = None
     content: str = ""
     fill: Callable[..., object] | None = None
 
     @classmethod
     def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
-        """parts: attributes in order, ``name=attribute`` by keyword, ``*attribute`` spread, ``~attribute`` steady iterators."""
+        """parts: attributes in order, ``name=attribute`` by keyword, ``*`` and ``**attribute`` spread, ``~`` steady iterators."""
         stand.__name__, stand.__qualname__ = real.__name__, real.__qualname__
         for name in dir(real):
             # what it does not have is C code, too
             found = _lookup(real, name)
-            if name.startswith("__") and name not in _GENERIC and _lookup(stand, name) is _lookup(object, name) is not found:
+            special = name.startswith("__") and name not in _GENERIC and (callable(found) or found is None)
+            if special and _lookup(stand, name) is _lookup(object, name) is not found:
                 setattr(stand, name, found)
         return cls(real, stand, build, tuple(map(Part.of, parts.split())), **options)
 
@@ -103,9 +105,24 @@ def real(value: Any) -> Any:
     return value
 
 
+def acted(value: Any) -> bool:
+    """For stand-ins: is value an object that a stand-in acts for?"""
+    return hasattr(type(value), "__dict__") and type(value).__module__.startswith("hovis.")
+
+
 def settled(value: object) -> bool:
-    """For stand-ins: is value known while tracing?"""
+    """For stand-ins: is value a constant while tracing, all the way down, that can be a key?"""
     return True
+
+
+def seen(value: object) -> bool:
+    """For stand-ins: is something known of value while tracing: a constant, or an object of the trace?"""
+    return True
+
+
+def leave() -> None:
+    """For stand-ins: the object in question has to be real from the beginning."""
+    raise NotImplementedError
 
 
 #: A rule written in Python that the engine traces through in place of the callable; for classes also a stand-in.

@@ -3,7 +3,9 @@
 from typing import Final
 
 from hovis.library.builtins import ATTRIBUTES, BUILTINS
+from hovis.library.callables import CALLABLES
 from hovis.library.choices import CHOICES
+from hovis.library.collecting import COLLECTIONS
 from hovis.library.combining import ITERTOOLS
 from hovis.library.containers import CONTAINERS
 from hovis.library.iterators import ITERATORS
@@ -12,7 +14,7 @@ from hovis.library.operators import OPERATORS
 from hovis.library.reductions import REDUCTIONS
 from hovis.library.strings import STRINGS
 
-PYTHON: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS | ITERTOOLS | CHOICES
+PYTHON: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS | ITERTOOLS | CHOICES | CALLABLES | COLLECTIONS
 PYTHON.name = "python"
 
 __all__ = ["ATTRIBUTES", "PYTHON"]

@@ -136,3 +136,26 @@ def repeated(n):
 def test_nothing_repeated_too_often():
     # CPython complains about a count that is no machine word, though there is nothing to repeat; so did the trace
     agree(repeated, (2**64 + 1,), (-2**70,), (3,))
+
+
+def test_a_changed_entry_is_looked_at_again_though_a_restart_comes_between():
+    import functools
+
+    def least(xs):
+        key = functools.cmp_to_key(lambda a, b: b - a)
+        return min(xs, key=key), key(5).obj
+
+    def iterated(x, y, z, sink=[]):
+        d, seen = dict(a=x, b=y), []
+        sink.clear()
+        try:
+            for k in d:
+                seen.append(k)
+                sink.append(d)
+                sink[-1][z] = 5
+        except RuntimeError as error:
+            seen.append(str(error))
+        return seen, d
+
+    assert hovis.specialize(least, hovis.Any)([3, 1, 2]) == least([3, 1, 2]) == (3, 5)
+    assert hovis.jit(iterated)(1, 2, 3) == iterated(1, 2, 3)

@@ -3,7 +3,7 @@
 import operator
 from typing import Any, Final
 
-from hovis.engine import attributes, iteration
+from hovis.engine import attributes, iteration, models
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
@@ -13,7 +13,8 @@ from hovis.library.virtual.base import Args, Named, action, as_constant, is_iter
 
 
 def _dict(m: Machine, value: V) -> VObj | None:
-    obj = m.obj(value, "dict")
+    acted = models.virtual(m, value)
+    obj = m.obj(value, "dict") if acted is None or acted.content is None else m.obj(acted.content, "dict")
     if obj is not None:
         return obj
     if isinstance(value, Known) and type(value.value) is dict and m.static(value):
@@ -154,7 +155,7 @@ def make_dict(m: Machine, args: Args, named: Named) -> Any:
     made = VObj("dict", dict)
     if args:
         source = _dict(m, args[0])
-        if source is None or (isinstance(args[0], Ref) and m.state.heap[args[0].aid].cls is not dict):
+        if source is None or (m.class_of(args[0]) is not dict and models.virtual(m, args[0]) is None):
             return _dict_of_pairs(m, args[0], named)
         made = VObj("dict", dict, source.cells, source.keys)
     return m.new(_with_named(made, named), labels_of(*args))
@@ -231,7 +232,7 @@ def dict_merge(m: Machine, args: Args, named: Named) -> Any:
 @action(operator.or_)
 def dict_or(m: Machine, args: Args, named: Named) -> Any:
     a, b = (_dict(m, x) for x in args)
-    if a is None or b is None or a.cls is not dict or b.cls is not dict or not any(isinstance(x, Ref) for x in args):
+    if a is None or b is None or any(m.class_of(x) is not dict for x in args) or not any(isinstance(x, Ref) for x in args):
         return None
     for key, value in zip(b.keys, b.cells, strict=True):
         index = a.find(key)

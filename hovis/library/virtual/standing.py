@@ -2,24 +2,43 @@
 
 from typing import Any
 
+from hovis.engine import models
+from hovis.engine.escape import NotMaterializable
 from hovis.engine.machine import Machine
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref
 from hovis.lattice import Type
-from hovis.library.core import real, settled
-from hovis.library.virtual.base import Args, Named, action, use
+from hovis.library.core import acted, leave, real, seen, settled
+from hovis.library.virtual.base import Args, Named, action, as_constant, known_key, use
 
 
 @action(real)
 def build_now(m: Machine, args: Args, named: Named) -> Any:
-    if isinstance(args[0], Ref):
-        node = m.operand(args[0])
-        return args[0] if m.obj(args[0]) is not None else Dyn(node, Type(m.state.heap[args[0].aid].cls))
-    return args[0]
+    if models.virtual(m, args[0]) is None or not isinstance(args[0], Ref):
+        return args[0]
+    node = m.operand(args[0])
+    models.distrust(m, args[0])
+    return Dyn(node, Type(m.state.heap[args[0].aid].cls))
+
+
+@action(acted)
+def is_acted(m: Machine, args: Args, named: Named) -> Any:
+    return FALSE if models.virtual(m, args[0]) is None else TRUE
 
 
 @action(settled)
 def is_settled(m: Machine, args: Args, named: Named) -> Any:
-    if isinstance(args[0], Known):
-        use(m, args[0])
+    whole = as_constant(m, args[0])
+    if isinstance(whole, Known) and known_key(whole):
+        use(m, args[0], whole)
         return TRUE
     return FALSE
+
+
+@action(seen)
+def is_seen(m: Machine, args: Args, named: Named) -> Any:
+    return TRUE if isinstance(args[0], Known) or m.obj(args[0]) is not None else FALSE
+
+
+@action(leave)
+def leave_it(m: Machine, args: Args, named: Named) -> Any:
+    raise NotMaterializable(models.site(m))
