@@ -110,7 +110,8 @@ def missing(m: Machine, access: Access, complaint: str) -> int | None:
     """Nobody has the attribute: ``__getattr__``, or AttributeError."""
     value = access.owner if access.value is None else access.value
     if access.hook is not None:
-        return m.call(access.hook, [value, Known(access.name)], {}, access.mode)
+        depth = len(m.state.frames)
+        return descriptors.asked(m, m.call(access.hook, [value, Known(access.name)], {}, access.mode), depth, access)
     return m.raise_new(AttributeError, complaint, name=Known(access.name), obj=value)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from hovis.engine import protocols
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import ABSENT, FUNCTION, find
-from hovis.engine.machine import Machine
+from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish
 from hovis.engine.values import NONE, Known, Labels, V, labels_of
 
@@ -59,10 +59,23 @@ def runs_nothing(raw: Any) -> bool:
 
 def run(m: Machine, fn: V, args: list[V], access: Access) -> int | None:
     """Call a getter; where it raises AttributeError, ``__getattr__`` answers (slot_tp_getattr_hook)."""
+    depth = len(m.state.frames)
     if access.hook is None or access.value is None:
-        return m.call(fn, args, {}, access.mode)
+        return asked(m, m.call(fn, args, {}, access.mode), depth, access)
     model = protocols.get_or_ask
-    return m.call(Known(model), [fn, access.hook, access.value, Known(access.name), *args], {}, access.mode)
+    return asked(m, m.call(Known(model), [fn, access.hook, access.value, Known(access.name), *args], {}, access.mode), depth, access)
+
+
+def asked(m: Machine, status: int | None, depth: int, access: Access) -> int | None:
+    """A frame was entered for an attribute: an AttributeError that leaves it is told of what (PyObject_GetAttr).
+
+    But not where CPython looks for a method in the generic way (_PyObject_GetMethod).
+    """
+    generic = access.hook is None and m.state.frames[depth - 1].code.instructions[m.state.frames[depth - 1].pc].op == "GetMethod"
+    if status == SWITCH and len(m.state.frames) > depth and access.value is not None and not generic:
+        frame = m.state.frames[depth]
+        frame.asked, frame.asked_name = access.value, access.name
+    return status
 
 
 def setter(raw: Any, value: V, new: V) -> Any:

@@ -155,6 +155,25 @@ def raised(m: "Machine", exception: Ref) -> None:
     marked(m, exception, handled)
 
 
+def told(m: "Machine", exception: V) -> None:
+    """An AttributeError that says of nothing whose attribute is missing is told where it leaves the read of one."""
+    cls = m.class_of(exception)
+    if cls is None or not issubclass(cls, AttributeError) or not isinstance(exception, Ref) or m.obj(exception, "exception") is None:
+        return
+    for frame in reversed(m.state.frames):
+        if frame.code.instructions[frame.pc].handler is not None:
+            return
+        if frame.asked is not None:
+            break
+    else:
+        return
+    obj = m.state.heap[exception.aid]
+    cells = [obj.cells[obj.find(name)] for name in ("name", "obj")]
+    if all(isinstance(cell, Known) and cell.value is None for cell in cells):
+        store(m, exception, "name", Known(frame.asked_name))
+        store(m, exception, "obj", frame.asked)
+
+
 def marked(m: "Machine", exception: Ref, handled: V) -> None:
     """Remember what a raise sets; at the beginning of the traced function nobody knows what is being handled."""
     obj = m.state.heap[exception.aid]

@@ -349,7 +349,7 @@ class Engine(Machine):
             frame = state.frames[depth]
             if kind == "owner":
                 return Ref(frame.owner) if frame.owner is not None else None
-            held: Any = frame.locals if kind == "local" else frame.stack if kind == "stack" else [frame.scope]
+            held: Any = frame.locals if kind == "local" else frame.stack if kind == "stack" else [frame.scope] if kind == "scope" else [frame.asked]
             return held[index] if index < len(held) else None
         parent = self.value_at(state, part[0])
         if not isinstance(parent, Ref) or part[1] == "node":
@@ -502,6 +502,8 @@ class Engine(Machine):
             copy.stack = [new[paths[depth, "stack", k]] for k in range(len(frame.stack))]
             if frame.code.reads_locals:
                 copy.scope = new[paths[depth, "scope", 0]]
+            if frame.asked is not None:
+                copy.asked = new[paths[depth, "asked", 0]]
             frames.append(copy)
         for aid, obj in old.heap.items():
             if obj.kind == "generator" and aid not in heap:

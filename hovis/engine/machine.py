@@ -540,6 +540,7 @@ class Machine:
         """A raise that is certain: a jump, if the handler is known, else the end of the residual."""
         location = self.location()
         exception = self.resolve(exception)
+        exceptions.told(self, exception)
         if not self.catching():
             self.block.terminator = Raise(self.operand(exception), again, location)
             return STOP

@@ -253,6 +253,8 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, Known(bool(obj.keys if obj.kind == "set" else obj.cells), labels_of(value)), mode)
         if obj.kind in ("function", "method", "cell", "slice", "sequence_iter", "range_iter", "dict_iter", "generator", "super"):
             return finish(m, TRUE, mode)
+        if obj.kind == "exception" and not is_python_class(cls):
+            return finish(m, Known(True, labels_of(value)), mode)
     if is_python_class(cls):
         for name, model in (("__bool__", protocols.truth_by_bool), ("__len__", protocols.truth_by_len)):
             found = lookup(cls, name)

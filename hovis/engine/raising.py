@@ -210,5 +210,6 @@ def with_exit(m: Machine) -> int | None:
     leave, exception = stack[-4], stack[-1]
     cls = m.class_of(exception)
     kind: V = Known(cls) if cls is not None else m.emit(type, [exception], effect=Effect.PURE)
-    traceback: V = m.emit(ops.traceback_of, [exception], effect=Effect.READS)
+    real = exceptions.node_of(m, exception) if isinstance(exception, Ref) else exception
+    traceback: V = m.emit(ops.traceback_of, [real], type=Type(types.TracebackType), effect=Effect.READS)
     return m.call(leave, [kind, exception, traceback], {})

@@ -17,10 +17,11 @@ class Frame:
     mode      what becomes of the result: "value" is pushed, "discard" is dropped, others see calls.returned
     owner     the number of the generator object that this frame is the body of
     scope     the dict of locals(), where a frame has one of its own
+    asked     whose attribute the call reads, with asked_name: an AttributeError that comes out of it is told
     decided   has an unknown decision been made since this activation began?
     """
 
-    __slots__ = ("code", "ctx", "decided", "extra", "fn", "locals", "mode", "namespace", "owner", "pc", "scope", "stack")
+    __slots__ = ("asked", "asked_name", "code", "ctx", "decided", "extra", "fn", "locals", "mode", "namespace", "owner", "pc", "scope", "stack")
 
     def __init__(self, code: Code, ctx: int, locals: list[V | None], namespace: dict[str, Any], mode: str = "value", fn: object = None) -> None:
         self.code = code
@@ -34,6 +35,8 @@ class Frame:
         self.decided = False
         self.extra: Any = None
         self.scope: V = NONE
+        self.asked: V | None = None
+        self.asked_name = ""
         self.fn = fn
 
     def fork(self) -> "Frame":
@@ -41,6 +44,7 @@ class Frame:
         copy.code, copy.ctx, copy.pc, copy.namespace, copy.mode = self.code, self.ctx, self.pc, self.namespace, self.mode
         copy.owner, copy.decided, copy.extra, copy.fn = self.owner, self.decided, self.extra, self.fn
         copy.scope = self.scope
+        copy.asked, copy.asked_name = self.asked, self.asked_name
         copy.locals = self.locals[:]
         copy.stack = self.stack[:]
         return copy
@@ -84,6 +88,8 @@ class State:
                 yield (depth, "stack", k), value
             if frame.code.reads_locals:
                 yield (depth, "scope", 0), frame.scope
+            if frame.asked is not None:
+                yield (depth, "asked", 0), frame.asked
             if frame.owner is not None:
                 yield (depth, "owner", 0), Ref(frame.owner)
         for number in self.classes:

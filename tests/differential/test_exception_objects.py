@@ -175,6 +175,26 @@ def user_attr(x):
         return str(e), e.name, e.obj is a, x
 
 
+class ExcBool(Exception):
+    def __bool__(self):
+        return False
+
+
+class ExcLen(Exception):
+    def __len__(self):
+        return 0
+
+
+def exc_truth(x):
+    out = []
+    for e in (ValueError(1), ExcBool(), ExcLen(), KeyError()):
+        try:
+            raise e
+        except Exception as f:
+            out.append((bool(f), f and 1, not f))
+    return out
+
+
 def cyc(x):
     a, b = ValueError("a"), KeyError("b")
     try:
@@ -567,7 +587,8 @@ def nested_finally(x):
     return log
 
 
-CASES = [
+CASES = [(exc_truth, [1])]
+CASES += [
     (div, [(7, 2), (7, 0)]),
     (div, [(7.5, 2.0), (7.0, 0.0)]),
     (mod, [(7, 2), (7, 0)]),
