@@ -159,3 +159,21 @@ def test_a_changed_entry_is_looked_at_again_though_a_restart_comes_between():
 
     assert hovis.specialize(least, hovis.Any)([3, 1, 2]) == least([3, 1, 2]) == (3, 5)
     assert hovis.jit(iterated)(1, 2, 3) == iterated(1, 2, 3)
+
+
+def test_getattr_that_comes_and_changes():
+    # what answers for an attribute that is missing was no guard
+    class Bare:
+        pass
+
+    def asked():
+        try:
+            return Bare().missing
+        except AttributeError as error:
+            return error.args
+    jitted = hovis.jit(asked)
+    assert jitted() == asked()
+    Bare.__getattr__ = lambda self, name: name
+    assert jitted() == asked()
+    Bare.__getattr__ = lambda self, name: 2
+    assert jitted() == asked()
