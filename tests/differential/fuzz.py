@@ -59,7 +59,7 @@ class Run:
         return draw(choices, theme), theme, way
 
     def record(self, failure: checking.Failure, program: Program, theme: str, way: str, seed: int) -> None:
-        name = hashlib.sha1(failure.kind.encode()).hexdigest()[:8]
+        name = hashlib.sha1(f"{theme} {failure.kind}".encode()).hexdigest()[:8]
         here = len(list(self.folder.glob(f"{name}-*.json")))
         with self.log.open("a") as log:
             log.write(json.dumps({"at": time.time(), "seed": seed, "theme": theme, "way": way, "kind": failure.kind, "file": name}) + "\n")
