@@ -109,8 +109,6 @@ def _name(m: Machine, value: V) -> str:
 def missing(m: Machine, access: Access, complaint: str) -> int | None:
     """Nobody has the attribute: ``__getattr__``, or AttributeError."""
     value = access.owner if access.value is None else access.value
-    if isinstance(access.owner, Known):
-        m.guard("class", access.owner.value, "__getattr__", access.hook.value if isinstance(access.hook, Known) else None)
     if access.hook is not None:
         depth = len(m.state.frames)
         return descriptors.asked(m, m.call(access.hook, [value, Known(access.name)], {}, access.mode), depth, access)

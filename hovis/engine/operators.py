@@ -238,6 +238,8 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
     """``bool(value)`` (PyObject_IsTrue)."""
     value = m.resolve(value)
     if isinstance(value, Known) and (type(value.value) in ATOMS or type(value.value) in (tuple, frozenset)):
+        if value.value is NotImplemented:      # which warns
+            return finish(m, m.emit(bool, [value], type=Type(bool), effect=Effect.OPAQUE), mode)
         return finish(m, Known(bool(value.value), value.labels), mode)
     if isinstance(value, Dyn):
         if value.type == Type(bool):
