@@ -17,6 +17,7 @@ from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
+from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.lattice.constants import ATOMS
 

@@ -177,3 +177,15 @@ def test_getattr_that_comes_and_changes():
     assert jitted() == asked()
     Bare.__getattr__ = lambda self, name: 2
     assert jitted() == asked()
+
+
+def answered(n):
+    class Odd:
+        def __contains__(self, item):
+            return NotImplemented
+    return n in Odd(), "yes" if NotImplemented else "no"
+
+
+def test_the_truth_of_notimplemented():
+    # it warns, or from 3.14 on raises: when it is asked, not while tracing
+    agree(answered, (1,))
