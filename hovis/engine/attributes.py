@@ -7,7 +7,7 @@ of a class, a module, a super object by routines of their own, and whatever the 
 import types
 from typing import Any, Final
 
-from hovis.engine import descriptors, exceptions, instances, models, protocols, templates
+from hovis.engine import classattrs, descriptors, exceptions, instances, models, protocols, templates
 from hovis.engine.descriptors import NOT_MODELLED, Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
@@ -230,7 +230,11 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
                 return thawed
             if name in base.__dict__:
                 break
-    return find(cls, name)
+    raw = find(cls, name)
+    if type(raw) is templates.Datum:
+        raw = classattrs.in_mro(m, cls, name)
+        return Thawed(ANY, False) if raw is classattrs.UNSURE else raw
+    return raw
 
 
 def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
@@ -363,7 +367,11 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
         if (id(base), name) in m.tables.thawed_attributes:
             break
         if name in base.__dict__:
-            raw = base.__dict__[name]
+            raw = classattrs.in_class(m, base, name)
+            if raw is ABSENT:
+                continue
+            if raw is classattrs.UNSURE:
+                break
             if instances.is_slot(raw) and not bound_class and base is _owner(start, name):
                 return get(m, instance, name, mode)
             done = descriptors.get(m, raw, Access(name, None if bound_class else instance, Known(start), mode))

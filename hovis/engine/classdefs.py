@@ -11,23 +11,24 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import CLASS_BODY
+from hovis.engine import templates
+from hovis.engine.classattrs import WRAPPERS, function, is_special, plain
 from hovis.engine.entering import Callee, bind
 from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import lookup, special
 from hovis.engine.machine import SWITCH, Machine
-from hovis.engine.results import AFTER, finish, leave_class, opaque
+from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import Frame
-from hovis.engine.templates import ALL, Datum, Template, Token
+from hovis.engine.templates import ALL, MISSING, Datum, Names, Template, Token
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.engine.variables import inner_writes
 from hovis.ir import operations as ops
-from hovis.lattice import Type, Union
+from hovis.ir.model import Block, Branch, Edge, Effect, Op
+from hovis.lattice import Type
 from hovis.lattice.constants import constant_key
 
 BUILD: Final = __build_class__
-WRAPPERS: Final = {"property": property, "staticmethod": staticmethod, "classmethod": classmethod}
-
 #: Classes of one statement that are alive at the same time; beyond, they are left to CPython.
 MAX_ALIVE: Final = 32
 
@@ -91,7 +92,9 @@ def _after_body(m: Machine) -> int | None:
     try:
         if held is None or body is None or obj is None or obj.node is not None or not all(type(key) is str for key in obj.keys):
             raise NotPlain("its namespace is not known")
-        m.push(_define(m, body.extra[0].code, str(name.value), held.cells, obj))
+        made = _define(m, body.extra[0].code, str(name.value), held.cells, obj)
+        m.push(made)
+        _check(m, made)
         return None
     except NotPlain as why:
         m.reason(f"the class was left as it is: {why}")
@@ -107,7 +110,8 @@ AFTER["class_body"] = _after_body
 def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
     """The class that a body has left in its namespace."""
     classes = tuple(base.value for base in bases if isinstance(base, Known) and isinstance(base.value, type))
-    signature = Signature(m)
+    opened = m.tables.open_names.get(body, ())
+    signature = Signature(m, opened)
     parts = tuple((key, signature.of(key, cell)) for key, cell in zip(namespace.keys, namespace.cells, strict=True))
     taken = {m.state.heap[aid].extra.site for aid in m.state.classes}
     here, count = m.here(), 0
@@ -115,12 +119,14 @@ def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], n
         count += 1
     if count >= MAX_ALIVE:
         raise NotPlain("there are too many of it")
-    key = (here, count), name, tuple(map(id, classes)), parts
+    key = (here, count), name, tuple(map(id, classes)), parts, opened
     template = m.tables.templates.get(key)
     if template is None:
-        template = Maker(m, signature).make(name, classes, namespace, body, (here, count))
+        template = Maker(m, signature.names).make(name, classes, namespace, body, (here, count))
         m.tables.templates[key] = template
-    obj = VObj("class", type(template.cls), namespace.cells, namespace.keys, extra=template)
+    added = tuple(key for key in opened if key not in namespace.keys)
+    cells = (*namespace.cells, *[Known(MISSING)] * len(added))
+    obj = VObj("class", type(template.cls), cells, (*namespace.keys, *added), extra=template)
     m.state.heap[template.aid] = obj
     m.state.classes += (template.aid,)
     made = Known(template.cls)
@@ -129,6 +135,36 @@ def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], n
         # somebody lists the subclasses of a class
         m.operand(made)
     return made
+
+
+def _check(m: Machine, made: Known) -> None:
+    """An attribute that is given an unknown value is taken to be plain: a test, behind which nothing is assumed."""
+    token = templates.of(made.value)
+    assert token is not None
+    obj = m.state.heap[token.template.aid]
+    for name in obj.keys:
+        value = obj.cells[obj.find(name)]
+        if name in token.template.checked and isinstance(value, Dyn) and not plain(m, value):
+            is_plain = m.emit(ops.is_plain, [value], type=Type(bool), effect=Effect.PURE)
+            _otherwise(m, is_plain, made, token.template)
+
+
+def _otherwise(m: Machine, is_plain: Dyn, made: Known, template: Template) -> None:
+    """The way on where an attribute is a descriptor: the class is real, and its attributes are asked for."""
+    yes, no, state = Block(), Block(), m.state
+    m.block.terminator = Branch(is_plain.value, Edge(yes), Edge(no), m.location())
+    m.block, m.state = no, state.fork()
+    m.state.world = 2
+    real = m.operand(made)
+    if isinstance(real, Op):
+        # it may have a __set_name__
+        real.effect = Effect.OPAQUE
+        m.home().effect |= Effect.OPAQUE  # type: ignore[attr-defined]
+    m.forget()
+    m.state.frames[-1].pc += 1
+    m.state.heap[template.aid] = templates.forgotten(m.state.heap[template.aid])
+    m.leave(m.block, m.state)
+    m.block, m.state = yes, state
 
 
 def _fill_class_cell(m: Machine, obj: VObj, made: Known) -> None:
@@ -144,43 +180,51 @@ def _fill_class_cell(m: Machine, obj: VObj, made: Known) -> None:
 class Signature:
     """What a template is made after: equal namespaces give the same template when a place is traced again."""
 
-    def __init__(self, m: Machine) -> None:
+    def __init__(self, m: Machine, opened: tuple[str, ...]) -> None:
         self.m = m
         self.seen: dict[int, str] = {}
-        self.data: set[str] = set()
+        self.names = Names()
+        self.names.open.update(opened)
 
     def of(self, name: str, value: V) -> Hashable:
         value = self.m.resolve(value)
-        special_name = name.startswith("__") and name.endswith("__")
+        cls = self.m.class_of(value)
+        if cls is not None and special(cls, "__set_name__"):
+            raise NotPlain(f"{name} has a __set_name__")
         if name == "__classcell__":
             return "cell"
-        if isinstance(value, Known):
-            if self._is_data(name, special_name, type(value.value)):
+        if name in self.names.open:
+            return "open"
+        if not is_special(name) or name == "__annotations__":
+            if plain(self.m, value):
+                self.names.data.add(name)
                 return "data"
+            if cls is None and isinstance(value, Dyn) and not self.m.catching():
+                self.names.data.add(name)
+                self.names.checked.add(name)
+                return "data"
+        if isinstance(value, Known):
             return constant_key(value.value)
         if isinstance(value, Ref):
-            if value.aid in self.seen:
-                return "same", self.seen[value.aid]
-            self.seen[value.aid] = name
-            obj = self.m.state.heap[value.aid]
-            if obj.kind == "function":
-                return "function", id(obj.extra[0].code)
-            if obj.kind in WRAPPERS:
-                return obj.kind, tuple(self._part(cell) for cell in obj.cells)
-            if self._is_data(name, special_name, obj.cls):
-                return "data"
-            if special_name:
-                plain = reify(self.m, value)
-                if plain is not _MISSING:
-                    return type(plain).__name__, repr(plain)
-            elif obj.kind == "instance" and lookup(obj.cls, "__set_name__") is None:
-                return "instance", id(obj.cls)
-            raise NotPlain(f"{name} is not plain")
-        members = value.type.members if isinstance(value.type, Union) else (value.type,)
-        for member in members:
-            if not isinstance(member, Type) or not self._is_data(name, special_name, member.cls):
-                raise NotPlain(f"what {name} is, is not known")
-        return "data"
+            return self._of_object(name, value)
+        raise NotPlain(f"what {name} is, is not known")
+
+    def _of_object(self, name: str, value: Ref) -> Hashable:
+        if value.aid in self.seen:
+            return "same", self.seen[value.aid]
+        self.seen[value.aid] = name
+        obj = self.m.state.heap[value.aid]
+        if obj.kind == "function":
+            return "function", id(obj.extra[0].code)
+        if obj.kind in WRAPPERS:
+            return obj.kind, tuple(self._part(cell) for cell in obj.cells)
+        if is_special(name):
+            constant = reify(self.m, value)
+            if constant is not _MISSING:
+                return type(constant).__name__, repr(constant)
+        elif obj.kind == "instance":
+            return "instance", id(obj.cls)
+        raise NotPlain(f"{name} is not plain")
 
     def _part(self, value: V) -> Hashable:
         value = self.m.resolve(value)
@@ -191,24 +235,13 @@ class Signature:
             return constant_key(value.value)
         raise NotPlain("a method of it is not known")
 
-    def _is_data(self, name: str, special_name: bool, cls: type) -> bool:
-        """Is an attribute of this class a plain value wherever it is looked up?"""
-        if lookup(cls, "__get__") is not None or lookup(cls, "__set_name__") is not None:
-            if special(cls, "__set_name__"):
-                raise NotPlain(f"{name} has a __set_name__")
-            return False
-        if special_name and name != "__annotations__":
-            return False
-        self.data.add(name)
-        return True
-
 
 class Maker:
     """Makes one template."""
 
-    def __init__(self, m: Machine, signature: Signature) -> None:
+    def __init__(self, m: Machine, names: Names) -> None:
         self.m = m
-        self.data = signature.data
+        self.names = names
         self.made: dict[int, object] = {}
         self.found: list[tuple[object, str, tuple[int, ...]]] = []
 
@@ -217,12 +250,15 @@ class Maker:
         for key, cell in zip(namespace.keys, namespace.cells, strict=True):
             if key != "__classcell__":
                 scope[key] = self.token(key, self.m.resolve(cell))
+        added = [key for key in self.m.tables.open_names.get(body, ()) if key not in scope]
+        for key in added:
+            scope[key] = self._keep(Datum(key), key)
         try:
             cls = type(name, bases, scope)
         except (TypeError, ValueError) as error:
             raise NotPlain(f"it raises {type(error).__name__}") from None
         number = -1 - len(self.m.tables.templates)
-        template = Template(cls, number, site, body, frozenset(self.data), [cls])
+        template = Template(cls, number, site, body, self.names, len(added))
         ALL[id(cls)] = Token(template)
         for held, where, path in self.found:
             template.kept.append(held)
@@ -230,24 +266,22 @@ class Maker:
         return template
 
     def token(self, name: str, value: V) -> Any:
+        if name in self.names.data or name in self.names.open:
+            return self._keep(Datum(name), name)
         if isinstance(value, Ref):
             if value.aid not in self.made:
                 self.made[value.aid] = self._object(name, value)
             return self.made[value.aid]
-        if name in self.data:
-            return self._keep(Datum(name), name)
         assert isinstance(value, Known)
         return value.value
 
     def _object(self, name: str, value: Ref) -> Any:
         obj = self.m.state.heap[value.aid]
         if obj.kind == "function":
-            return self._keep(_function(obj), name)
+            return self._keep(function(obj), name)
         if obj.kind in WRAPPERS:
             parts = [self._part(name, (k,), cell) for k, cell in enumerate(obj.cells)]
             return self._keep(WRAPPERS[obj.kind](*parts), name)
-        if name in self.data:
-            return self._keep(Datum(name), name)
         if obj.kind == "instance":
             return self._keep(object.__new__(obj.cls), name)
         return reify(self.m, value)
@@ -257,46 +291,8 @@ class Maker:
         if isinstance(value, Known):
             return value.value
         assert isinstance(value, Ref)
-        return self._keep(_function(self.m.state.heap[value.aid]), name, path)
+        return self._keep(function(self.m.state.heap[value.aid]), name, path)
 
     def _keep(self, held: Any, name: str, path: tuple[int, ...] = ()) -> Any:
         self.found.append((held, name, path))
         return held
-
-
-def _function(obj: VObj) -> types.FunctionType:
-    """A function like the one of the trace, never to be called."""
-    code, namespace, name, qualname = obj.extra
-    made = types.FunctionType(code.code, namespace, name, None, tuple(types.CellType() for _ in obj.cells[3:]) or None)
-    made.__qualname__ = qualname
-    return made
-
-
-# ------------------------------------------------------------------------------------------------- attributes
-
-
-def set_attribute(m: Machine, template: Template, name: str, value: V) -> int | None:
-    """``A.name = value`` (type_setattro)."""
-    if name not in template.data or not _stays_data(m, value):
-        leave_class(m, template, f"its attribute {name} is written to")
-    obj = m.state.heap[template.aid]
-    if obj.node is not None:
-        m.emit(setattr, [Known(template.cls), Known(name), value], type=Type(type(None)))
-        obj = m.state.heap[template.aid]
-    m.state.heap[template.aid] = obj.with_cell(obj.find(name), value)
-    return None
-
-
-def _stays_data(m: Machine, value: V) -> bool:
-    value = m.resolve(value)
-    if isinstance(value, Dyn):
-        members = value.type.members if isinstance(value.type, Union) else (value.type,)
-        return all(isinstance(t, Type) and lookup(t.cls, "__get__") is None for t in members)
-    cls = m.class_of(value)
-    return cls is not None and lookup(cls, "__get__") is None
-
-
-def delete_attribute(m: Machine, template: Template, name: str) -> int | None:
-    """``del A.name``."""
-    leave_class(m, template, f"its attribute {name} is deleted")
-    return None

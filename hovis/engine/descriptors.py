@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from hovis.engine import protocols
+from hovis.engine import protocols, templates
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import ABSENT, FUNCTION, find
 from hovis.engine.machine import SWITCH, Machine
@@ -105,7 +105,12 @@ def _method(m: Machine, raw: Any, access: Access) -> Any:
     """func_descr_get, method_get, wrapperdescr_get: a bound method, or the function itself."""
     if access.value is None:
         return finish(m, Known(raw, access.labels), access.mode)
-    return finish(m, m.new(VObj("method", types.MethodType, (Known(raw), access.value)), access.labels), access.mode)
+    return finish(m, m.new(VObj("method", types.MethodType, (_now(m, raw), access.value)), access.labels), access.mode)
+
+
+def _now(m: Machine, fn: Any) -> V:
+    """fn; of a class of the trace, what it has by that name at the moment."""
+    return templates.actual(m.state.heap, Known(fn)) if templates.ALL else Known(fn)
 
 
 def _static_method(m: Machine, raw: Any, access: Access) -> Any:
@@ -117,7 +122,7 @@ def _class_method(m: Machine, raw: Any, access: Access) -> Any:
     """cm_descr_get; what is no function is bound by its own ``__get__`` in some versions."""
     if not isinstance(raw.__func__, FUNCTION):
         return NOT_MODELLED
-    return finish(m, m.new(VObj("method", types.MethodType, (Known(raw.__func__), access.owner)), access.labels), access.mode)
+    return finish(m, m.new(VObj("method", types.MethodType, (_now(m, raw.__func__), access.owner)), access.labels), access.mode)
 
 
 def _builtin_class_method(m: Machine, raw: Any, access: Access) -> Any:

@@ -65,7 +65,7 @@ def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
         elif at not in seen and heap[at].node is None:
             seen.add(at)
             todo.append((at, True))
-            if not heap[at].bulk:
+            if not heap[at].bulk and heap[at].kind != "class":
                 todo += [(part, False) for part in reversed(templates.parts(heap, heap[at], _cells_in(heap, heap[at])))]
     return order
 
@@ -411,22 +411,29 @@ def _class(m: "Machine", aid: int, obj: VObj) -> None:
             _materialize(m, part)
     if m.state.heap[aid].node is not None:
         return
+    count = len(obj.keys) - template.added
+    pairs = list(zip(obj.keys, obj.cells, strict=True))
     late = [
         (name, cell)
-        for name, cell in zip(obj.keys, obj.cells, strict=True)
-        if name in template.data and aid in reachable(m.state.heap, _virtual(m, cell))
+        for k, (name, cell) in enumerate(pairs)
+        if (k >= count and not (isinstance(cell, Known) and cell.value is templates.MISSING))
+        or (_free(template, name) and aid in reachable(m.state.heap, _virtual(m, cell)))
     ]
     apart = {name for name, _ in late}
-    values = [NONE if name in apart else cell for name, cell in zip(obj.keys, obj.cells, strict=True)]
+    values = [NONE if name in apart else cell for name, cell in pairs[:count]]
     held = () if cls.__bases__ == (object,) else cls.__bases__
     plain = not any(map(templates.of, held))
     bases: V = Known(held) if plain else m.new(VObj("tuple", tuple, tuple(map(Known, held))))
-    node = build(m, ops.make_class, [Known(type(cls)), Known(cls.__name__), bases, Known(obj.keys), *values], type(cls))
+    node = build(m, ops.make_class, [Known(type(cls)), Known(cls.__name__), bases, Known(obj.keys[:count]), *values], type(cls))
     if m.tables.eager_classes and isinstance(node, Op):
         node.effect = Effect.WRITES
     m.state.heap[aid] = m.state.heap[aid].replace(node=node)
     for name, cell in late:
         _effect(m, setattr, [Dyn(node, Type(type(cls))), Known(name), cell])
+
+
+def _free(template: templates.Template, name: str) -> bool:
+    return name in template.data or name in template.open
 
 
 def _own_cell(m: "Machine", aid: int) -> Operand | None:
@@ -444,7 +451,7 @@ def _virtual(m: "Machine", cell: V) -> list[int]:
 
 def _leads_to(m: "Machine", part: int, aid: int, obj: VObj) -> bool:
     """Is the part the value of a plain attribute, and does it hold the class itself?"""
-    held = any(isinstance(c, Ref) and c.aid == part and name in obj.extra.data for name, c in zip(obj.keys, obj.cells, strict=True))
+    held = any(isinstance(c, Ref) and c.aid == part and _free(obj.extra, name) for name, c in zip(obj.keys, obj.cells, strict=True))
     return held and aid in reachable(m.state.heap, [part])
 
 

@@ -564,8 +564,9 @@ class Engine(Machine):
             return a
         if agree(a, b):
             return a
-        if templates.ALL and (changed := next((x for x in (a, b) if isinstance(x, Known) and x.value is templates.CHANGED), None)) is not None:
-            self._changed |= changed is not a
+        if templates.ALL and (templates.is_mark(a) or templates.is_mark(b)):
+            # a class may have an attribute, or not: the real one is asked
+            self._changed |= not (isinstance(a, Known) and a.value is templates.CHANGED)
             return Known(templates.CHANGED)
         one, other = self.type_of_in(matching.a, a), self.type_of_in(matching.b, b)
         type = templates.alive(join(one, other), self._classes)

@@ -79,6 +79,8 @@ class Matching:
                     continue
                 one, other = self.a.heap[a.aid], self.b.heap[b.aid]
                 alike = (one.node is None) == (other.node is None) or (one.kind in _BUILT and self._build(a.aid, b.aid))
+                if one.kind == other.kind == "class" and _differ(one, other):
+                    self._build(a.aid, b.aid)
                 if alike and shape_in(self.a.heap, a.aid) == shape_in(self.b.heap, b.aid):
                     self.partner[a.aid] = b.aid
                     back[b.aid] = a.aid
@@ -121,6 +123,15 @@ class Matching:
                 queue.extend((self.paths[path, k], x, y) for k, (x, y) in enumerate(zip(obj.cells, other.cells, strict=True)))
             else:
                 yield path, a, b, None
+
+
+def _differ(one: VObj, other: VObj) -> bool:
+    """Has one class an attribute that the other lacks?"""
+    return any(_missing(x) != _missing(y) for x, y in zip(one.cells, other.cells, strict=False))
+
+
+def _missing(cell: V) -> bool:
+    return isinstance(cell, Known) and cell.value is templates.MISSING
 
 
 def align(old: State, new: State) -> bool:

@@ -72,6 +72,7 @@ class Tables:
         self.templates: dict[Any, templates.Template] = {}
         self.real_classes: dict[CodeType, str] = {}
         self.eager_classes = False
+        self.open_names: dict[CodeType, tuple[str, ...]] = {}
 
 
 class Machine:

@@ -46,6 +46,11 @@ def leave_class(m: Machine, template: templates.Template, why: str) -> None:
     raise Restart("class")
 
 
+def _name(callee: object) -> str:
+    held = callee.value if isinstance(callee, Known) else callee
+    return str(getattr(held, "__name__", "a callee that is not known"))
+
+
 def _changes_classes(callee: object) -> bool:
     """Might a callee that is given a class write to it?"""
     if isinstance(callee, Known):
@@ -75,7 +80,7 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
         if isinstance(value, Known) and may_be_written(value.value):
             m.thaw(value.value)
         if templates.ALL and isinstance(value, Known) and (template := templates.template_of(value.value)) is not None and _changes_classes(callee):
-            leave_class(m, template, f"it is given to {getattr(callee, '__name__', 'a callee that is not known')}")
+            leave_class(m, template, f"it is given to {_name(callee)}")
     if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
         m.tables.eager_classes = True
         raise Restart("class")

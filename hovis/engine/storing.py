@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hovis.engine import classdefs, descriptors, exceptions, instances, models, protocols, templates
+from hovis.engine import classattrs, descriptors, exceptions, instances, models, protocols, templates
 from hovis.engine.attributes import Thawed, class_attribute
 from hovis.engine.descriptors import NOT_MODELLED
 from hovis.engine.lookups import ABSENT, FUNCTION, find, has_dict, is_plain, is_python_class
@@ -211,7 +211,8 @@ def _set_on_class(m: Machine, target: Known, cls: type, name: str, value: V, mod
                 return run(m, called[0], called[1], mode)
     template = templates.template_of(cls)
     if template is not None:
-        return classdefs.set_attribute(m, template, name, value)
+        classattrs.set_attribute(m, template, name, value)
+        return DONE
     kind = m.type_of_in(m.state, value)  # type: ignore[attr-defined]
     _thaw(m, cls, name, kind)
     return left(m, setattr, [target, Known(name), value], _class_effect(cls))
@@ -223,7 +224,7 @@ def _delete_from_class(m: Machine, target: Known, cls: type, name: str, mode: st
         return run(m, Known(hook), [target, Known(name)], mode)
     template = templates.template_of(cls)
     if template is not None:
-        return classdefs.delete_attribute(m, template, name)
+        return DONE if (status := classattrs.delete_attribute(m, template, name)) is None else status
     _thaw(m, cls, name, ANY)
     return left(m, delattr, [target, Known(name)], _class_effect(cls))
 

@@ -27,19 +27,36 @@ class Template:
     site     where the class statement stands, and which of those alive at the same time it is
     body     the code object of the class's body
     data     the names whose values are plain data: read from the heap, written there
-    keywords what is given to make_class besides the namespace
+    checked  those of them that were tested to be plain, being unknown
+    open     the names that may stand for anything (see classattrs)
+    added    how many of them, the last ones, were not there when the class was made
     kept     keeps every token alive, for they are known by their ids
     """
 
-    __slots__ = ("aid", "body", "cls", "data", "kept", "site")
+    __slots__ = ("added", "aid", "body", "checked", "cls", "data", "kept", "open", "site", "tokens")
 
-    def __init__(self, cls: type, aid: int, site: Any, body: Any, data: frozenset[str], kept: list[object]) -> None:
+    def __init__(self, cls: type, aid: int, site: Any, body: Any, names: "Names", added: int) -> None:
         self.cls = cls
         self.aid = aid
         self.site = site
         self.body = body
-        self.data = data
-        self.kept = kept
+        self.data = frozenset(names.data)
+        self.checked = frozenset(names.checked)
+        self.open = frozenset(names.open)
+        self.added = added
+        self.kept: list[object] = [cls]
+        self.tokens: dict[Any, object] = {}
+
+
+class Names:
+    """What is known of the names of a class that is being made."""
+
+    __slots__ = ("checked", "data", "open")
+
+    def __init__(self) -> None:
+        self.data: set[str] = set()
+        self.checked: set[str] = set()
+        self.open: set[str] = set()
 
 
 class Token:
@@ -65,15 +82,25 @@ class Datum:
         return f"<the class attribute {self.name}>"
 
 
-class _Changed:
-    __slots__ = ()
+class _Mark:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __repr__(self) -> str:
-        return "CHANGED"
+        return self.name
 
 
 #: In a cell of a real class: somebody else may have written to the attribute, the real class is asked.
-CHANGED: Final = _Changed()
+CHANGED: Final = _Mark("CHANGED")
+
+#: In a cell of a class: the class itself has nothing by the name.
+MISSING: Final = _Mark("MISSING")
+
+def is_mark(value: V) -> bool:
+    return isinstance(value, Known) and type(value.value) is _Mark
+
 
 #: All tokens of all traces that are going on, by id.
 ALL: Final[dict[int, Token]] = {}
@@ -124,7 +151,7 @@ def parts(heap: "dict[int, VObj]", obj: "VObj", cells: tuple[V, ...] | None = No
 
 def forgotten(obj: "VObj") -> "VObj":
     """The object of a class that others hold, after they may have written to it (to its data: code stays)."""
-    data = obj.extra.data
+    data = obj.extra.data | obj.extra.open
     if not data:
         return obj
     return obj.replace(cells=tuple(Known(CHANGED) if name in data else cell for name, cell in zip(obj.keys, obj.cells, strict=True)))

@@ -94,6 +94,11 @@ def make_function(
     return made
 
 
+def is_plain(value: object) -> bool:
+    """Is value, as an attribute of a class, just a value: has its class none of the methods of a descriptor?"""
+    return not any(name in base.__dict__ for base in type(value).__mro__ for name in ("__get__", "__set__", "__delete__", "__set_name__"))
+
+
 def make_class(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
     """The class that a class statement makes of what its body has left in the namespace."""
     made: type = meta(name, bases, dict(zip(names, values, strict=True)))
