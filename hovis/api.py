@@ -1,6 +1,5 @@
 """The public functions: trace, specialize, return_type, evaluate, explain, options."""
 
-import dis
 import inspect
 import os
 import types
@@ -10,6 +9,8 @@ from typing import Any, Final
 
 from hovis import html, report
 from hovis.backend import entry
+from hovis.backend.arrival import Arrival
+from hovis.backend.source import Source, render
 from hovis.engine import trace as engine
 from hovis.engine.machine import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
@@ -206,8 +207,26 @@ class Trace:
         return self.compile()(*args, **kwargs)
 
     def source(self) -> str:
-        """The residual as text: the listing of its bytecode (Python text needs control flow with structure)."""
-        return dis.Bytecode(self.compile()).dis()
+        """The residual as the text of a Python function.
+
+        Known objects that can be imported are; what a comment at the top names has to be given.
+
+        >>> def power(x, n):
+        ...     r = 1
+        ...     for _ in range(n):
+        ...         r *= x
+        ...     return r
+        >>> print(trace(power, hovis.Any, 3).source())
+        """
+        return self.text().text
+
+    def text(self) -> Source:
+        """The text, with the objects that have to be given."""
+        function = pipeline.run(self.function, self.options.passes)
+        signature = self.signature.renamed(self.function.params, function.params)
+        target = python_function(self.fn)[0]
+        namespace = target.__globals__ if target is not None else {}
+        return render(function, namespace, lambda names: Arrival(self.fn, signature, self.static, names, not self.fallback))
 
 
 def _uses(function: Function) -> Any:

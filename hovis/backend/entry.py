@@ -31,7 +31,7 @@ _POSITION: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 # ------------------------------------------------------------------------------------------------- one part
 
 
-def _leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
+def leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
     """A test that a value fits a leaf; None if everything does."""
     param, kind = part.param, part.param.type
     if part.choices:
@@ -66,7 +66,7 @@ def taker(part: Part) -> Callable[[Any], tuple[Any, ...] | None]:
         wanted = constant_key(part.value)
         return lambda v: () if constant_key(v) == wanted else None
     if isinstance(part, Leaf):
-        check = _leaf_check(part)
+        check = leaf_check(part)
         return (lambda v: (v,)) if check is None else (lambda v: (v,) if check(v) else None)
     assert isinstance(part, Structure)
     return _structure_taker(part)
@@ -204,8 +204,7 @@ def _with_prologue(fn: Any, signature: Signature, function: Function, static: tu
     values: dict[int, Operand] = {}
     for u in signature.unknown:
         at = _admit(u, incoming[id(u)], values, at, misfit, blocks)
-    if static and any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
-        at = _distinct(signature, values, static, at, misfit, blocks)
+    at = _distinct(stands_apart(signature, function, static), values, at, misfit, blocks)
     at.terminator = Jump(Edge(function.blocks[0], tuple(values[id(p)] for p in function.blocks[0].params)))
     if any(misfit is e.block for b in blocks for e in edges(b.terminator)):
         _call_original(fn, signature, incoming, misfit)
@@ -226,7 +225,7 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
             fits = Op(operator.is_, (cls, Const(kind.cls)), (), BOOL)
             at.ops += [cls, fits]
         else:
-            fits = Op(_leaf_check(part), (arrived,), (), BOOL)
+            fits = Op(leaf_check(part), (arrived,), (), BOOL)
             at.ops.append(fits)
         return _go_on(at, fits, misfit, blocks)
     taken = Op(taker(part), (arrived,))
@@ -247,8 +246,18 @@ def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block]) -> Block:
     return rest
 
 
-def _distinct(signature: Signature, values: dict[int, Operand], static: tuple[object, ...], at: Block, misfit: Block, blocks: list[Block]) -> Block:
-    """An argument that *is* a folded object could be written to under that other name."""
+def _distinct(apart_from: Iterator[tuple[Any, Param]], values: dict[int, Operand], at: Block, misfit: Block, blocks: list[Block]) -> Block:
+    for apart, param in apart_from:
+        fits = Op(apart, (values[id(param)],), (), BOOL)
+        at.ops.append(fits)
+        at = _go_on(at, fits, misfit, blocks)
+    return at
+
+
+def stands_apart(signature: Signature, function: Function, static: tuple[object, ...]) -> Iterator[tuple[Callable[[Any], bool], Param]]:
+    """What has to be checked of which argument: one that *is* a folded object could be written to under that other name."""
+    if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
+        return
     ids = {id(s): s for s in static}
 
     def apart(value: Any) -> bool:
@@ -259,10 +268,7 @@ def _distinct(signature: Signature, values: dict[int, Operand], static: tuple[ob
         for param in _params(u.part):
             kind = param.type
             if isinstance(kind, (AnyType, Union)) or (isinstance(kind, Type) and kind.cls in kinds):
-                fits = Op(apart, (values[id(param)],), (), BOOL)
-                at.ops.append(fits)
-                at = _go_on(at, fits, misfit, blocks)
-    return at
+                yield apart, param
 
 
 def _call_original(fn: Any, signature: Signature, incoming: dict[int, Param], misfit: Block) -> None:

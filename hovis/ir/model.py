@@ -79,7 +79,10 @@ CAUGHT = Caught()
 
 @dataclass(slots=True, eq=False)
 class Op:
-    """One call.  ``callee`` is a Python callable, a residual Function, or a Value (an unknown callee)."""
+    """One call.  ``callee`` is a Python callable, a residual Function, or a Value (an unknown callee).
+
+    ``name`` is the user's variable for the result, if there is one.
+    """
 
     callee: object
     args: "tuple[Operand, ...]"
@@ -88,6 +91,7 @@ class Op:
     dims: "tuple[Operand, ...] | None" = None
     effect: Effect = Effect.PURE
     location: Location | None = None
+    name: str | None = None
 
     def operands(self) -> "Iterator[Operand]":
         """The unknown callee, if it is one, the arguments and the keyword arguments."""

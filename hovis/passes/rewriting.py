@@ -66,7 +66,7 @@ def _copied_blocks(function: Function, functions: Mapping[Function, Function]) -
         for param in block.params:
             new.setdefault(param, Param(param.type, param.dims, param.name))
         for op in block.all_ops():
-            new[op] = Op(op.callee, op.args, op.kwargs, op.type, op.dims, op.effect, op.location)
+            new[op] = Op(op.callee, op.args, op.kwargs, op.type, op.dims, op.effect, op.location, op.name)
         blocks[block] = Block(tuple(new[param] for param in block.params))  # type: ignore[misc]
     own = set(function.params)
     for old, block in blocks.items():

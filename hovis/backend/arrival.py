@@ -1,0 +1,191 @@
+"""The head of a residual as text: its parameters, what is checked of what is passed, how that is taken apart.
+
+The same as ``entry`` does with a prologue of ops, in the words of a person.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from hovis.backend import expressions
+from hovis.backend.entry import leaf_check, stands_apart, taker
+from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
+from hovis.ir.model import Function, Param
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Array, Const, Type, Union
+from hovis.signature import Signature
+
+Named = Callable[[object], ast.expr]
+
+#: Kinds whose constants are equal if type and value are.
+_PLAIN: Final = (str, int, bytes, bool)
+
+
+class Arrival:
+    """The head of the residual of fn; ``original`` is how a call that does not fit is answered."""
+
+    def __init__(self, fn: Any, signature: Signature, static: tuple[object, ...], named: Named, checked: bool = True) -> None:
+        self.fn, self.signature, self.static, self.named, self.checked = fn, signature, static, named, checked
+        for u in signature.unknown:
+            _name_params(u.part, u.name)
+
+    # --------------------------------------------------------------------------------------------- parameters
+
+    def parameters(self) -> ast.arguments:
+        plain: list[ast.arg] = []
+        star = double = None
+        defaults: list[ast.expr] = []
+        for u in self.signature.unknown:
+            made = ast.arg(u.name)
+            if u.kind is inspect.Parameter.VAR_POSITIONAL:
+                star = made
+            elif u.kind is inspect.Parameter.VAR_KEYWORD:
+                double = made
+            else:
+                plain.append(made)
+                if u.default is not inspect.Parameter.empty:
+                    defaults.append(self.named(u.default))
+                else:
+                    defaults.clear()
+        return ast.arguments([], plain, star, [], [], double, defaults)
+
+    # --------------------------------------------------------------------------------------------- checks
+
+    def head(self, function: Function, name_of: Callable[[Param], str]) -> list[ast.stmt]:
+        """The statements before the body of function, whose parameters are the parts that it needs."""
+        checks: list[ast.expr] = []
+        takes: list[ast.stmt] = []
+        wanted = {id(p): name_of(p) for p in function.params}
+        for u in self.signature.unknown:
+            shown = ast.Name(u.name, ast.Load())
+            if u.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                continue
+            checks += self._checks(u.part, shown)
+            takes += [
+                ast.Assign([ast.Name(wanted[id(param)], ast.Store())], place)
+                for param, place in self._places(u.part, shown)
+                if id(param) in wanted and not (isinstance(place, ast.Name) and place.id == wanted[id(param)])
+            ]
+        checks += self._apart(function)
+        if not checks or not self.checked:
+            return takes
+        fits = checks[0] if len(checks) == 1 else ast.BoolOp(ast.And(), checks)
+        return [ast.If(expressions.negated(fits), [ast.Return(self._original())], []), *takes]
+
+    def _checks(self, part: Part, shown: ast.expr) -> Iterator[ast.expr]:
+        if isinstance(part, Leaf):
+            yield from self._leaf(part, shown)
+        elif isinstance(part, Fixed):
+            yield from self._fixed(part, shown)
+        elif isinstance(part, Structure):
+            if part.kind == "dict" and not all(type(k) is str for k in part.keys):
+                yield ast.Compare(ast.Call(self.named(taker(part)), [shown], []), [ast.IsNot()], [ast.Constant(None)])
+                return
+            yield self._is(shown, part.cls)
+            yield from self._shape(part, shown)
+            for place, inner in self._inner(part, shown):
+                yield from self._checks(inner, place)
+
+    def _leaf(self, part: Leaf, shown: ast.expr) -> Iterator[ast.expr]:
+        kind = part.param.type
+        if isinstance(kind, AnyType):
+            return
+        if isinstance(kind, Type) and not part.choices and not isinstance(kind, Array):
+            yield self._is(shown, kind.cls)
+        elif isinstance(kind, Union) and not part.choices:
+            classes = [self.named(t.cls) for t in kind.members if isinstance(t, Type)]
+            yield ast.Compare(self._type(shown), [ast.In()], [ast.Tuple(sorted(classes, key=ast.dump), ast.Load())])
+        elif part.choices and all(type(c) in _PLAIN and expressions.literal(c) is not None for c in part.choices) and len({type(c) for c in part.choices}) == 1:
+            yield self._is(shown, type(part.choices[0]))
+            yield ast.Compare(shown, [ast.In()], [ast.Tuple([self.named(c) for c in part.choices], ast.Load())])
+        else:
+            yield ast.Call(self.named(leaf_check(part)), [shown], [])
+
+    def _fixed(self, part: Fixed, shown: ast.expr) -> Iterator[ast.expr]:
+        value = part.value
+        if value is None or value is True or value is False:
+            yield ast.Compare(shown, [ast.Is()], [ast.Constant(value)])
+        elif type(value) in _PLAIN and expressions.literal(value) is not None:
+            yield self._is(shown, type(value))
+            yield ast.Compare(shown, [ast.Eq()], [self.named(value)])
+        elif isinstance(value, float | complex | tuple | frozenset):
+            yield ast.Compare(ast.Call(self.named(taker(part)), [shown], []), [ast.IsNot()], [ast.Constant(None)])
+        else:
+            yield ast.Compare(shown, [ast.Is()], [self.named(value)])
+
+    def _shape(self, part: Structure, shown: ast.expr) -> Iterator[ast.expr]:
+        if part.kind == "dict":
+            keys = ast.List([ast.Constant(k) for k in part.keys], ast.Load())
+            yield ast.Compare(ast.Call(self.named(list), [shown], []), [ast.Eq()], [keys])
+        elif part.kind != "instance":
+            yield ast.Compare(ast.Call(self.named(len), [shown], []), [ast.Eq()], [ast.Constant(len(part.parts))])
+        elif part.cls.__dictoffset__:
+            names = ast.List([ast.Constant(k) for k in part.keys], ast.Load())
+            attributes = ast.Attribute(shown, "__dict__", ast.Load())
+            yield ast.Compare(ast.Call(self.named(list), [attributes], []), [ast.Eq()], [names])
+        else:
+            for key in part.keys:
+                yield ast.Call(self.named(hasattr), [shown, ast.Constant(key)], [])
+
+    def _inner(self, part: Structure, shown: ast.expr) -> Iterator[tuple[ast.expr, Part]]:
+        for k, inner in enumerate(part.parts):
+            if part.kind == "instance":
+                yield ast.Attribute(shown, part.keys[k], ast.Load()), inner
+            else:
+                yield ast.Subscript(shown, self.named(part.keys[k] if part.kind == "dict" else k), ast.Load()), inner
+
+    def _places(self, part: Part, shown: ast.expr) -> Iterator[tuple[Param, ast.expr]]:
+        """Where each unknown part stands."""
+        if isinstance(part, Leaf | Structure):
+            yield part.param, shown
+        if isinstance(part, Structure):
+            for place, inner in self._inner(part, shown):
+                yield from self._places(inner, place)
+
+    def _apart(self, function: Function) -> Iterator[ast.expr]:
+        """An argument that is a known object could be written to under that other name."""
+        values = {id(param): shown for u in self.signature.unknown for param, shown in self._places(u.part, ast.Name(u.name, ast.Load()))}
+        for apart, param in stands_apart(self.signature, function, self.static):
+            if id(param) in values:
+                yield ast.Call(self.named(apart), [values[id(param)]], [])
+
+    def _type(self, shown: ast.expr) -> ast.expr:
+        return ast.Call(self.named(type), [shown], [])
+
+    def _is(self, shown: ast.expr, cls: type) -> ast.expr:
+        return ast.Compare(self._type(shown), [ast.Is()], [self.named(cls)])
+
+    # --------------------------------------------------------------------------------------------- the original
+
+    def _original(self) -> ast.expr:
+        """The call of the original with all of its arguments."""
+        names = {id(u.part): u.name for u in self.signature.unknown}
+
+        def shown(part: Part) -> ast.expr:
+            return self.named(part.value) if isinstance(part, Fixed) else ast.Name(names[id(part)], ast.Load())
+
+        signature = self.signature
+        args = [shown(p) for p in signature.positional]
+        if signature.star:
+            args.append(ast.Starred(shown(signature.star), ast.Load()))
+        keywords = [ast.keyword(k, shown(p)) for k, p in signature.keywords.items()]
+        if signature.double_star:
+            keywords.append(ast.keyword(None, shown(signature.double_star)))
+        target = getattr(self.fn, "__func__", self.fn) if signature.bound else self.fn
+        if signature.bound and not hasattr(self.fn, "__func__"):
+            target = type(self.fn).__call__
+        return ast.Call(self.named(target), args, keywords)
+
+
+def _name_params(part: Part, name: str) -> None:
+    """Give the parts names after the argument that they are in."""
+    if isinstance(part, Leaf | Structure):
+        part.param.name = name
+    if isinstance(part, Structure | Fresh):
+        for k, inner in enumerate(part.parts):
+            key = part.keys[k] if part.keys else k
+            _name_params(inner, f"{name}_{key}" if isinstance(key, str | int) else f"{name}_{k}")
+
+
+__all__ = ["Arrival", "Const"]

@@ -1,0 +1,236 @@
+"""Making a Function ready to be written as statements: what no statement of Python does as it stands is done in steps.
+
+Each block ends where a statement would.  What an exception leads to is reached by exceptions alone, one exception is being
+handled at a place, and loops have one entry.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import networkx
+
+from hovis.ir.analysis import predecessors, reverse_postorder, successors
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
+from hovis.ir.operations import enter_handler, leave_handler, raise_now, raised
+from hovis.lattice import ANY, Const, Type
+from hovis.passes.rewriting import MAY_RAISE, effect_of, substitute
+
+
+def handling_again(exception: object) -> None:
+    """Raise exception, so that it is handled (again) from here on."""
+    raise exception  # type: ignore[misc]
+
+
+def history(exception: BaseException) -> tuple[object, object]:
+    """What raising it once more would change."""
+    return exception.__traceback__, exception.__context__
+
+
+def with_history(exception: BaseException, known: Any) -> None:
+    """As if it had not been raised once more."""
+    exception.__traceback__, exception.__context__ = known
+
+
+def prepare(function: Function) -> None:
+    """Change a private copy so that what has to be a statement of its own is a block of its own."""
+    while _one_handler(function):
+        pass
+    for block in list(function.blocks):
+        _split(function, block, _raised_at)
+    _landings(function)
+    incoming = predecessors(function)
+    for block in list(function.blocks):
+        if not all(is_error(source, edge) for source, edge in incoming.get(block, ())):
+            _split(function, block, lambda block, k: block.ops[k].callee is enter_handler)
+    function.blocks[:] = reverse_postorder(function.blocks[0])
+
+
+def _one_handler(function: Function) -> bool:
+    """Where exceptions that are being handled meet, their handling ends, and that of the one that it is goes on; was there such a place?"""
+    handled: dict[Block, list[Operand]] = {function.blocks[0]: []}
+    order = reverse_postorder(function.blocks[0])
+    for block in order:
+        for edge in edges(block.terminator):
+            handled.setdefault(edge.block, _handled_behind(block, handled[block]))
+    for block in order:
+        after = _handled_behind(block, handled[block])
+        for edge in edges(block.terminator):
+            pairs = zip(handled[edge.block], after, strict=True)
+            unlike = next((k for k, (a, b) in enumerate(pairs) if a is not b and not (isinstance(a, Const) and a == b)), None)
+            if unlike is not None:
+                _meet(function, edge.block, unlike, handled)
+                return True
+    return False
+
+
+def _handled_behind(block: Block, handled: list[Operand]) -> list[Operand]:
+    found = list(handled)
+    for op in block.ops:
+        if op.callee is enter_handler:
+            found.append(op.args[0])
+        elif op.callee is leave_handler:
+            found.pop()
+    return found
+
+
+def _meet(function: Function, block: Block, first: int, handled: dict[Block, list[Operand]]) -> None:
+    """From the first-th handler on, block is given the exceptions and handles them itself."""
+    count = len(handled[block]) - first
+    caught = [Param(ANY, None, "error") for _ in range(count)]
+    for source, edge in predecessors(function)[block]:
+        own: tuple[Param, ...] = (Param(ANY, None, "error"),) if is_error(source, edge) else ()
+        given = tuple(own[0] if a is CAUGHT else a for a in edge.args)
+        passed = (*given, *_handled_behind(source, handled[source])[first:]) if source in handled else given
+        way = Block(own, [Op(leave_handler, (), (), ANY, None, Effect.WRITES) for _ in range(count)], Jump(Edge(block, passed)))
+        function.blocks.append(way)
+        edge.block, edge.args = way, (CAUGHT,) if own else ()
+    block.params += tuple(caught)
+    block.ops[:0] = [Op(enter_handler, (value,), (), ANY, None, Effect.WRITES) for value in caught]
+
+
+def is_error(source: Block, edge: Edge) -> bool:
+    return isinstance(source.terminator, Invoke) and edge is source.terminator.error
+
+
+def _raised_at(block: Block, k: int) -> bool:
+    """Is an exception raised here to be caught right here, or one handled that has come from elsewhere?"""
+    op = block.ops[k]
+    return op.callee is raised or (op.callee is enter_handler and not (k == 0 and op.args[0] in block.params))
+
+
+def _split(function: Function, block: Block, catches: Callable[[Block, int], bool]) -> None:
+    """Blocks end where a handler does, and where one begins that no call leads to."""
+    for k, op in enumerate(block.ops):
+        if op.callee is leave_handler and not _only_raises(block, k + 1) and (k + 1 < len(block.ops) or not isinstance(block.terminator, Jump)):
+            rest = cut(function, block, k + 1)
+            block.terminator = Jump(Edge(rest))
+            return _split(function, rest, catches)
+        if catches(block, k):
+            rest = _catch(function, block, k)
+            return _split(function, rest, _raised_at)
+    if isinstance(block.terminator, Invoke) and any(effect_of(op) & MAY_RAISE for op in block.ops):
+        last = max(k for k, op in enumerate(block.ops) if effect_of(op) & MAY_RAISE)
+        block.terminator = Jump(Edge(cut(function, block, last + 1)))
+    return None
+
+
+def _catch(function: Function, block: Block, k: int) -> Block:
+    """The k-th op raises, or begins to handle, an exception: let it be raised by a call, which what follows catches."""
+    op = block.ops[k]
+    rest = cut(function, block, k)
+    caught = Param(ANY, None, "error")
+    rest.params = (caught,)
+    if op.callee is raised:
+        rest.ops.pop(0)
+        substitute(function, {op: caught})
+        callee: Any = raise_now
+    else:
+        before = Op(history, op.args, (), ANY, None, Effect.READS, op.location)
+        block.ops.append(before)
+        enter = Op(enter_handler, (caught,), (), op.type, None, op.effect, op.location)
+        rest.ops[:1] = [enter, Op(with_history, (caught, before), (), ANY, None, Effect.WRITES, op.location)]
+        callee = handling_again
+    nowhere = Block((), [], Raise(Const(None)))
+    function.blocks.append(nowhere)
+    call = Op(callee, op.args, (), ANY, None, Effect.RAISES | Effect.WRITES, op.location)
+    block.terminator = Invoke(call, Edge(nowhere), Edge(rest, (CAUGHT,)))
+    return rest
+
+
+def _only_raises(block: Block, k: int) -> bool:
+    end = block.terminator
+    return isinstance(end, Raise) and end.again and all(op.callee is leave_handler for op in block.ops[k:])
+
+
+def cut(function: Function, block: Block, k: int) -> Block:
+    """A new block of what stands from the k-th op on."""
+    rest = Block((), block.ops[k:], block.terminator)
+    block.ops = block.ops[:k]
+    function.blocks.append(rest)
+    return rest
+
+
+def _landings(function: Function) -> None:
+    """What exceptions lead to is reached by nothing else: edges that carry the same share a block."""
+    for target, sources in predecessors(function).items():
+        errors = [edge for block, edge in sources if is_error(block, edge)]
+        if not errors or len(errors) == len(sources):
+            continue
+        shared: dict[Any, Block] = {}
+        for edge in errors:
+            key = tuple(("const", id(a.value)) if isinstance(a, Const) else id(a) for a in edge.args)
+            landing = shared.get(key)
+            if landing is None:
+                caught = Param(ANY, None, "error")
+                args = tuple(caught if a is CAUGHT else a for a in edge.args)
+                landing = shared[key] = Block((caught,), [], Jump(Edge(target, args)))
+                function.blocks.append(landing)
+            edge.block, edge.args = landing, (CAUGHT,)
+
+
+# ------------------------------------------------------------------------------------------------- what turned out not to fit
+
+
+class Cut(Exception):
+    """What stands in this block, but for its end, has to stand before a try."""
+
+
+class Apart(Exception):
+    """The calls whose exceptions this block catches can't stand in one try."""
+
+
+def one_landing_each(function: Function, landing: Block) -> None:
+    """Each of the calls gets a handler of its own, which goes on to what was the common one."""
+    for source, edge in predecessors(function)[landing]:
+        if is_error(source, edge):
+            caught = Param(ANY, None, "error")
+            own = Block((caught,), [], Jump(Edge(landing, tuple(caught if a is CAUGHT else a for a in edge.args))))
+            function.blocks.append(own)
+            edge.block, edge.args = own, (CAUGHT,)
+    if landing.ops and landing.ops[0].callee is enter_handler:
+        _catch(function, landing, 0)
+
+
+def reducible(function: Function) -> None:
+    """Loops with several entries get one, which is told where to go on."""
+    graph: networkx.DiGraph[Block] = networkx.DiGraph()
+    graph.add_nodes_from(function.blocks)
+    graph.add_edges_from((block, to) for block in function.blocks for to in successors(block))
+    todo = [graph]
+    while todo:
+        part = todo.pop()
+        for found in networkx.strongly_connected_components(part):
+            if len(found) == 1:
+                continue
+            entries = [b for b in function.blocks if b in found and (b is function.blocks[0] or any(p not in found for p in graph.predecessors(b)))]
+            inside = [b for b in entries if b in part]
+            if len(inside) > 1:
+                _one_entry(function, inside)
+                return reducible(function)
+            todo.append(part.subgraph(found - set(inside)))
+    return None
+
+
+def _one_entry(function: Function, entries: list[Block]) -> None:
+    incoming = predecessors(function)
+    for entry in entries:
+        if any(is_error(source, edge) for source, edge in incoming[entry]):
+            raise Apart(entry)
+    which = Param(Type(int), None, "at")
+    places = {entry: tuple(Param(p.type, None, p.name) for p in entry.params) for entry in entries}
+    head = Block((which, *(p for params in places.values() for p in params)))
+    for k, entry in enumerate(entries):
+        for _, edge in incoming[entry]:
+            carried = [edge.args if other is entry else (Const(None),) * len(params) for other, params in places.items()]
+            edge.block, edge.args = head, (Const(k), *(a for args in carried for a in args))
+    at = head
+    function.blocks.append(head)
+    for k, entry in enumerate(entries[:-1]):
+        chosen = Op(operator.eq, (which, Const(k)), (), Type(bool))
+        rest = Block()
+        at.ops.append(chosen)
+        at.terminator = Branch(chosen, Edge(entry, places[entry]), Edge(rest))
+        function.blocks.append(rest)
+        at = rest
+    at.terminator = Jump(Edge(entries[-1], places[entries[-1]]))

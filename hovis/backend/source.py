@@ -1,0 +1,314 @@
+"""A Function as the text of a Python function.
+
+``structure`` says which statements stand inside of which, ``variables`` what has a name, ``expressions`` how an op is
+written.  Here they are put together: jumps become falling through, ``break`` and ``continue`` where that leads to the
+same place, and a variable that says where to go where not.
+"""
+
+import ast
+import builtins
+import itertools
+import keyword
+import operator
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from hovis.backend import expressions
+from hovis.backend.arrival import Arrival
+from hovis.backend.prepare import handling_again
+from hovis.backend.statements import WAY, Jumps, Simplifier
+from hovis.backend.structure import structured
+from hovis.backend.tidy import tidy_function
+from hovis.backend.variables import Variables
+from hovis.ir import operations as ops
+from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Param, Raise, Return, callees
+from hovis.lattice import Const
+from hovis.passes.rewriting import copy
+
+
+class Source:
+    """Text, and what the names in it stand for that are no imports."""
+
+    def __init__(self, text: str, names: Mapping[str, object]) -> None:
+        self.text = text
+        self.names = dict(names)
+
+    def load(self, name: str) -> Any:
+        """The function of that name, made from the text."""
+        scope: dict[str, Any] = dict(self.names)
+        exec(compile(self.text, f"<source of {name}>", "exec"), scope)
+        return scope[name]
+
+
+def render(function: Function, namespace: Mapping[str, object], arrival: "Callable[[Names], Arrival] | None" = None) -> Source:
+    """The text of function and of the residual functions that it calls; known objects are called as in namespace.
+
+    ``arrival`` makes the head of function; without one it takes its parameters as they are.
+    """
+    functions = callees(function)
+    names = Names(namespace, functions)
+    head = arrival(names) if arrival is not None else None
+    writers = [_Writer(copy_alone(one), names) for one in functions]
+    for writer in writers:
+        names.variables |= {*writer.variables.names.values(), WAY}
+    definitions = [writer.definition(names.function(one), head if one is function else None) for one, writer in zip(functions, writers, strict=True)]
+    texts = [ast.unparse(ast.fix_missing_locations(definition)) for definition in reversed(definitions)]
+    names.keep({item.id for definition in definitions for item in ast.walk(definition) if isinstance(item, ast.Name)})
+    return Source(names.header() + "\n\n\n".join(texts) + "\n", names.given)
+
+
+def copy_alone(function: Function) -> Function:
+    """A copy of function that still calls the others themselves."""
+    others = [one for one in callees(function) if one is not function]
+    made = copy(function)
+    back = dict(zip(callees(made)[1:], others, strict=True))
+    for op in made.ops():
+        if isinstance(op.callee, Function):
+            op.callee = function if op.callee is made else back.get(op.callee, op.callee)
+    return made
+
+
+# ------------------------------------------------------------------------------------------------- names of known objects
+
+
+class Names:
+    """How known objects are called in the text."""
+
+    def __init__(self, namespace: Mapping[str, object], functions: list[Function]) -> None:
+        self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if name.isidentifier() and not keyword.iskeyword(name)}
+        self.taken: dict[str, object] = {}
+        self.given: dict[str, object] = {}
+        self.imports: dict[str, str] = {}
+        self._found: dict[int, str] = {}
+        self._kept: list[object] = []
+        #: names that variables of some function have: what is known must not be called so
+        self.variables: set[str] = set()
+        self._functions = {id(one): self._free(_identifier(one.name)) for one in functions}
+
+    def function(self, one: Function) -> str:
+        return self._functions[id(one)]
+
+    def reserved(self, name: str) -> bool:
+        """May no variable have this name?"""
+        return name in self.taken or hasattr(builtins, name) or name in _MODULES
+
+    def __call__(self, value: object) -> ast.expr:
+        """The expression for a known object."""
+        if isinstance(value, Function):
+            return _name(self.function(value))
+        shown = expressions.literal(value)
+        if shown is not None:
+            return shown
+        found = self._found.get(id(value))
+        if found is None:
+            found = self._found[id(value)] = self._call(value)
+            self._kept.append(value)
+        parts = found.split(".")
+        made: ast.expr = _name(parts[0])
+        for part in parts[1:]:
+            made = ast.Attribute(made, part, ast.Load())
+        return made
+
+    def _call(self, value: Any) -> str:
+        if value is ops.END or value is ops.UNBOUND:
+            return self._import(ops.__name__, repr(value), repr(value), value)
+        own = getattr(value, "__name__", None)
+        own = own if type(own) is str and own.isidentifier() and not keyword.iskeyword(own) else None
+        if own and getattr(builtins, own, None) is value:
+            return own
+        if isinstance(value, types.ModuleType):
+            return self._import(value.__name__, None, self.namespace.get(id(value)) or value.__name__.rpartition(".")[2], value)
+        home = _public(getattr(value, "__module__", None), own, value)
+        module = sys.modules.get(home) if type(home) is str else None
+        if own and isinstance(module, types.ModuleType) and home != "__main__" and getattr(module, own, None) is value:
+            if home in _MODULES:
+                return f"{self._import(home, None, home, module)}.{own}"
+            return self._import(str(home), own, own, value)
+        name = self._free(self.namespace.get(id(value)) or _identifier(own or f"{type(value).__name__}_"))
+        self.given[name] = value
+        return name
+
+    def _import(self, module: str, item: str | None, name: str, value: object) -> str:
+        name = self._free(name) if self.taken.get(name) is not value else name
+        self.taken[name] = value
+        if item is None:
+            self.imports[name] = f"import {module}" if name == module else f"import {module} as {name}"
+        else:
+            self.imports[name] = f"from {module} import {item}" + ("" if item == name else f" as {name}")
+        return name
+
+    def _free(self, wanted: str) -> str:
+        name, count = wanted, 1
+        while name in self.taken or name in self.variables or hasattr(builtins, name):
+            count += 1
+            name = f"{wanted}{count}" if wanted.endswith("_") else f"{wanted}_{count}"
+        self.taken[name] = None
+        return name
+
+    def keep(self, used: set[str]) -> None:
+        """Forget what the text does not mention."""
+        self.imports = {name: line for name, line in self.imports.items() if name in used}
+        self.given = {name: value for name, value in self.given.items() if name in used}
+
+    def header(self) -> str:
+        """The imports, and as comments what has to be given."""
+        lines = sorted(self.imports.values(), key=lambda line: (line.startswith("from"), line))
+        lines += [f"# {name} = {_short(value)}" for name, value in self.given.items()]
+        return "\n".join(lines) + "\n\n\n" if lines else ""
+
+
+#: Modules whose functions are called by the module's name.
+_MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys", "cmath", "string"})
+
+
+def _public(home: Any, name: str | None, value: object) -> Any:
+    """The module that a user would import value from: what is in ``_operator`` is in ``operator``."""
+    if type(home) is str and name and home.startswith("_"):
+        module = sys.modules.get(home.lstrip("_"))
+        if module is not None and getattr(module, name, None) is value:
+            return home.lstrip("_")
+    return home
+
+
+def _identifier(text: str) -> str:
+    made = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
+    return made if made.isidentifier() and not keyword.iskeyword(made) else f"_{made}"
+
+
+def _short(value: object) -> str:
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"a {type(value).__qualname__}"
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, context or ast.Load())
+
+
+# ------------------------------------------------------------------------------------------------- one function
+
+
+class _Writer:
+    """Writes one Function."""
+
+    def __init__(self, function: Function, names: Names) -> None:
+        self.function = function
+        self.names = names
+        self.tree = structured(function)
+        self.variables = Variables(function, names.reserved)
+        self.errors: list[str | None] = []
+        self._own: dict[str, str] = {}
+
+    def definition(self, name: str, arrival: Arrival | None) -> ast.FunctionDef:
+        parameters = [ast.arg(self.variables.name(p)) for p in self.function.params]
+        body = tidy_function(Jumps(self).lower(Simplifier(self).tree(self.tree)))
+        while body and isinstance(body[-1], ast.Return) and (body[-1].value is None or _is_none(body[-1].value)) and len(body) > 1:
+            body.pop()
+        if arrival is not None:
+            body = [*arrival.head(self.function, self.variables.name), *body]
+            return _function_def(name, arrival.parameters(), body or [ast.Pass()])
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
+        return _function_def(name, arguments, body or [ast.Pass()])
+
+    def own_name(self, wanted: str) -> str:
+        """A variable that is no value's; the same one each time."""
+        found = self._own.get(wanted)
+        if found is None:
+            taken = {*self.variables.names.values(), *self._own.values()}
+            found = next(n for n in itertools.chain([wanted], (f"{wanted}_{k}" for k in itertools.count(2))) if n not in taken and not self.names.reserved(n))
+            self._own[wanted] = found
+            self.names.variables.add(found)
+        return found
+
+    def error_name(self, param: Param) -> str | None:
+        """The variable of what an except clause caught, if anything asks for it."""
+        return self.variables.name(param) if self.variables.uses.get(param) else None
+
+    # --------------------------------------------------------------------------------------------- operands and ops
+
+    def write(self, operand: Operand) -> ast.expr:
+        if isinstance(operand, Const):
+            return self.names(operand.value)
+        assert not isinstance(operand, Caught)
+        if isinstance(operand, Op) and operand in self.variables.nested:
+            return self.expression(operand)
+        return _name(self.variables.name(operand))
+
+    def expression(self, op: Op) -> ast.expr:
+        if op.callee is ops.current_exception:
+            return ast.Call(self.names(sys.exception), [], [])
+        return expressions.expression(op, self.write, self.names)
+
+    def body(self, block: Block) -> list[ast.stmt]:
+        """The statements of a block; behind them, for a call that is watched, what its handler is given and the call."""
+        found: list[ast.stmt] = []
+        for op in self.variables.statements(block):
+            found += self.statement(op)
+        if isinstance(block.terminator, Invoke):
+            found += self.moves(block.terminator.error)
+            found += self.statement(block.terminator.op)
+        return found
+
+    def statement(self, op: Op) -> list[ast.stmt]:
+        target = self.variables.name(op) if self.variables.uses.get(op) else None
+        if op.callee is ops.drop and op not in self.variables.last:
+            return []
+        if op.callee is handling_again:
+            return [ast.Raise(self.write(op.args[0]), None)]
+        return expressions.statement(op, target, self.write, self.names, lambda v: not isinstance(v, Const))
+
+    def condition(self, cond: Operand) -> ast.expr:
+        """The expression for an exact bool that is only tested."""
+        while isinstance(cond, Op) and cond in self.variables.nested and cond.callee is bool and len(cond.args) == 1:
+            cond = cond.args[0]
+        if isinstance(cond, Op) and cond in self.variables.nested and cond.callee is operator.not_:
+            return ast.UnaryOp(ast.Not(), self.condition(cond.args[0]))
+        return self.write(cond)
+
+    def moves(self, edge: Edge) -> list[ast.stmt]:
+        """Assignments to the parameters behind edge, in an order in which none is read too late."""
+        waiting: list[tuple[str, ast.expr, Operand]] = []
+        for param, arg in zip(edge.block.params, edge.args, strict=True):
+            if arg is not CAUGHT and not self.variables.same(param, arg) and self.variables.uses.get(param):
+                waiting.append((self.variables.name(param), self.write(arg), arg))
+        found: list[ast.stmt] = []
+        while waiting:
+            for k, (target, shown, arg) in enumerate(waiting):
+                if not any(target in read_names(other) for j, (_, other, _) in enumerate(waiting) if j != k):
+                    found.append(expressions.assign(target, shown, arg))
+                    del waiting[k]
+                    break
+            else:
+                targets = ast.Tuple([_name(target, ast.Store()) for target, _, _ in waiting], ast.Store())
+                found.append(ast.Assign([targets], ast.Tuple([shown for _, shown, _ in waiting], ast.Load())))
+                waiting = []
+        return found
+
+    def end(self, end: Return | Raise) -> list[ast.stmt]:
+        if isinstance(end, Return):
+            return [ast.Return(self.write(end.value))]
+        if isinstance(end.value, Const) and end.value.value is None:
+            return [ast.Pass()]
+        shown = self.write(end.value)
+        if end.again and isinstance(shown, ast.Name) and self.errors and self.errors[-1] == shown.id:
+            return [ast.Raise(None, None)]
+        return [ast.Raise(shown, None)]
+
+
+def read_names(tree: ast.AST) -> set[str]:
+    """The names that are read in an expression."""
+    return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name)}
+
+
+def _is_none(shown: ast.expr) -> bool:
+    return isinstance(shown, ast.Constant) and shown.value is None
+
+
+def _function_def(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made = ast.FunctionDef(name, arguments, body, [], None, None)
+    made.type_params = []  # type: ignore[attr-defined]  # 3.12
+    return made

@@ -1,0 +1,321 @@
+"""From jumps to ``if``, ``while`` and ``try``: the blocks of a Function as a tree of statements.
+
+The tree of dominators says what stands inside of what (Ramsey: Beyond Relooper, 2022): a block that one way leads to
+stands where that way leads; one where several meet stands behind all of them, and to go there is to leave what is around.
+*Regions* are blocks that have to stand in one statement: the blocks of a loop, the blocks whose exceptions one handler
+catches, the blocks where an exception is being handled.  What they lead to stands behind them.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from hovis.backend.prepare import Apart, Cut, cut, is_error, one_landing_each, prepare, reducible
+from hovis.ir.analysis import Dominators, natural_loops, predecessors, reverse_postorder
+from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Operand, Raise, Return, edges
+from hovis.ir.operations import enter_handler, leave_handler
+from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
+
+#: Ops of a block that returns or raises and may stand inside of a loop that it is no part of.
+SMALL: Final = 4
+
+
+# ------------------------------------------------------------------------------------------------- the tree
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """The statements of a block, without its end."""
+
+    block: Block
+
+
+@dataclass(slots=True, eq=False)
+class Moves:
+    """What the parameters behind an edge become."""
+
+    edge: Edge
+
+
+@dataclass(slots=True, eq=False)
+class Leave:
+    """Go to where this block stands: behind a Labeled around this, or (again) at the head of a While around it."""
+
+    block: Block
+    again: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Labeled:
+    """What may be left for ``block``, which stands right behind it."""
+
+    block: Block
+    body: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class While:
+    """Without end, but for what leaves it."""
+
+    block: Block
+    body: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    block: Block
+    then: "Tree"
+    other: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class Try:
+    """``handler`` is entered by any exception out of the calls that stand in ``body``; landing is its first block."""
+
+    landing: Block
+    body: "Tree"
+    handler: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class End:
+    """The block's Return or Raise."""
+
+    block: Block
+    handling: Operand | None = None
+
+
+Statement = Body | Moves | Leave | Labeled | While | If | Try | End
+Tree = list[Statement]
+
+
+# ------------------------------------------------------------------------------------------------- regions
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """Blocks that stand in one statement: a loop, what a handler watches over, a handler."""
+
+    kind: str
+    header: Block
+    blocks: set[Block]
+    landing: Block | None = None
+
+
+def structured(function: Function) -> "Tree":
+    """The tree of function, which is a private copy and is changed."""
+    prepare(function)
+    while True:
+        try:
+            reducible(function)
+            return Structurer(function).tree()
+        except Cut as found:
+            block = found.args[0]
+            block.terminator = Jump(Edge(cut(function, block, len(block.ops))))
+        except Apart as apart:
+            one_landing_each(function, apart.args[0])
+        function.blocks[:] = reverse_postorder(function.blocks[0])
+
+
+class Structurer:
+    """Builds the tree of a prepared Function; raises Unstructured where its jumps go criss-cross."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.dom = Dominators(function)
+        self.number = self.dom.number
+        self.incoming = predecessors(function)
+        loops = natural_loops(function, self.dom)
+        assert loops.reducible
+        self.headers = {loop.header for loop in loops.loops}
+        self.regions = [Region("loop", loop.header, set(loop.blocks)) for loop in loops.loops]
+        self.depth = self._depths()
+        self.tries: dict[Block, Region] = {}
+        for block in self.dom.order:
+            errors = [source for source, edge in self.incoming[block] if source in self.dom and is_error(source, edge)]
+            if errors:
+                self._watch(block, errors)
+        self._check_nesting()
+        self.follows: dict[Block, list[Block]] = {}
+        self.inline: set[Block] = set()
+        self._place()
+
+    def _depths(self) -> dict[Block, int]:
+        """How many handlers are open at the start of each block."""
+        found = {self.function.blocks[0]: 0}
+        for block in self.dom.order:
+            depth = found[block] + sum((op.callee is enter_handler) - (op.callee is leave_handler) for op in block.ops)
+            for edge in edges(block.terminator):
+                found.setdefault(edge.block, depth)
+        return found
+
+    def _parent(self, block: Block) -> Block:
+        return self.dom.order[self.dom.parent[self.number[block]]]
+
+    # --------------------------------------------------------------------------------------------- what a handler watches over
+
+    def _watch(self, landing: Block, sources: list[Block]) -> None:
+        """The blocks of the try statement whose handler begins with landing, and of the handler."""
+        header = self._parent(landing)
+        body = self._between(header, set(sources))
+        calls = set(sources)
+        if any(effect_of(op) & MAY_RAISE for op in header.ops):
+            raise Cut(header)
+        for block in body:
+            if any(effect_of(op) & MAY_RAISE for op in block.ops):
+                raise Apart(landing)
+            if isinstance(block.terminator, Invoke) and block not in calls and not self.dom.dominates(header, block.terminator.error.block):
+                raise Apart(landing)
+        self.tries[landing] = Region("try", header, body, landing)
+        self.regions.append(self.tries[landing])
+        handler = {landing}
+        if landing.ops and landing.ops[0].callee is enter_handler:
+            handler = self._handling(landing)
+        elif not self._sees(landing):
+            handler |= {b for b in self.dom.order if self.dom.dominates(landing, b)}
+        self.regions.append(Region("handler", landing, handler))
+
+    def _handling(self, landing: Block) -> set[Block]:
+        """The blocks that begin while the exception that came to landing is being handled."""
+        found, todo = {landing}, [landing]
+        while todo:
+            for edge in edges(todo.pop().terminator):
+                if edge.block not in found and self.depth[edge.block] > self.depth[landing]:
+                    found.add(edge.block)
+                    todo.append(edge.block)
+        return found
+
+    def _between(self, header: Block, sources: set[Block]) -> set[Block]:
+        """The blocks on the ways from header to sources (which header dominates)."""
+        found = {header}
+        todo = list(sources)
+        while todo:
+            block = todo.pop()
+            if block not in found:
+                found.add(block)
+                todo += [source for source, _ in self.incoming[block] if source in self.dom]
+        return found
+
+    def _sees(self, landing: Block) -> bool:
+        """Could something behind landing tell that it stands in an except clause?"""
+        inside = [b for b in self.dom.order if self.dom.dominates(landing, b)]
+        return any(sees_handled(op) for b in inside for op in b.all_ops()) or any(isinstance(b.terminator, Raise) and not b.terminator.again for b in inside)
+
+    def _check_nesting(self) -> None:
+        """Regions are disjoint or one is inside the other."""
+        for handler in (r for r in self.regions if r.kind == "handler"):
+            for loop in self.regions:
+                if loop.kind == "loop" and handler.header in loop.blocks:
+                    # what returns or raises is in no loop by itself, but may stand in one
+                    loop.blocks |= handler.blocks
+        self.regions.sort(key=lambda r: (len(r.blocks), r.kind != "try"))
+        innermost: dict[Block, list[Region]] = {}
+        for region in self.regions:
+            for block in region.blocks:
+                for other in innermost.get(block, ()):
+                    if not other.blocks <= region.blocks:
+                        raise Apart(self._to_part(region, other))
+                innermost.setdefault(block, []).append(region)
+        #: the regions around each block, the innermost first
+        self.around = innermost
+
+    def _to_part(self, *overlapping: Region) -> Block:
+        """Of two statements that overlap, the handler of a try of several calls."""
+        for region in overlapping:
+            if region.landing is not None and len(self.incoming[region.landing]) > 1:
+                return region.landing
+        raise AssertionError("statements overlap")
+
+    # --------------------------------------------------------------------------------------------- what stands where
+
+    def _place(self) -> None:
+        for block in self.dom.order[1:]:
+            if block in self.tries:
+                continue
+            owner = self._owner(block)
+            forward = [s for s, _ in self.incoming[block] if s in self.dom and self.number[s] < self.number[block]]
+            beside = owner is self._parent(block) and self._beside(owner, block)
+            if len(forward) == 1 and (beside or self._ends(forward[0], block)):
+                self.inline.add(block)
+            else:
+                self.follows.setdefault(owner, []).append(block)
+
+    def _beside(self, owner: Block, block: Block) -> bool:
+        """Do both stand in the same statements (or block in more of them)?"""
+        return all(region in self.around.get(block, ()) for region in self.around.get(owner, ()))
+
+    def _owner(self, block: Block) -> Block:
+        """The block behind which this one stands: its dominator, or the head of what the dominator is inside of and it is not."""
+        owner, mine = self._parent(block), self.around.get(block, [])
+        moved = True
+        while moved:
+            moved = False
+            for region in self.around.get(owner, ()):
+                if region not in mine:
+                    head = region.header
+                    if region.kind == "handler":
+                        head = self.tries[head].header
+                    if head is not owner:
+                        owner, moved = head, True
+                        break
+        return owner
+
+    def _ends(self, source: Block, block: Block) -> bool:
+        """Does block do little, and then return or raise?  It may stand inside of a loop, if that is left for others as well."""
+        if not isinstance(block.terminator, Return | Raise) or len(block.ops) > SMALL:
+            return False
+        left = [region for region in self.around.get(source, ()) if region not in self.around.get(block, ())]
+        return all(region.kind == "loop" and self._main_exit(region) is not block for region in left)
+
+    def _main_exit(self, loop: Region) -> Block | None:
+        """What stands behind a loop: where its head leaves it for, else the last of all that it is left for."""
+        for edge in edges(loop.header.terminator):
+            if edge.block not in loop.blocks:
+                return edge.block
+        found = [edge.block for block in loop.blocks for edge in edges(block.terminator) if edge.block not in loop.blocks]
+        return max(found, key=self.number.__getitem__, default=None)
+
+    # --------------------------------------------------------------------------------------------- the tree
+
+    def tree(self) -> Tree:
+        return self._at(self.function.blocks[0])
+
+    def _at(self, block: Block) -> Tree:
+        """block, what is inside of it, and what stands behind it."""
+        code = self._node(block)
+        follows = sorted(self.follows.get(block, ()), key=self.number.__getitem__)
+        mine = [region for region in self.around.get(block, ()) if region.header is block and region.kind != "handler"]
+        for region in mine:
+            inside = [f for f in follows if f in region.blocks]
+            follows = [f for f in follows if f not in region.blocks]
+            code = self._behind(code, inside)
+            if region.kind == "loop":
+                code = [While(block, code)]
+            else:
+                assert region.landing is not None
+                code = [Try(region.landing, code, self._at(region.landing))]
+        return self._behind(code, follows)
+
+    def _behind(self, code: Tree, follows: list[Block]) -> Tree:
+        for block in follows:
+            code = [Labeled(block, code), *self._at(block)]
+        return code
+
+    def _node(self, block: Block) -> Tree:
+        body: Tree = [Body(block)]
+        match block.terminator:
+            case Jump():
+                return body + self._go(block, block.terminator.edge)
+            case Branch():
+                return [*body, If(block, self._go(block, block.terminator.true), self._go(block, block.terminator.false))]
+            case Invoke():
+                return body + self._go(block, block.terminator.ok)
+        return [*body, End(block)]
+
+    def _go(self, source: Block, edge: Edge) -> Tree:
+        target = edge.block
+        moves: Tree = [Moves(edge)] if edge.args else []
+        if target in self.headers and self.number[target] <= self.number[source]:
+            return [*moves, Leave(target, True)]
+        if target in self.inline:
+            return moves + self._at(target)
+        return [*moves, Leave(target)]
