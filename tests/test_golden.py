@@ -47,8 +47,15 @@ def test_run(golden):
 
 WAYS = {
     "residual": lambda call, trace: trace().compile(),
+    "source": lambda call, trace: loaded(trace()),
     "evaluate": lambda call, trace: lambda *args, **kwargs: hovis.evaluate(trace(), *args, *kwargs.values()),
 }
+
+
+def loaded(trace):
+    """The residual made from its text."""
+    text = trace.text()
+    return text.load()
 
 
 def outcome(golden, run, way):

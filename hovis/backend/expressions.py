@@ -6,6 +6,7 @@ Syntax trees are made (``ast``), so that parentheses are never a question.
 import ast
 import keyword
 import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, Final
@@ -183,6 +184,11 @@ def _getattr(op: Op, write: Write, named: Any) -> ast.expr | None:
 @_rule(ops.traceback_of)
 def _traceback(op: Op, write: Write, named: Any) -> ast.expr | None:
     return ast.Attribute(write(op.args[0]), "__traceback__", ast.Load())
+
+
+@_rule(ops.current_exception)
+def _current_exception(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Call(named(sys.exception), [], [])
 
 
 @_rule(ops.make_tuple)

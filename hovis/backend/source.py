@@ -9,37 +9,50 @@ import ast
 import builtins
 import itertools
 import keyword
+import linecache
 import operator
 import sys
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hovis.backend import expressions
 from hovis.backend.arrival import Arrival
+from hovis.backend.outline import outline
 from hovis.backend.prepare import handling_again
 from hovis.backend.statements import WAY, Jumps, Simplifier
 from hovis.backend.structure import structured
 from hovis.backend.tidy import tidy_function
 from hovis.backend.variables import Variables
 from hovis.ir import operations as ops
-from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Param, Raise, Return, callees
+from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Raise, Return, callees
 from hovis.lattice import Const
 from hovis.passes.rewriting import copy
 
 
 class Source:
-    """Text, and what the names in it stand for that are no imports."""
+    """The text of a function called ``name``, and what the names in it stand for that are no imports."""
 
-    def __init__(self, text: str, names: Mapping[str, object]) -> None:
+    def __init__(self, name: str, text: str, given: Mapping[str, object]) -> None:
+        self.name = name
         self.text = text
-        self.names = dict(names)
+        self.given = dict(given)
 
-    def load(self, name: str) -> Any:
-        """The function of that name, made from the text."""
-        scope: dict[str, Any] = dict(self.names)
-        exec(compile(self.text, f"<source of {name}>", "exec"), scope)
-        return scope[name]
+    def load(self) -> Any:
+        """The function, made from the text; a traceback out of it shows the text's lines."""
+        file = f"<source of {self.name} {next(_loaded)}>"
+        linecache.cache[file] = len(self.text), None, self.text.splitlines(keepends=True), file
+        scope: dict[str, Any] = dict(self.given)
+        with warnings.catch_warnings():
+            # what is folded may read as a mistake: ``None[0]``
+            warnings.simplefilter("ignore", SyntaxWarning)
+            code = compile(self.text, file, "exec")
+        exec(code, scope)
+        return scope[self.name]
+
+
+_loaded = itertools.count(1)
 
 
 def render(function: Function, namespace: Mapping[str, object], arrival: "Callable[[Names], Arrival] | None" = None) -> Source:
@@ -56,7 +69,7 @@ def render(function: Function, namespace: Mapping[str, object], arrival: "Callab
     definitions = [writer.definition(names.function(one), head if one is function else None) for one, writer in zip(functions, writers, strict=True)]
     texts = [ast.unparse(ast.fix_missing_locations(definition)) for definition in reversed(definitions)]
     names.keep({item.id for definition in definitions for item in ast.walk(definition) if isinstance(item, ast.Name)})
-    return Source(names.header() + "\n\n\n".join(texts) + "\n", names.given)
+    return Source(names.function(function), names.header() + "\n\n\n".join(texts) + "\n", names.given)
 
 
 def copy_alone(function: Function) -> Function:
@@ -208,6 +221,7 @@ class _Writer:
         body = tidy_function(Jumps(self).lower(Simplifier(self).tree(self.tree)))
         while body and isinstance(body[-1], ast.Return) and (body[-1].value is None or _is_none(body[-1].value)) and len(body) > 1:
             body.pop()
+        body = outline(body, {self.variables.name(p) for p in self.function.params}, self.own_name)
         if arrival is not None:
             body = [*arrival.head(self.function, self.variables.name), *body]
             return _function_def(name, arrival.parameters(), body or [ast.Pass()])
@@ -224,9 +238,10 @@ class _Writer:
             self.names.variables.add(found)
         return found
 
-    def error_name(self, param: Param) -> str | None:
+    def error_name(self, landing: Block) -> str | None:
         """The variable of what an except clause caught, if anything asks for it."""
-        return self.variables.name(param) if self.variables.uses.get(param) else None
+        param = landing.params[0] if landing.params else None
+        return self.variables.name(param) if param is not None and self.variables.uses.get(param) else None
 
     # --------------------------------------------------------------------------------------------- operands and ops
 
@@ -239,8 +254,6 @@ class _Writer:
         return _name(self.variables.name(operand))
 
     def expression(self, op: Op) -> ast.expr:
-        if op.callee is ops.current_exception:
-            return ast.Call(self.names(sys.exception), [], [])
         return expressions.expression(op, self.write, self.names)
 
     def body(self, block: Block) -> list[ast.stmt]:

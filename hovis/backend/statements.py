@@ -10,7 +10,6 @@ from typing import Final, Protocol
 from hovis.backend.expressions import both, negated
 from hovis.backend.structure import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
 from hovis.ir.model import Block, Branch, Edge, Operand, Raise, Return
-from hovis.ir.model import Param as Parameter
 
 #: A place that control may go to: where a block stands, or the head of its loop.
 Place = tuple[bool, Block]
@@ -31,7 +30,7 @@ class Writer(Protocol):
     def moves(self, edge: Edge) -> list[ast.stmt]: ...
     def condition(self, cond: Operand) -> ast.expr: ...
     def end(self, end: Return | Raise) -> list[ast.stmt]: ...
-    def error_name(self, param: Parameter) -> str | None: ...
+    def error_name(self, landing: Block) -> str | None: ...
     def own_name(self, wanted: str) -> str: ...
 
 
@@ -92,7 +91,7 @@ class Simplifier:
                 return [While(node.block, self.tree(node.body))]  # type: ignore[arg-type]
             case Try():
                 body = self.tree(node.body)
-                write.errors.append(write.error_name(node.landing.params[0]))
+                write.errors.append(write.error_name(node.landing))
                 handler = self.tree(node.handler)
                 write.errors.pop()
                 return [Try(node.landing, body, handler)]  # type: ignore[arg-type]
@@ -280,7 +279,7 @@ class Jumps:
     def _try(self, node: Try, around: Around) -> list[ast.stmt]:
         body = self._sequence(node.body, around)  # type: ignore[arg-type]
         handler = self._sequence(node.handler, around)  # type: ignore[arg-type]
-        name = self.writer.error_name(node.landing.params[0])
+        name = self.writer.error_name(node.landing)
         caught = self.writer.own_name("_" + name) if name else None
         if name and caught:
             handler.insert(0, ast.Assign([ast.Name(name, ast.Store())], ast.Name(caught, ast.Load())))

@@ -12,7 +12,7 @@ from typing import Final
 
 from hovis.backend.expressions import IN_PLACE, evaluation_order, is_expression
 from hovis.ir.analysis import uses
-from hovis.ir.model import Block, Branch, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import drop, enter_handler, leave_handler
 from hovis.passes.rewriting import effect_of
 
@@ -188,7 +188,7 @@ class Variables:
             landing = end.error.block
             live |= self._live_in[landing]
             # what the handler is given stands ready before the call
-            given = landing.params[1:]
+            given = [p for p, a in zip(landing.params, end.error.args, strict=True) if a is not CAUGHT]
             if note:
                 for param in given:
                     self._conflict(param, live | set(given))
