@@ -216,7 +216,12 @@ class Trace:
         ...     for _ in range(n):
         ...         r *= x
         ...     return r
-        >>> print(trace(power, hovis.Any, 3).source())
+        >>> print(trace(power, Type(int), 3).source().partition("def ")[2])
+        power(x):
+            if type(x) is not int:
+                return original_power(x, 3)
+            return x * x * x
+        <BLANKLINE>
         """
         return self.text().text
 

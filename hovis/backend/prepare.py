@@ -22,6 +22,15 @@ def handling_again(exception: object) -> None:
     raise exception  # type: ignore[misc]
 
 
+def raise_as_it_is(exception: BaseException) -> None:
+    """``raise exception``, whose context stays what it is."""
+    context = exception.__context__
+    try:
+        raise exception
+    finally:
+        exception.__context__ = context
+
+
 def history(exception: BaseException) -> tuple[object, object]:
     """What raising it once more would change."""
     return exception.__traceback__, exception.__context__

@@ -20,7 +20,7 @@ from typing import Any, Final
 from hovis.backend import expressions
 from hovis.backend.arrival import Arrival
 from hovis.backend.outline import outline
-from hovis.backend.prepare import handling_again
+from hovis.backend.prepare import handling_again, raise_as_it_is
 from hovis.backend.statements import WAY, Jumps, Simplifier
 from hovis.backend.structure import structured
 from hovis.backend.tidy import tidy_function
@@ -138,10 +138,14 @@ class Names:
         if own and isinstance(module, types.ModuleType) and home != "__main__" and getattr(module, own, None) is value:
             if home in _MODULES:
                 return f"{self._import(home, None, home, module)}.{own}"
-            return self._import(str(home), own, own, value)
-        name = self._free(self.namespace.get(id(value)) or _identifier(own or f"{type(value).__name__}_"))
+            return self._import(str(home), own, self._apart(own), value)
+        name = self._free(self._apart(self.namespace.get(id(value)) or _identifier(own or f"{type(value).__name__}_")))
         self.given[name] = value
         return name
+
+    def _apart(self, name: str) -> str:
+        """What is specialized here was another function before."""
+        return f"original_{name}" if name in self._functions.values() else name
 
     def _import(self, module: str, item: str | None, name: str, value: object) -> str:
         name = self._free(name) if self.taken.get(name) is not value else name
@@ -213,7 +217,8 @@ class _Writer:
         self.names = names
         self.tree = structured(function)
         self.variables = Variables(function, names.reserved)
-        self.errors: list[str | None] = []
+        #: the landings of the except clauses around what is being written
+        self.handled: list[Block] = []
         self._own: dict[str, str] = {}
 
     def definition(self, name: str, arrival: Arrival | None) -> ast.FunctionDef:
@@ -268,6 +273,8 @@ class _Writer:
 
     def statement(self, op: Op) -> list[ast.stmt]:
         target = self.variables.name(op) if self.variables.uses.get(op) else None
+        if op.callee is ops.drop and op.args[0] in self.variables.nested:
+            return [ast.Expr(self.write(op.args[0]))]  # no variable holds it: it ends with the statement
         if op.callee is ops.drop and op not in self.variables.last:
             return []
         if op.callee is handling_again:
@@ -306,10 +313,11 @@ class _Writer:
             return [ast.Return(self.write(end.value))]
         if isinstance(end.value, Const) and end.value.value is None:
             return [ast.Pass()]
-        shown = self.write(end.value)
-        if end.again and isinstance(shown, ast.Name) and self.errors and self.errors[-1] == shown.id:
+        if end.again and self.handled and self.handled[-1].params[:1] == (end.value,):
             return [ast.Raise(None, None)]
-        return [ast.Raise(shown, None)]
+        if end.again:
+            return [ast.Expr(ast.Call(self.names(raise_as_it_is), [self.write(end.value)], []))]
+        return [ast.Raise(self.write(end.value), None)]
 
 
 def read_names(tree: ast.AST) -> set[str]:

@@ -24,7 +24,7 @@ WAY: Final = "way"
 class Writer(Protocol):
     """Writes what is no jump."""
 
-    errors: list[str | None]
+    handled: list[Block]
 
     def body(self, block: Block) -> list[ast.stmt]: ...
     def moves(self, edge: Edge) -> list[ast.stmt]: ...
@@ -91,9 +91,9 @@ class Simplifier:
                 return [While(node.block, self.tree(node.body))]  # type: ignore[arg-type]
             case Try():
                 body = self.tree(node.body)
-                write.errors.append(write.error_name(node.landing))
+                write.handled.append(node.landing)
                 handler = self.tree(node.handler)
-                write.errors.pop()
+                write.handled.pop()
                 return [Try(node.landing, body, handler)]  # type: ignore[arg-type]
         return [node]
 

@@ -43,8 +43,15 @@ def _plain(fn: Any, specs: list[Any]) -> Any:
     return hovis.options(passes="clean", fuel=FUEL).specialize(fn, *specs)
 
 
-RESIDUALS = {"specialize": _specialized, "evaluate": _evaluated, "plain": _plain}
-WAYS = ("specialize", "evaluate", "plain", "jit")
+def _from_text(fn: Any, specs: list[Any]) -> Any:
+    trace = hovis.options(fuel=FUEL).trace(fn, *specs)
+    made = trace.text().load()
+    made.trace = trace
+    return made
+
+
+RESIDUALS = {"source": _from_text, "specialize": _specialized, "evaluate": _evaluated, "plain": _plain}
+WAYS = ("specialize", "evaluate", "plain", "source", "jit")
 #: Instructions that one trace may interpret.
 FUEL = 250_000
 #: How often the whole function was left as one call of the original, by the reason.
@@ -89,6 +96,8 @@ def check(program: Program, way: str) -> Failure | None:
     wanted = expected(program)
     if "__del__" in program.source and any(outcome.value[0] == "raised" for outcome in wanted):
         raise Unfit("the traceback keeps alive what the frames of the original hold")
+    if way == "source" and "closed" in program.source and any(outcome.value[0] == "raised" for outcome in wanted):
+        raise Unfit("variables of the text live as long as a traceback")
     return _jitted(program, wanted) if way == "jit" or program.changes else _residual(program, wanted, way)
 
 
@@ -107,7 +116,7 @@ def _residual(program: Program, wanted: list[Outcome], way: str) -> Failure | No
                 fallbacks[trace.reasons[0].why] += 1
         call = functools.partial(hovis.evaluate, residual.trace) if way == "specialize" and number and number == len(wanted) - 1 else residual
         unknown = tuple(value for value, known in zip(arguments, program.static) if not known)
-        failed = _compared(program, wanted[number], lambda: observe(call, unknown, watch=(tuple(arguments), state(module)), seconds=RUN_IN), call is residual and way != "evaluate")
+        failed = _compared(program, wanted[number], lambda: observe(call, unknown, watch=(tuple(arguments), state(module)), seconds=RUN_IN), call is residual and way not in ("evaluate", "source"))
         if failed:
             return failed
     return None
