@@ -5,6 +5,7 @@ place of a test before and one at the end, ``x = a if c else b``, and less nesti
 """
 
 import ast
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -64,7 +65,11 @@ class _Tidy:
             found += self._one(statement)
             if found and isinstance(found[-1], _JUMPS):
                 break
-        return [s for s in found if not isinstance(s, ast.Pass)]
+        found = [s for s in found if not isinstance(s, ast.Pass)]
+        for loop, after in itertools.pairwise(found):
+            if isinstance(loop, ast.While | ast.For) and isinstance(after, ast.Return) and not loop.orelse:
+                loop.body = _breaking(loop.body, ast.dump(after))
+        return found
 
     def _one(self, statement: ast.stmt) -> list[ast.stmt]:
         match statement:
@@ -121,6 +126,19 @@ class _Tidy:
             # the last clause does what happens anyway
             handlers.pop()
         return [ast.Try(body, handlers, [], [])] if handlers else body
+
+
+def _breaking(body: list[ast.stmt], after: str) -> list[ast.stmt]:
+    """The body of a loop, which is left by break where it would return what is returned behind it."""
+    found: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name | ast.Constant | None) and ast.dump(statement) == after:
+            found.append(ast.Break())
+            continue
+        if isinstance(statement, ast.If):
+            statement.body, statement.orelse = _breaking(statement.body, after), _breaking(statement.orelse, after)
+        found.append(statement)
+    return found
 
 
 def _clauses(caught: ast.ExceptHandler) -> Iterator[tuple[ast.expr | None, str | None, list[ast.stmt]]]:

@@ -96,8 +96,8 @@ def check(program: Program, way: str) -> Failure | None:
     wanted = expected(program)
     if "__del__" in program.source and any(outcome.value[0] == "raised" for outcome in wanted):
         raise Unfit("the traceback keeps alive what the frames of the original hold")
-    if way == "source" and "closed" in program.source and any(outcome.value[0] == "raised" for outcome in wanted):
-        raise Unfit("variables of the text live as long as a traceback")
+    if way == "source" and ("closed" in program.source or "__del__" in program.source):
+        raise Unfit("variables of the text live as long as the tracebacks of their frame")
     return _jitted(program, wanted) if way == "jit" or program.changes else _residual(program, wanted, way)
 
 

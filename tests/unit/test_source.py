@@ -1,0 +1,194 @@
+"""The text of residuals: as a person would write it, and the same function."""
+import textwrap
+
+import pytest
+
+import hovis
+from hovis import Any, Float, Int, OneOf, Str, const
+
+
+def power(x, n):
+    r = 1
+    while n > 0:
+        n -= 1
+        r *= x
+    return r
+
+
+def total(items):
+    s = 0
+    for item in items:
+        if item > 3 and item < 10:
+            s += item
+        elif item == 77:
+            break
+    return s
+
+
+def count_up(n, cells):
+    for i in range(n):
+        cells[i] = cells[i] + i
+    return cells
+
+
+def parsed(table, key):
+    try:
+        value = table[key]
+        number = int(value)
+    except KeyError:
+        return None
+    except (TypeError, ValueError) as e:
+        print("bad", e)
+        raise RuntimeError(key) from e
+    return number
+
+
+def text(name, value):
+    return f"{name:>10} is {value!r}" + name.upper()
+
+
+def scaled(config, x):
+    for name, k in config.items():
+        if name == "scale":
+            x = x * k
+        elif name == "shift":
+            x = x + k
+    return x
+
+
+def either(a, b):
+    if a and b:
+        r = "both"
+    elif a or b:
+        r = "one"
+    else:
+        r = "none"
+    return r
+
+
+def nested(rows):
+    found = []
+    for row in rows:
+        for x in row:
+            if x < 0:
+                break
+            if x == 0:
+                continue
+            found.append(x)
+        else:
+            found.append(None)
+    return found
+
+
+def signs(a, b):
+    a, b = b, a
+    while a < b:
+        a, b = a + 1, b - a
+    return (-1) ** 2 + a, b
+
+
+def body(fn, *specs):
+    """The text below the def and the check of the arguments."""
+    lines = hovis.trace(fn, *specs).source().partition("def ")[2].splitlines()[1:]
+    if lines[0].startswith("    if") and "original" in lines[1]:
+        del lines[:2]
+    return textwrap.dedent("\n".join(lines)).strip()
+
+
+CASES = {
+    (power, (Int, Int)): ((2, 10), (3, 0)),
+    (total, (Any,)): (([5, 2, 9, 77, 5],), (range(12),), ([],)),
+    (count_up, (Int, list)): ((2, [5, 6]), (0, [])),
+    (parsed, (dict, Str)): (({"a": "3"}, "a"), ({"a": "x"}, "a"), ({"a": []}, "a"), ({}, "a")),
+    (text, (Str, Any)): (("ab", 3), ("", "x")),
+    (scaled, (const({"scale": 2.0, "shift": 3.0}), Float)): ((1.5,),),
+    (either, (Any, Any)): ((1, 1), (0, 1), ([], "")),
+    (nested, (Any,)): (([[1, 2], [0, -1, 5], []],),),
+    (signs, (Int, Int)): ((9, 1), (1, 1)),
+}
+
+TEXTS = {
+    power: """
+        r = 1
+        while n > 0:
+            n -= 1
+            r *= x
+        return r""",
+    total: """
+        s = 0
+        for item in items:
+            if item > 3 and item < 10:
+                s += item
+            elif item == 77:
+                break
+        return s""",
+    count_up: """
+        for i in range(n):
+            cells[i] = cells[i] + i
+        return cells""",
+    text: "return f'{name:>10} is {value!r}' + name.upper()",
+    scaled: "return x * 2.0 + 3.0",
+}
+
+
+@pytest.mark.parametrize(("fn", "specs"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_it_is_the_same_function(fn, specs):
+    made = hovis.trace(fn, *specs).text().load()
+    known = [s.value for s in specs if hasattr(s, "value")]
+    for args in CASES[fn, specs]:
+        outcomes = []
+        for call in (fn, made):
+            given = [*known, *args] if call is fn else args
+            given = [a.copy() if isinstance(a, list) else a for a in given]
+            try:
+                outcomes.append((call(*given), given[-1] if isinstance(given[-1], list) else None))
+            except Exception as error:
+                outcomes.append((type(error), error.args, type(error.__cause__)))
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("fn", TEXTS, ids=lambda f: f.__name__)
+def test_it_reads_like_python(fn):
+    specs = next(specs for f, specs in CASES if f is fn)
+    assert body(fn, *specs) == textwrap.dedent(TEXTS[fn]).strip()
+
+
+def test_arguments_that_do_not_fit_go_to_the_original():
+    made = hovis.trace(scaled, {"scale": Float, "kind": "x"}, OneOf(1.0, 2.0)).text()
+    assert "original_scaled(config, x)" in made.text
+    loaded = made.load()
+    assert loaded({"scale": 3.0, "kind": "x"}, 2.0) == 6.0
+    assert loaded({"scale": 3.0, "shift": 4.0}, 2.0) == 10.0
+    assert loaded({"scale": 3.0, "kind": "x"}, 5.0) == 15.0
+
+
+def test_what_cannot_be_imported_is_given():
+    held = [1, 2, 3]
+
+    def last(x):
+        held.append(x)
+        return held
+
+    text = hovis.trace(last, Int).text()
+    assert any(value is held for value in text.given.values())
+    assert text.load()(4) is held
+
+
+def test_deep_nesting_becomes_functions():
+    lines = ["def deep(x, log):"]
+    for depth in range(24):
+        lines.append("    " * (depth + 1) + f"for i{depth} in range(x):")
+    lines.append("    " * 25 + "log.append(x)")
+    lines.append("    return log")
+    # CPython refuses to compile that: the same depth by calls
+    names: dict = {}
+    source = "def f0(x, log):\n    log.append(x)\n"
+    for depth in range(1, 25):
+        source += f"def f{depth}(x, log):\n    for i in range(x):\n        try:\n            f{depth - 1}(x, log)\n        except ValueError:\n            log.append('no')\n"
+    exec(source, names)
+    made = hovis.trace(names["f24"], Int, list).text()
+    assert "nonlocal" in made.text
+    ours, theirs = [], []
+    made.load()(1, ours)
+    names["f24"](1, theirs)
+    assert ours == theirs == [1]
