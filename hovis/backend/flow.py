@@ -3,7 +3,7 @@
 from typing import Final
 
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Op, Operand, Param, Raise, Return, Terminator, Value, edges
-from hovis.ir.operations import UNBOUND, drop, enter_handler, exception_matches, leave_handler
+from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, leave_handler, passed
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 
 #: Exact classes whose values end without anybody noticing.
@@ -170,7 +170,11 @@ class Sightings:
             if value in self.shown:
                 return True
             for block, k, op in self.users.get(value, ()):
-                if op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1)):
+                if op.callee in _TRACES:
+                    if op not in seen:
+                        seen.add(op)
+                        todo.append(op)
+                elif op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1)):
                     return True
             for param in self.next.get(value, ()):
                 if param not in seen:
@@ -215,6 +219,8 @@ class _ByIdentity(tuple[object, ...]):
         return any(other is one for one in self)
 
 
+#: They give back the exception that they are given.
+_TRACES: Final = _ByIdentity((caught_at, passed))
 #: They take an exception without looking at its traceback.
 _BLIND: Final = _ByIdentity((enter_handler, leave_handler, exception_matches, drop))
 

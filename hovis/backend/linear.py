@@ -10,8 +10,9 @@ from operator import getitem
 from types import CellType
 from typing import Any, Final
 
-from hovis.backend.encode import NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_BOOL, unique
+from hovis.backend.encode import COPY, NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_BOOL, unique
 from hovis.backend.flow import Flow
+from hovis.backend.load import Untrim, outline
 from hovis.backend.rules import ALIASES, ATTRIBUTE, CHOSEN, FIXED, IS, IS_NOT, NOT, TRUTH, UNPACK, Rule, Writer, constant_of, is_bool, is_constant, spread
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return
@@ -113,6 +114,8 @@ class Linear:
         #: does somebody look at the traceback of what this op gives?
         self.watched = watched
         self.items: list[Item] = []
+        #: are there tracebacks that tell of less than all inlined calls?
+        self.trims = any(op.callee is ops.caught_at for block in flow.order for op in block.all_ops())
         self.rules: dict[Op, Rule | None] = {}
         #: ops whose result stays on the stack
         self.inline: set[Operand] = set()
@@ -261,6 +264,10 @@ class Linear:
             return
         if isinstance(terminator, Return | Raise):
             self.push(terminator.value)
+            if isinstance(terminator, Raise) and terminator.again and self.trims:
+                around = outline(terminator.location)[:-1]
+                if around:
+                    self.tell(Untrim(around))
         elif isinstance(terminator, Jump):
             self.arguments[block] = len(self.items)
             for param, value in self.flow.moves(terminator.edge):
@@ -336,6 +343,20 @@ class Linear:
     def handlers(self, change: int) -> None:
         """From here on so many more exceptions are being handled."""
         self.items.append((HANDLERS, change))
+
+    def tell(self, listener: object) -> None:
+        """Call listener with what is on top of the stack, which stays there."""
+        cell = self.pool.cell(listener)
+        if NULL_FIRST:
+            self.do(OP["PUSH_NULL"], 0, 1)
+        self.cell(OP["LOAD_DEREF"], cell, 1)
+        if not NULL_FIRST:
+            self.do(OP["PUSH_NULL"], 0, 1)
+        self.do(COPY, 3, 1)
+        if PRECALL is not None:
+            self.do(PRECALL, 1, 0)
+        self.do(OP["CALL"], 1, -2)
+        self.do(POP_TOP, 0, -1)
 
     def user_cell(self, cell: CellType, name: str | None) -> bool:
         """Make a closure cell of the user's one of this code, under its own name (None: any); False: the name is taken."""

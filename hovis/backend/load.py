@@ -103,30 +103,64 @@ class Tracebacks:
             at = at.__cause__ or at.__context__
 
     def _repair(self, trace: TracebackType, frame: FrameType) -> TracebackType | None:
-        """The traceback with the entries of this frame set right; what was put right before stays as it is."""
+        """The traceback with the entries of this frame set right; those that have been are told by an odd offset."""
         first: TracebackType | None = trace
         before: TracebackType | None = None
         at: TracebackType | None = trace
-        while at is not None:
-            rest = at.tb_next
-            if at.tb_frame is frame:
-                rest = _without_helpers(rest)
-                chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
-                if chain is None:
-                    if before is None:
-                        first = rest
-                    else:
-                        before.tb_next = rest
-                    at = rest
+        while at is not None and (at.tb_frame is frame or _put_back(at.tb_frame.f_code)):
+            if at.tb_frame is frame and not at.tb_lasti & 1:
+                at = self._right(at)
+                if before is None:
+                    first = at
+                else:
+                    before.tb_next = at
+                if at is None or at.tb_frame is not frame:
                     continue
-                if rest is None or not _put_back(rest.tb_frame.f_code):
-                    for place in reversed(chain):
-                        rest = _entry(place, rest)
-                at.tb_next = rest
-            elif not _put_back(at.tb_frame.f_code):
-                break
-            before, at = at, rest
+            before, at = at, at.tb_next
         return first
+
+    def _right(self, at: TracebackType) -> TracebackType | None:
+        """An entry with those of the inlined calls behind it; without itself, where it is none of the user's."""
+        rest = _without_helpers(at.tb_next)
+        chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
+        if chain is None:
+            return rest
+        for place in reversed(chain):
+            rest = _entry(place, rest)
+        return TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno)
+
+
+class Trim:
+    """Called with an exception that is caught in an inlined call: the calls around that are not in its traceback (yet)."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __call__(self, exception: BaseException) -> None:
+        trace = exception.__traceback__
+        if trace is not None and trace.tb_frame is _getframe(1):
+            for _ in range(self.count):
+                if trace is not None:
+                    trace = trace.tb_next
+            exception.__traceback__ = trace
+
+
+class Untrim:
+    """Called with an exception that leaves inlined calls: those that it passes stand in its traceback now."""
+
+    __slots__ = ("chain",)
+
+    def __init__(self, chain: tuple[Location, ...]) -> None:
+        self.chain = chain
+
+    def __call__(self, exception: BaseException) -> None:
+        trace = exception.__traceback__
+        if trace is None or trace.tb_frame is not _getframe(1):
+            for at in reversed(self.chain):
+                trace = _entry(at, trace)
+            exception.__traceback__ = trace
 
 
 def hide() -> None:

@@ -7,6 +7,7 @@ from types import CellType, MethodType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from hovis.backend.encode import COPY, OP, POP_TOP, PRECALL, STRICT_BOOL, SWAP, Assembly, Label, Region, argument_of
+from hovis.backend.load import Trim, Untrim, outline
 from hovis.ir import operations as ops
 from hovis.ir.model import Caught, Op, Operand
 from hovis.lattice import Array, Const, Partial, Type, Union
@@ -476,3 +477,18 @@ def _raised(linear: "Linear", op: Op) -> None:
 
 
 FIXED[id(ops.raised), 1] = Rule(_raised)
+
+
+def _caught_at(linear: "Linear", op: Op) -> None:
+    if linear.watched(op):
+        linear.tell(Trim(constant_of(op.args[1]) - 1))
+
+
+def _passed(linear: "Linear", op: Op) -> None:
+    around = outline(op.location)[constant_of(op.args[1]) - 1 : -1]
+    if linear.trims and around and linear.watched(op):
+        linear.tell(Untrim(around))
+
+
+FIXED[id(ops.caught_at), 2] = Rule(_caught_at, (0,))
+FIXED[id(ops.passed), 2] = Rule(_passed, (0,))

@@ -14,7 +14,7 @@ from hovis.engine.heap import FIELDS, VObj, fields_of
 from hovis.engine.lookups import lookup
 from hovis.engine.values import FALSE, NONE, TRUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
-from hovis.ir.model import Effect, Op, Operand, Param
+from hovis.ir.model import Effect, Location, Op, Operand, Param
 from hovis.lattice import ANY, AbstractValue, Const, Type
 
 if TYPE_CHECKING:
@@ -105,8 +105,42 @@ def changed(m: "Machine", exception: Ref, callee: Any, args: list[V], effect: Ef
     m.put(exception, m.state.heap[exception.aid].replace(node=op))
 
 
-def out_of(m: "Machine", op: Op, caught: Param) -> V:
+def depth_of_handler(m: "Machine") -> int:
+    """How many calls of the user's lead to the frame that catches what is raised here; 0: none does."""
+    frames = m.state.frames
+    for at in range(len(frames) - 1, -1, -1):
+        if frames[at].code.instructions[frames[at].pc].handler is not None:
+            return depth_of(m.location_of(at))
+    return 0
+
+
+def depth_of(location: Location | None) -> int:
+    """How many calls of the user's a place is in."""
+    return 0 if location is None else sum(1 for _ in location.chain())
+
+
+def traced(m: "Machine", exception: V, again: bool) -> V:
+    """An exception on the way to its handler: its traceback tells of the calls from there on."""
+    depth = depth_of_handler(m)
+    if again and not 0 < depth < depth_of(m.location()):
+        return exception
+    if not again and depth < 2:
+        return exception
+    callee: Any = ops.passed if again else ops.caught_at
+    args: list[V] = [Known(depth)]
+    if isinstance(exception, Ref) and m.obj(exception, "exception"):
+        changed(m, exception, callee, args, Effect.READS)
+        return exception
+    return m.emit(callee, [exception, *args], type=m.type_of(exception) if isinstance(exception, Dyn) else ANY, effect=Effect.READS)
+
+
+def out_of(m: "Machine", op: Op, param: Param) -> V:
     """What comes out of an op that raised: known, if only one exception can."""
+    depth = depth_of_handler(m)
+    caught: Param | Op = param
+    if depth > 1:
+        caught = Op(ops.caught_at, (param, Const(depth)), (), ANY, None, Effect.READS, m.location())
+        m.block.ops.append(caught)
     try:
         rule = m.library.raises.get(op.callee) if not op.kwargs and not op.effect & Effect.OPAQUE else None
     except TypeError:
@@ -115,7 +149,7 @@ def out_of(m: "Machine", op: Op, caught: Param) -> V:
     if found is None:
         return Dyn(caught, ANY)
     cls, args = found
-    caught.type = Type(cls)
+    caught.type = param.type = Type(cls)
     if args is None or cls not in MODELLED:
         return Dyn(caught, caught.type)
     cells = tuple(_argument(m, op, caught, arg) for arg in args)
@@ -126,7 +160,7 @@ def out_of(m: "Machine", op: Op, caught: Param) -> V:
     return made
 
 
-def _argument(m: "Machine", op: Op, caught: Param, arg: Any) -> V:
+def _argument(m: "Machine", op: Op, caught: Param | Op, arg: Any) -> V:
     """An argument of an exception: a constant, an operand, or something of a type."""
     if isinstance(arg, AbstractValue):
         args = Op(getattr, (caught, Const("args")), (), Type(tuple), None, Effect.READS, m.location())

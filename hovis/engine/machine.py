@@ -552,6 +552,7 @@ class Machine:
             exception = self.emit(raised, [exception], type=self._raised_type(exception), effect=Effect.READS)
         elif isinstance(exception, Ref):
             exception = Dyn(self.operand(exception), self.type_of(exception))
+        exception = exceptions.traced(self, exception, again)
         caught, left = self.unwind(self.state, exception, self.block)
         if caught:
             return SWITCH

@@ -375,6 +375,16 @@ def make_exception(cls: Any, args: tuple[object, ...], names: tuple[str, ...] = 
     return made
 
 
+def caught_at(exception: BaseException, depth: int) -> BaseException:
+    """exception, caught in an inlined call so deep: its traceback has no entries of the calls around that (yet)."""
+    return exception
+
+
+def passed(exception: BaseException, depth: int) -> BaseException:
+    """exception, that leaves inlined calls for one so deep: its traceback gets the entries of those it passes."""
+    return exception
+
+
 def with_cause(exception: BaseException, cause: BaseException | None) -> BaseException:
     """exception with its ``__cause__`` set, as ``raise exception from cause`` does first."""
     exception.__cause__ = cause

@@ -204,9 +204,13 @@ def effect_of(op: Op) -> Effect:
 CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause, operations.with_attribute, operations.with_note})
 
 
+#: They give back the exception with its traceback as it looks from another inlined call.
+TRACES_EXCEPTION: Final = frozenset({operations.caught_at, operations.passed})
+
+
 def is_exception_made_here(operand: Operand) -> bool:
     """Is operand an exception that nobody outside can hold: a builtin class, or a new instance of one?"""
-    while isinstance(operand, Op) and is_one_of(operand.callee, CHANGES_EXCEPTION):
+    while isinstance(operand, Op) and is_one_of(operand.callee, CHANGES_EXCEPTION | TRACES_EXCEPTION):
         operand = operand.args[0]
     if isinstance(operand, Const):
         return is_plain_exception(operand.value)
