@@ -3,7 +3,7 @@
 import types
 from typing import Any, Final
 
-from hovis.engine import exceptions, models, protocols
+from hovis.engine import exceptions, groups, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
@@ -30,6 +30,10 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         return _super(m, args, mode)
     if cls is bool and len(args) == 1 and not kwargs:
         return truth(m, args[0], mode)
+    if (cls is ExceptionGroup or cls is BaseExceptionGroup) and not kwargs:
+        group = groups.new(m, cls, [m.resolve(a) for a in args])
+        if group is not None:
+            return finish(m, group, mode)
     if issubclass(cls, BaseException) and exceptions.modelled(cls):
         made = _exception(m, cls, args, kwargs, mode)
         if made is not NOT_MINE:

@@ -209,6 +209,12 @@ def _instance(m: "Machine", obj: VObj) -> Operand:
 def _exception(m: "Machine", obj: VObj) -> Operand:
     args, *fields = obj.cells
     items = m.obj(args, "tuple")
+    if issubclass(obj.cls, BaseExceptionGroup) and items is not None:
+        made: dict[str, V] = dict(zip(obj.keys[3:], obj.cells[3:], strict=True))
+        node = build(m, obj.cls, list(items.cells), obj.cls)
+        for name, value in made.items():
+            _effect(m, BaseException.__setattr__, [Dyn(node, Type(obj.cls)), Known(name), value])
+        return node
     if obj.cls.__module__ == "builtins" and obj.keys == _made_with(obj.cls) and items is not None and _untouched(obj, items):
         return build(m, obj.cls, list(items.cells), obj.cls)
     return build(m, ops.make_exception, [Known(obj.cls), args, Known(obj.keys[1:]), *fields] if fields else [Known(obj.cls), args], obj.cls)

@@ -154,8 +154,8 @@ def out_of(m: "Machine", op: Op, param: Param) -> V:
         return Dyn(caught, caught.type)
     cells = tuple(_argument(m, op, caught, arg) for arg in args)
     fields = fields_of(cls)
-    read = tuple(_read(m, caught, name) for name in fields)
-    made = m.new(VObj("exception", cls, (m.new(VObj("tuple", tuple, cells)), *read), ("args", *fields), extra=HANDLED, node=caught))
+    told = tuple(read(m, caught, name) for name in fields)
+    made = m.new(VObj("exception", cls, (m.new(VObj("tuple", tuple, cells)), *told), ("args", *fields), extra=HANDLED, node=caught))
     marked(m, made, m.state.handled)
     return made
 
@@ -185,7 +185,7 @@ def raised(m: "Machine", exception: Ref) -> None:
         cell = other.cells[at] if at >= 0 else None
         if isinstance(cell, Ref) and cell.aid == exception.aid:
             assert other.node is not None
-            m.state.heap[aid] = other.with_cell(at, _read(m, other.node, "__context__"))
+            m.state.heap[aid] = other.with_cell(at, read(m, other.node, "__context__"))
     marked(m, exception, handled)
 
 
@@ -213,7 +213,7 @@ def marked(m: "Machine", exception: Ref, handled: V) -> None:
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
     unknown = isinstance(handled, Known) and handled.value is None
-    context = _read(m, obj.node, "__context__") if unknown else handled
+    context = read(m, obj.node, "__context__") if unknown else handled
     marks = {"__cause__": NONE, "__suppress_context__": FALSE, "__context__": context}
     for name, value in marks.items():
         index = obj.find(name)
@@ -239,11 +239,12 @@ def noted(m: "Machine", exception: Ref, note: V) -> None:
     changed(m, exception, ops.with_note, [note], Effect.WRITES)
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
-    index, notes = obj.find("__notes__"), _read(m, obj.node, "__notes__")
+    index, notes = obj.find("__notes__"), read(m, obj.node, "__notes__")
     m.put(exception, obj.with_cell(index, notes) if index >= 0 else obj.with_new("__notes__", notes))
 
 
-def _read(m: "Machine", node: Operand, name: str) -> Dyn:
+def read(m: "Machine", node: Operand, name: str) -> Dyn:
+    """What the real exception says of itself."""
     op = Op(getattr, (node, Const(name)), (), ANY, None, Effect.READS, m.location())
     m.block.ops.append(op)
     return Dyn(op, ANY)

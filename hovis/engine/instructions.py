@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, iteration, lifetimes, matching, namespaces, operators, raising, storing, suspects, variables
+from hovis.engine import attributes, branches, generators, groups, iteration, lifetimes, matching, namespaces, operators, raising, storing, suspects, variables
 from hovis.engine.calls import call
 from hovis.engine.handlers import HANDLERS, handles
 from hovis.engine.heap import VObj
@@ -469,13 +469,13 @@ def exc_match(m: Machine, _: Any) -> int | None:
 
 
 @handles("EgMatch")
-def eg_match(m: Machine, _: Any) -> int | None:
-    return raising.match_group(m)
+def eg_match(m: Machine, _: Any) -> None:
+    groups.match(m)
 
 
 @handles("PrepReraiseStar")
 def prep_reraise_star(m: Machine, _: Any) -> None:
-    raising.prepare_reraise(m)
+    groups.prepare_reraise(m)
 
 
 @handles("WithEnter")

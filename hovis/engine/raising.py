@@ -1,6 +1,5 @@
 """Exceptions: the raise statement, except clauses, with (CPython: Python/ceval.c, Python/bytecodes.c)."""
 
-import operator
 import types
 from typing import Any, Final
 
@@ -9,7 +8,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, lookup
 from hovis.engine.machine import GiveUp, Machine, Restart
 from hovis.engine.results import AFTER
-from hovis.engine.values import NONE, Known, Ref, V, labels_of
+from hovis.engine.values import Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Type
@@ -93,7 +92,7 @@ def match(m: Machine) -> int | None:
     classes = m.resolve(m.pop())
     exception = m.frame.stack[-1]
     cls = m.class_of(exception)
-    known = _known_classes(m, classes)
+    known = known_classes(m, classes)
     if known is not None and cls is not None:
         m.push(Known(m.is_subclass(cls, known), labels_of(classes)))
         return None
@@ -102,59 +101,7 @@ def match(m: Machine) -> int | None:
     return None
 
 
-def match_group(m: Machine) -> int | None:
-    """``except* classes``: exc classes → rest match (_PyEval_ExceptionGroupMatch); what matches is being handled."""
-    classes = m.resolve(m.pop())
-    exception = m.resolve(m.pop())
-    known = _known_classes(m, classes)
-    flat = known if isinstance(known, tuple) else (known,)
-    valid = known is not None and not any(issubclass(c, BaseExceptionGroup) for c in flat)
-    if valid and isinstance(exception, Known) and exception.value is None:
-        m.push(NONE)
-        m.push(NONE)
-        return None
-    cls = m.class_of(exception)
-    naked = cls is not None and not issubclass(cls, BaseExceptionGroup)
-    if valid and naked and not issubclass(cls, known):  # type: ignore[arg-type]
-        m.push(exception)
-        m.push(NONE)
-        return None
-    effect = Effect.IO if valid and naked else Effect.RAISES | Effect.IO if valid and cls in _GROUPS else Effect.OPAQUE
-    pair = m.emit(ops.group_matches, [exception, classes], type=Type(tuple), effect=effect)
-    rest: V = NONE if naked and valid else m.emit(operator.getitem, [pair, Known(0)], effect=Effect.PURE)
-    match = m.emit(operator.getitem, [pair, Known(1)], effect=Effect.PURE)
-    if not (naked and valid):
-        none = m.emit(operator.is_, [match, NONE], type=Type(bool), effect=Effect.PURE)
-        other = m.state.fork()
-        other.frames[-1].stack += [rest, NONE]
-        other.frames[-1].pc += 1
-        some = m.emit(operator.not_, [none], type=Type(bool), effect=Effect.PURE)
-        m.meet(len(m.state.frames) - 1, m.frame.pc + 1, m.frame.pc + 1)
-        m.split(some, other)
-    m.emit(ops.leave_handler, [], type=Type(NONE_TYPE), effect=Effect.IO)
-    m.handle(match)
-    m.push(rest)
-    m.push(match)
-    return None
-
-
-_GROUPS: Final = (ExceptionGroup, BaseExceptionGroup)
-
-
-def prepare_reraise(m: Machine) -> None:
-    """original excs → exc: what is raised behind the clauses of an except* (_PyExc_PrepReraiseStar)."""
-    raised, original = m.pop(), m.pop()
-    listed = m.obj(raised, "list")
-    cls = m.class_of(original)
-    if listed is not None and all(isinstance(c, Known) and c.value is None for c in listed.cells):
-        m.push(NONE)
-    elif listed is not None and cls is not None and not issubclass(cls, BaseExceptionGroup):
-        m.push(listed.cells[0])
-    else:
-        m.push(m.emit(ops.prepare_reraise, [original, raised]))
-
-
-def _known_classes(m: Machine, classes: V) -> Any:
+def known_classes(m: Machine, classes: V) -> Any:
     """The class or the tuple of classes of an except clause, if they are known to be exception classes."""
     if isinstance(classes, Ref):
         obj = m.obj(classes, "tuple")

@@ -214,7 +214,12 @@ def is_exception_made_here(operand: Operand) -> bool:
         operand = operand.args[0]
     if isinstance(operand, Const):
         return is_plain_exception(operand.value)
+    if isinstance(operand, Op) and any(operand.callee is group for group in _GROUPS):
+        return not operand.effect
     return isinstance(operand, Op) and (operand.callee is operations.make_exception or is_plain_exception(operand.callee))
+
+
+_GROUPS: Final = (ExceptionGroup, BaseExceptionGroup)
 
 
 def is_plain_exception(value: object) -> bool:

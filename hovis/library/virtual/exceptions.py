@@ -52,6 +52,12 @@ def key_message(exception: BaseException) -> str:
     return str(args) if args else ""
 
 
+def group_message(group: Any) -> str:
+    """BaseExceptionGroup_str."""
+    count = len(group.exceptions)
+    return f"{group.message} ({count} sub-exception{'' if count == 1 else 's'})"
+
+
 def shown(exception: BaseException) -> str:
     """BaseException_repr."""
     args = exception.args
@@ -64,6 +70,8 @@ for _cls in exceptions.MODELLED:
     # the same C function, in the slots of several classes
     _MODELS.update({_cls.__dict__[name]: model for name, model in (("__str__", message), ("__repr__", shown)) if name in _cls.__dict__})
 _MODELS[KeyError.__str__] = key_message
+_MODELS[BaseExceptionGroup.__str__] = group_message
+_MODELS[BaseExceptionGroup.__dict__.get("__repr__", BaseException.__repr__)] = shown
 
 
 def _text(m: Machine, value: V, name: str) -> Any:
