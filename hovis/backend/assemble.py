@@ -22,6 +22,7 @@ from hovis.backend.encode import (
     POP_TOP,
     PRECALL,
     RERAISE,
+    STOPITERATION_ERROR,
     STORE_FAST,
     SWAP,
     TAKE_FAST,
@@ -151,8 +152,8 @@ def _code(function: Function, emitter: "Emitter", shape: tuple[int, int, bool, b
         return (chain[0].line, chain[0].end_line, chain[0].col, chain[0].end_col) if chain else fallback
 
     count = len(function.params) - keyword_only - star - double_star
-    # OPTIMIZED, NEWLOCALS, VARARGS, VARKEYWORDS, NESTED (Include/cpython/code.h)
-    flags = 3 | star << 2 | double_star << 3 | bool(emitter.pool.cells) << 4
+    # OPTIMIZED, NEWLOCALS, VARARGS, VARKEYWORDS, NESTED, GENERATOR (Include/cpython/code.h)
+    flags = 3 | star << 2 | double_star << 3 | bool(emitter.pool.cells) << 4 | function.is_generator << 5
     code, starts = make_code(
         emitter.asm,
         emitter.pool.constants,
@@ -253,6 +254,7 @@ class Emitter:
 
     def __init__(self, flow: Flow, linear: Linear, code: dict[Block, list[Item]], slots: Slots, marks: _Marks) -> None:
         self.flow, self.linear, self.code, self.slots, self.marks = flow, linear, code, slots, marks
+        self.is_generator = flow.is_generator
         self.pool = linear.pool
         self.asm = Assembly()
         self.of = slots.of
@@ -277,6 +279,9 @@ class Emitter:
         count = len(self.pool.cells)
         if count:
             asm.do(OP["COPY_FREE_VARS"], count)
+        if self.is_generator:
+            asm.do(OP["RETURN_GENERATOR"], 0, 1)
+            asm.do(POP_TOP, 0, -1)
         asm.do(OP["RESUME"])
         falling = True
         for k, block in enumerate(order):
@@ -538,7 +543,7 @@ class Emitter:
 
     def _region(self, handlers: int) -> Region | None:
         """What an exception that nobody catches does under so many open handlers."""
-        if not handlers and self.mending is None:
+        if not handlers and self.mending is None and not (self.is_generator and STOPITERATION_ERROR):
             return None
         while len(self.regions) <= handlers:
             self.regions.append(Region(Label(), len(self.regions), lasti=True))
@@ -575,4 +580,6 @@ class Emitter:
                 asm.do(COPY, handlers + 2, 1)
                 asm.do(POP_EXCEPT, 0, -1)
             self.mend()
+            if self.is_generator and STOPITERATION_ERROR:
+                asm.do(*STOPITERATION_ERROR)
             asm.do(RERAISE, 1, -1)

@@ -43,6 +43,9 @@ RERAISE: Final = OP["RERAISE"]
 TAKE_FAST: Final = OP.get("LOAD_FAST_AND_CLEAR")
 _EXTENDED_ARG: Final = OP["EXTENDED_ARG"]
 
+#: What turns a StopIteration that leaves a generator into a RuntimeError, where its own code has to (3.12).
+STOPITERATION_ERROR: Final = (OP["CALL_INTRINSIC_1"], 3) if "CALL_INTRINSIC_1" in OP else ()
+
 #: (instruction, the next one) -> one for both, whose argument has both locals in a nibble each (3.13).
 _FUSED: Final = {
     (OP[first], OP[second]): OP[f"{first}_{second}"]
@@ -62,6 +65,17 @@ NOWHERE: Final[Position] = (None, None, None, None)
 def argument_of(expression: str, name: str) -> int:
     """The argument that this Python's compiler gives the instruction called name in a sample expression."""
     return next(i.arg for i in dis.get_instructions(compile(expression, "", "eval")) if i.opname == name and i.arg is not None)
+
+
+def _in_generator(statement: str, name: str) -> int:
+    """The same for a statement in a generator function; 0 if the instruction has no argument."""
+    code = compile(f"def f():\n try:\n  {statement}\n finally:\n  f", "", "exec").co_consts[0]
+    return next(i.arg or 0 for i in dis.get_instructions(code) if i.opname == name)
+
+
+#: The arguments of YIELD_VALUE in a ``yield`` and in a ``yield from``; what follows it is RESUME 1 or 2.
+YIELD: Final = _in_generator("yield", "YIELD_VALUE")
+YIELD_FROM: Final = _in_generator("yield from f", "YIELD_VALUE")
 
 
 class Label:
@@ -162,6 +176,17 @@ class Assembly:
             self._jump(OP[f"POP_JUMP_IF_{OPPOSITE[test]}"], over, -1)
             self.jump(label)
             self.bind(over)
+
+    def send(self, ended: Label) -> Label:
+        """Send the value on top to the receiver beneath it, or go on at ended; the place to do it again."""
+        again = Label()
+        self.bind(again)
+        self._jump(OP["SEND"], ended, 0)
+        return again
+
+    def send_again(self, again: Label) -> None:
+        """Back to a SEND, where nobody may interrupt."""
+        self._jump(OP["JUMP_BACKWARD_NO_INTERRUPT"], again, 0)
 
     def for_iter(self, exhausted: Label) -> None:
         """Push the next item of the iterator on top, or go on at exhausted, without the iterator."""

@@ -29,6 +29,7 @@ class Flow:
     """The reachable part of a Function in reverse postorder, and what is live where."""
 
     def __init__(self, function: Function) -> None:
+        self.is_generator = function.is_generator
         self.order = reverse_postorder(function)
         self.index = {block: k for k, block in enumerate(self.order)}
         #: how often each value is used, by what is itself needed

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import CellType, MethodType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from hovis.backend.encode import COPY, OP, POP_TOP, PRECALL, STRICT_BOOL, SWAP, Assembly, Label, Region, argument_of
+from hovis.backend.encode import COPY, OP, POP_TOP, PRECALL, STRICT_BOOL, SWAP, YIELD, YIELD_FROM, Assembly, Label, Region, argument_of
 from hovis.backend.load import Trim, Untrim, outline
 from hovis.ir import operations as ops
 from hovis.ir.model import Caught, Op, Operand
@@ -455,6 +455,45 @@ def _leave(linear: "Linear", op: Op) -> None:
 
 FIXED[id(ops.enter_handler), 1] = Rule(_enter, result=False)
 FIXED[id(ops.leave_handler), 0] = Rule(_leave, result=False)
+
+
+def _yield(linear: "Linear", op: Op) -> None:
+    linear.do(OP["YIELD_VALUE"], YIELD, 0)
+    linear.do(OP["RESUME"], 1, 0)
+
+
+FIXED[id(ops.yield_), 1] = Rule(_yield)
+_fixed(ops.yield_from_iter, 1, (OP["GET_YIELD_FROM_ITER"], 0, 0))
+
+
+def _yield_from(linear: "Linear", op: Op) -> None:
+    """The loop that the compiler makes of it."""
+
+    def loop(writer: Writer) -> None:
+        asm, outer = writer.asm, writer.asm.region
+        ended, thrown = Label(), Label()
+        again = asm.send(ended)
+        if "CLEANUP_THROW" in OP:
+            asm.region = Region(thrown, asm.depth)
+        asm.do(OP["YIELD_VALUE"], YIELD_FROM)
+        asm.do(OP["RESUME"], 2)
+        asm.region = outer
+        asm.send_again(again)
+        if "CLEANUP_THROW" in OP:
+            asm.bind(thrown)
+            asm.grow(1)
+            asm.do(OP["CLEANUP_THROW"], 0, -1)
+        asm.bind(ended)
+        if "END_SEND" in OP:
+            asm.do(OP["END_SEND"], 0, -1)
+        else:
+            asm.depth -= 1
+
+    linear.constant(None)
+    linear.macro(loop)
+
+
+FIXED[id(ops.yield_from), 1] = Rule(_yield_from)
 
 
 def _raised(linear: "Linear", op: Op) -> None:

@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hovis.bytecode.instructions import Instruction
+    from hovis.bytecode.instructions import Code, Instruction
 
 _READS = frozenset({"GetLocal", "TakeLocal", "DelLocal", "MakeCell", "GetCell", "SetCell", "DelCell", "CellRef"})
 
 
-def analyze(name: str, code: "Sequence[Instruction]") -> dict[str, Any] | None:
+def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
     """The analysis of that name, with what came along; None if there is none."""
+    code = whole.instructions
+    if name == "handling":
+        return {name: handling(code, whole.depth)}
+    if name == "guarded":
+        return {name: any(i.op == "Send" or (i.op == "Yield" and i.handler is not None) for i in code)}
     if name == "successors":
         return {name: successors(code)}
     if name == "reads_locals":
@@ -182,3 +187,24 @@ def _toward_exit(code: "Sequence[Instruction]", follow: Sequence[tuple[int, ...]
                 path.pop()
     order.reverse()
     return order
+
+
+def handling(code: "Sequence[Instruction]", depth: "Sequence[int]") -> list[tuple[int, ...]]:
+    """Where on the stack lies what was being handled before each open handler, the innermost last.
+
+    PushExc puts it there, PopExc takes it away.
+    """
+    found: list[tuple[int, ...] | None] = [None] * len(code)
+    todo: list[tuple[int, tuple[int, ...]]] = [(0, ())] if code else []
+    follow = successors(code)
+    while todo:
+        at, open_ = todo.pop()
+        if found[at] is not None:
+            continue
+        found[at] = open_
+        op, handler = code[at].op, code[at].handler
+        if handler is not None:
+            todo.append((handler.target, tuple(p for p in open_ if p < handler.depth)))
+        after = (*open_, depth[at] - 1) if op == "PushExc" else open_[:-1] if op == "PopExc" else open_
+        todo += [(to, after) for to in follow[at]]
+    return [() if positions is None else positions for positions in found]

@@ -115,11 +115,12 @@ OPS: dict[str, str] = {
     "'keys': o keys -> o keys values or None",
     "GetLen": "o -> o n",
     # Generators.
+    "MakeGenerator": "-> sent: the frame becomes a generator, which is the result of the call; resumed, it goes on behind",
     "Yield": "v -> sent",
     "Send": "receiver v -> receiver r: or to arg with [receiver, returned value], if the receiver has ended",
     "EndSend": "receiver v -> v",
     "GetYieldFromIter": "o -> it",
-    "CleanupThrow": "receiver sent exc -> none v: the value of a StopIteration; anything else is raised again",
+    "CleanupThrow": "receiver sent exc -> none v: never reached, see normalize",
     # The rest.
     "Intrinsic": "* -> *: (name, n popped, n pushed)",
 }
@@ -169,7 +170,7 @@ class Code:
     """
 
     __slots__ = (
-        "argcount", "cells", "code", "depth", "filename", "first_line", "has_varargs", "has_varkwargs", "instructions",
+        "argcount", "cells", "code", "depth", "filename", "first_line", "guarded", "handling", "has_varargs", "has_varkwargs", "instructions",
         "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live", "loop_heads", "n_free",
         "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "reads_locals", "successors", "unsupported",
     )  # fmt: skip
@@ -180,6 +181,10 @@ class Code:
     successors: list[tuple[int, ...]]
     #: Before each instruction, the slots that may still be read, as a bit mask; handlers count.
     live: list[int]
+    #: Before each instruction, where on the stack lies what was handled before each open handler, the innermost last.
+    handling: list[tuple[int, ...]]
+    #: May the end of a suspended generator run something: is there a Yield in a handler's reach, or a Send?
+    guarded: bool
     #: The targets of the back edges.
     loop_heads: frozenset[int]
     #: The immediate post-dominator of each instruction on normal edges; None is the exit, or that no Return is reached.
@@ -211,7 +216,7 @@ class Code:
 
     def __getattr__(self, name: str) -> Any:
         """Called only while a slot is still empty: an analysis nobody has asked for yet."""
-        found = blocks.analyze(name, self.instructions)
+        found = blocks.analyze(name, self)
         if found is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         for key, value in found.items():

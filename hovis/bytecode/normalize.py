@@ -33,6 +33,7 @@ _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 CLASS_BODY = "it is a module or the body of a class"
 _NAMES = frozenset({"GetName", "SetName", "DelName", "Locals", "GetNameOr"})
 _HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap", "setup_annotations"})
+_STOPITERATION_ERROR = 3  # Include/internal/pycore_intrinsics.h
 
 _LIMIT = 4096
 _known: dict[int, Code] = {}
@@ -77,12 +78,27 @@ def _unsupported(code: CodeType, instructions: Sequence[Instruction]) -> str | N
     return CLASS_BODY if any(i.op in _NAMES or i.arg == ("setup_annotations", 0, 0) for i in instructions) else None
 
 
+def _without_wrappers(raws: list[Raw]) -> list[Raw]:
+    """Since 3.12 two handlers in the code of a generator do what genobject.c did before: a StopIteration that leaves it
+    becomes a RuntimeError, and one out of the receiver of a ``yield from`` its result.  That is the engine's to do."""
+    for raw in raws:
+        while raw.handler >= 0:
+            handler = raws[raw.handler]
+            if handler.name == "CLEANUP_THROW":
+                raw.handler, raw.entry = handler.handler, handler.entry
+            elif handler.name == "CALL_INTRINSIC_1" and handler.arg == _STOPITERATION_ERROR:
+                raw.handler, raw.entry = -1, None
+            else:
+                break
+    return raws
+
+
 class _Expansion:
     """The steps of a code object: each CPython instruction by its row, jumps then resolved to steps."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
-        self.raws = decode(code)
+        self.raws = _without_wrappers(decode(code))
         self.steps: list[Step] = []
         self._at = 0
         self._targets = {raw.target for raw in self.raws} | {raw.handler for raw in self.raws}

@@ -186,7 +186,7 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "NOP": (),
     "RESUME": (),
     "COPY_FREE_VARS": (),
-    "RETURN_GENERATOR": row("Null"),  # pops with the POP_TOP that follows
+    "RETURN_GENERATOR": row("MakeGenerator"),
     "PUSH_NULL": row("Null"),
     # Constants, locals, cells, names.
     "LOAD_CONST": one("Const", constant),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import generators, templates
+from hovis.engine import templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.machine import SWITCH, Machine, Restart
@@ -26,6 +26,9 @@ MAX_ACTIVE: Final = 64
 MAX_NESTING: Final = 2
 #: The same where only numbers differ between the activations.
 MAX_COUNTING: Final = 8
+
+#: Stands in the frame of a generator function whose generator has to be real at once.
+REAL: Final = object()
 
 
 def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
@@ -116,11 +119,11 @@ def why_not(m: Machine, known: Callee) -> str | None:
 
 def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     code = known.code
-    if code.is_generator:
-        return generators.create(m, known, bound, callee, args, kwargs, mode)
-    now = _known_arguments(m, bound)
+    now = known_arguments(m, bound)
     if _recurses(m, code, now):
-        return _call_residual(m, known, bound, mode)
+        if not code.is_generator:
+            return _call_residual(m, known, bound, mode)
+        now = REAL
     caller = m.frame
     ctx = m.tables.contexts[caller.ctx, caller.pc, code]
     home = m.homes[m.state.frames[0].ctx]
@@ -157,7 +160,7 @@ def _only_numbers_differ(now: Any, before: Any) -> bool:
     return all(a == b or (type(a[1]) is tuple and a[1][0] in (int, float)) for a, b in zip(now, before, strict=True))
 
 
-def _known_arguments(m: Machine, bound: list[V | None]) -> Any:
+def known_arguments(m: Machine, bound: list[V | None]) -> Any:
     """What is known of the arguments of an activation, to be compared with others."""
     found: list[Any] = []
     for k, value in enumerate(bound):
@@ -177,21 +180,21 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     heap: dict[int, VObj] = {}
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
-        refs += _classes(m, bound)
+        refs += classes_in(m, bound)
     crossing = _crossing(m, refs)
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
         obj = m.state.heap[aid]
         heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells))
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
-    frame.extra = _known_arguments(m, bound)
+    frame.extra = known_arguments(m, bound)
     result = m.call_function(frame, heap, known.qualname.rsplit(".", 1)[-1])  # type: ignore[attr-defined]
     if result is None:
         return m.unreachable()
     return finish(m, result, mode)
 
 
-def _classes(m: Machine, bound: list[V | None]) -> list[Ref]:
+def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
     """The classes that the traced code has defined and the arguments mention: they are real there."""
     found = reachable(m.state.heap, [v.aid for v in bound if isinstance(v, Ref)])
     for value in bound:

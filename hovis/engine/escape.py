@@ -21,7 +21,7 @@ class Leak(Exception):
 
 
 class NotMaterializable(Exception):
-    """A started generator, or an iterator half-way, cannot be built in mid-flight; args: the site that made it."""
+    """This generator, or iterator half-way, has to be real from the beginning; args: the site that made it."""
 
 
 def check_materializable(heap: dict[int, VObj], aid: int) -> None:
@@ -29,6 +29,7 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
     obj = heap[aid]
     if obj.node is None:
         if obj.kind == "generator":
+            # the residual would have to be traced from the edge on which it is built
             raise NotMaterializable(obj.extra[5])
         if obj.kind == "model":
             _check_model(heap, obj)
@@ -65,7 +66,7 @@ def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
         elif at not in seen and heap[at].node is None:
             seen.add(at)
             todo.append((at, True))
-            if not heap[at].bulk and heap[at].kind != "class":
+            if not heap[at].bulk and heap[at].kind not in ("class", "generator"):
                 todo += [(part, False) for part in reversed(templates.parts(heap, heap[at], _cells_in(heap, heap[at])))]
     return order
 
@@ -90,6 +91,11 @@ def real(m: "Machine", value: V) -> V:
 
 def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
+    if obj.kind == "generator":
+        # from now on the real one is what is stepped
+        node = m.residual(aid)
+        m.state.heap[aid] = obj.replace(node=node, cells=(), forgotten=True)
+        return
     if obj.inner:
         raise NotMaterializable(obj.extra[1])
     copy = copies.copy_of(m, aid)
@@ -275,10 +281,6 @@ def _dict_iter(m: "Machine", obj: VObj) -> Operand:
     return build(m, ops.make_dict_iterator, [source, position, Known(obj.extra), *changed], obj.cls)
 
 
-def _generator(m: "Machine", obj: VObj) -> Operand:
-    raise NotMaterializable(obj.extra[5])
-
-
 # ------------------------------------------------------------------------------------------------- stand-ins
 
 
@@ -394,7 +396,6 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "sequence_iter": _iterator,
     "range_iter": _range_iter,
     "dict_iter": _dict_iter,
-    "generator": _generator,
     "model": _model,
 }
 

@@ -15,9 +15,9 @@ from hovis.engine.budget import OutOfFuel
 from hovis.engine.environment import Consulted, can_change
 from hovis.engine.escape import Leak, NotMaterializable
 from hovis.engine.heap import VObj, shape_in
-from hovis.engine.joins import Matching, Pair, agree, align
+from hovis.engine.joins import Matching, Pair, agree, align, unlike_generators
 from hovis.engine.lookups import watched
-from hovis.engine.machine import STOP, SWITCH, GiveUp, Machine, Promote, Restart, Tables
+from hovis.engine.machine import STOP, SWITCH, GiveUp, Landing, Machine, Promote, Restart, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V
 from hovis.engine.whistle import whistle
@@ -235,11 +235,15 @@ class Engine(Machine):
                     frame.pc = to
                 elif to == SWITCH:
                     self.spent[ctx] = self.spent.get(ctx, 0) + steps - since
+                    if self.watching:
+                        lifetimes.close_dying(self)
                     break
                 else:
                     assert to == STOP
                     self._count(ctx, steps, since)
                     return True
+                if self.watching and lifetimes.close_dying(self):
+                    break
 
     def _count(self, ctx: int, steps: int, since: int) -> None:
         """So many instructions have been interpreted in a chain, those from since on in the innermost call."""
@@ -454,7 +458,11 @@ class Engine(Machine):
     def _join(self, entry: Entry, state: State) -> None:
         """Join state into the entry; where that changes it, it is work to do."""
         lost = align(entry.state, state)
-        matching = Matching(entry.state, state, self.tables.paths)
+        try:
+            matching = Matching(entry.state, state, self.tables.paths)
+        except NotMaterializable:
+            self._split_by_generators(entry, state)
+            raise
         pairs = list(matching.pairs())
         before = entry.state
         for frame, other in zip(before.frames, state.frames, strict=True):
@@ -464,6 +472,15 @@ class Engine(Machine):
             self.push_work(entry)      # before what may restart elsewhere: the next time nothing would change any more
         for path, _, b, _ in pairs:
             self._depend(entry, path, b)
+
+    def _split_by_generators(self, entry: Entry, state: State) -> None:
+        """Two states do not join, because of generators that stand in different places: the place belongs into the key."""
+        forced = self.tables.forced.get(entry.site, {})
+        used = self.tables.used.setdefault(entry.site, {})
+        for path in unlike_generators(entry.state, state, self.tables.paths):
+            if path not in forced and path not in used:
+                used[path] = STRONG
+                raise Restart("split", entry.site)
 
     _changed = False
     _classes: tuple[int, ...] = ()
@@ -494,6 +511,7 @@ class Engine(Machine):
             if node is not None or matching.built(Ref(aid)):
                 self._changed |= node is None
                 node = self._param(entry, paths[path, "node"], self.type_of_in(old, Ref(aid)))
+                self._changed |= not fresh and node is not obj.node
             heap[aid] = obj if cells is obj.cells and node is obj.node else obj.replace(cells=cells, node=node)
         frames = []
         for depth, frame in enumerate(old.frames):
@@ -578,7 +596,9 @@ class Engine(Machine):
         ends = (isinstance(a, Dyn) and a.ends) or (isinstance(b, Dyn) and b.ends)
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = type, lost is None, unbound, dims is None, ends, end
-        if isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new:
+        # a slot has another name now if what it was named by is gone: then it has another parameter, too
+        unmoved = isinstance(a, Dyn) and (a.value is entry.params.get(path) or not isinstance(a.value, Param))
+        if unmoved and isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new:
             if a.dims == dims or a.dims is None or all(x is y for x, y in zip(a.dims, dims or (), strict=False)):
                 return a
         self._changed = True
@@ -609,11 +629,11 @@ class Engine(Machine):
         found: Entry = self.homes[self.state.frames[0].ctx]
         return found
 
-    def add(self, op: Op) -> None:
+    def add(self, op: Op, land: Landing | None = None) -> None:
         home = self.homes[self.state.frames[0].ctx]
         if op.effect._value_ & ~home.effect._value_:
             self._spread(home, home.result, op.effect)
-        super().add(op)
+        super().add(op, land)
 
     def returned(self, type: AbstractValue) -> None:
         """The current function returns a value of this type."""

@@ -178,7 +178,7 @@ def extra_key(extra: Any) -> Hashable:
     if type(extra) is History:
         return extra.key
     if isinstance(extra, tuple):
-        return tuple(x if isinstance(x, int | str | bool | type(None)) else id(x) for x in extra)
+        return tuple(x if isinstance(x, int | str | bool | type(None)) else extra_key(x) if type(x) is tuple else id(x) for x in extra)
     return extra if isinstance(extra, int | str | type(None)) else id(extra)
 
 

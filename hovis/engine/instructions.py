@@ -407,6 +407,8 @@ def for_iter(m: Machine, exit: int) -> int | None:
 def return_(m: Machine, _: Any) -> int | None:
     value = m.pop()
     frame = m.frame
+    if m.watching and lifetimes.end_locals(m, value):
+        return SWITCH
     if frame.owner is not None:
         return generators.finished(m, value)
     before = lifetimes.held(m.state) if m.endings else {}
@@ -491,6 +493,11 @@ def with_exit_exc(m: Machine, _: Any) -> int | None:
 # ------------------------------------------------------------------------------------------------- generators, match
 
 
+@handles("MakeGenerator")
+def make_generator(m: Machine, _: Any) -> int | None:
+    return generators.make(m)
+
+
 @handles("Yield")
 def yield_(m: Machine, _: Any) -> int | None:
     return generators.yielded(m)
@@ -513,16 +520,11 @@ def get_yield_from_iter(m: Machine, _: Any) -> int | None:
     return generators.yield_from_iter(m, m.pop())
 
 
-@handles("CleanupThrow")
-def cleanup_throw(m: Machine, _: Any) -> int | None:
-    return generators.cleanup_throw(m)
-
-
 @handles("Intrinsic")
 def intrinsic(m: Machine, arg: Any) -> int | None:
     if arg[0] == "setup_annotations":
         return namespaces.setup_annotations(m)
-    return generators.leave_by_exception(m) if arg[0] == "stopiteration_error" else raising.give_up(m, f"the instruction Intrinsic {arg[0]}")
+    return raising.give_up(m, f"the instruction Intrinsic {arg[0]}")
 
 
 @handles("Match")

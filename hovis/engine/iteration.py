@@ -54,6 +54,8 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, made, mode)
     elif isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
         return finish(m, sequence_iterator(m, value, type(iter([]))), mode)
+    if m.class_of(value) is generators.GENERATOR:
+        return finish(m, value, mode)
     cls = models.acting_class(m, value)
     if cls is not None and is_python_class(cls):
         method = special(cls, "__iter__")

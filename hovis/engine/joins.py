@@ -155,3 +155,25 @@ def align(old: State, new: State) -> bool:
 def agree(a: V, b: V) -> bool:
     """Are both the same constant?"""
     return isinstance(a, Known) and isinstance(b, Known) and same_constant(a.value, b.value)
+
+
+def unlike_generators(a: State, b: State, paths: Paths) -> Iterator[int]:
+    """The slots where one state holds a virtual generator, or something that reaches one, and the other something else."""
+    theirs = dict(b.roots())
+    queue: deque[tuple[int, V, V | None]] = deque((paths[name], x, theirs.get(name)) for name, x in a.roots())
+    seen: set[int] = set()
+    while queue:
+        path, x, y = queue.popleft()
+        if isinstance(x, Ref) and isinstance(y, Ref):
+            one, other = a.heap[x.aid], b.heap[y.aid]
+            if (one.node is None) == (other.node is None) and shape_in(a.heap, x.aid) == shape_in(b.heap, y.aid):
+                if x.aid not in seen:
+                    seen.add(x.aid)
+                    queue.extend((paths[path, k], c, d) for k, (c, d) in enumerate(zip(one.cells, other.cells, strict=True)))
+                continue
+        if _holds_generator(a, x) or _holds_generator(b, y):
+            yield path
+
+
+def _holds_generator(state: State, value: V | None) -> bool:
+    return isinstance(value, Ref) and any(state.heap[aid].kind == "generator" and state.heap[aid].node is None for aid in reachable(state.heap, [value.aid]))

@@ -6,27 +6,32 @@ temporaries; for locals a ``drop!`` says how long they last.  Seen are the resul
 what hovis makes itself cannot tell.
 """
 
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
+from hovis.engine import delegation
 from hovis.engine.escape import NotMaterializable
-from hovis.engine.heap import VObj
-from hovis.engine.state import State
-from hovis.engine.values import Dyn, Ref, V
+from hovis.engine.heap import VObj, reachable
+from hovis.engine.state import Frame, State
+from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op
-from hovis.ir.operations import drop
 from hovis.lattice import Type
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
+
+GENERATOR: Final = type(_ for _ in ())
 
 
 def held(state: State) -> dict[int, Dyn]:
     """All values in the state whose end may show, by the identity of the SSA value."""
     found: dict[int, Dyn] = {}
     seen: set[int] = set()
-    todo: list[V] = [value for _, value in state.roots()]
+    todo: deque[V] = deque(value for _, value in state.roots())
     while todo:
-        value = todo.pop()
+        value = todo.popleft()
         if isinstance(value, Dyn):
             if value.ends:
                 found[id(value.value)] = value
@@ -34,7 +39,7 @@ def held(state: State) -> dict[int, Dyn]:
             seen.add(value.aid)
             obj = state.heap[value.aid]
             if not obj.bulk:
-                todo += obj.cells
+                todo.extend(obj.cells)
     return found
 
 
@@ -51,13 +56,78 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
         if key not in after and key != spared:
-            m.block.ops.append(Op(drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location()))
+            m.block.ops.append(Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location()))
+
+
+# ------------------------------------------------------------------------------------------------- generators
+
+
+def must_close(obj: VObj) -> bool:
+    """Would the end of this suspended generator run something of the user's (_PyGen_Finalize)?"""
+    if obj.kind != "generator" or obj.node is not None or obj.extra[0] != "suspended":
+        return False
+    code, pc = obj.extra[1], obj.extra[3]
+    if code.instructions[pc - 1].handler is not None:
+        return True
+    return code.instructions[pc - 2].op == "Send" and not isinstance(obj.cells[-1], Known)
 
 
 def abandon(obj: VObj) -> None:
-    """A suspended generator that nobody holds any more: if it would run a ``finally`` now, it has to be a real one."""
-    status, code, _, pc, _, site = obj.extra
-    if status == "suspended" and obj.node is None:
-        handler = code.instructions[pc - 1].handler
-        if handler is not None and code.instructions[handler.target].op != "Intrinsic":
-            raise NotMaterializable(site)
+    """Nobody holds this generator any more, and it was not closed where that came to be: it has to be a real one."""
+    if must_close(obj):
+        raise NotMaterializable(obj.extra[5])
+
+
+def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
+    """The suspended generators that nobody holds any more, and whose end would show."""
+    heap = m.state.heap
+    suspended = [aid for aid, obj in heap.items() if must_close(obj)]
+    if not suspended:
+        return []
+    held = [v.aid for v in (*spared, *(value for _, value in m.state.roots())) if isinstance(v, Ref)]
+    alive = reachable(heap, [*held, *(aid for aid, obj in heap.items() if obj.node is not None)])
+    lost = [aid for aid in suspended if aid not in alive]
+    inner = {aid for outer in lost for aid in reachable(heap, [outer]) if aid != outer}
+    return [aid for aid in lost if aid not in inner]
+
+
+def close_dying(m: "Machine", held: Sequence[int] = ()) -> bool:
+    """The instruction at hand has let go of generators: their ends are traced before the next one; were there any?
+
+    The frame on top stands at the next instruction already.  held: what held them, in the order in which it ends;
+    else the youngest ends first, as on a stack.
+    """
+    lost = dying(m)
+    if held:
+        turns = {aid: turn for turn, holder in reversed(list(enumerate(held))) for aid in reachable(m.state.heap, [holder])}
+        lost.sort(key=lambda aid: -turns.get(aid, 0))
+    for aid in lost:
+        # the last one that is entered is the first to run
+        m.call(Known(delegation.finalize), [Ref(aid), Known(GENERATOR.close), Known(ops.unraisable)], {}, "closed")
+    return bool(lost)
+
+
+def end_locals(m: "Machine", value: V) -> bool:
+    """The frame on top returns value: the generators that only its variables hold end first, in order; were there any?"""
+    held = [v.aid for v in m.frame.locals if isinstance(v, Ref)]
+    if not held or not any(must_close(m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
+        return False
+    m.frame.locals = [None] * len(m.frame.locals)
+    m.push(value)
+    return close_dying(m, held)
+
+
+def check_left(state: State, frame: Frame) -> None:
+    """An exception has left frame: as long as somebody has its traceback, the variables hold what they hold."""
+    for value in frame.locals:
+        if isinstance(value, Ref):
+            for aid in reachable(state.heap, [value.aid]):
+                abandon(state.heap[aid])
+
+
+def close_leaving(m: "Machine", exception: V) -> bool:
+    """exception leaves the traced function (whose frame is there still): generators that end by that do so first; did any?"""
+    if not dying(m, (exception,)):
+        return False
+    m.call(Known(delegation.leave), [exception, Known(ops.raise_again)], {}, "value")
+    return close_dying(m)

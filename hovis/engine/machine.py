@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from hovis.engine import escape, exceptions, templates
+from hovis.engine import escape, exceptions, lifetimes, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Consulted, Guard, Look, can_change, contents, places
 from hovis.engine.heap import VObj
@@ -101,6 +101,12 @@ class Machine:
         self.looks: list[Look] = []
         self.homes: dict[int, Any] = {}
         self.lent: dict[int, Copy] = {}
+        #: operands of the op that is being emitted (what escapes with it may be held by one of them)
+        self.pinned: Sequence[V] | None = None
+        #: has a generator been suspended whose end would run something?
+        self.watching = False
+        #: is the trace done, and are edges being resolved?
+        self.resolving = False
 
     # --------------------------------------------------------------------------------------------- the frame
 
@@ -370,10 +376,13 @@ class Machine:
         effect: Effect = Effect.OPAQUE,
         dims: tuple[V | None, ...] | None = None,
         lost: Labels | None = None,
+        land: "Landing | None" = None,
     ) -> Dyn:
-        """Leave a call in the residual."""
+        """Leave a call in the residual.  land: what is to become of an exception out of it, instead of unwinding."""
+        self.pinned = (*args, *kwargs.values()) if kwargs else args
         operands = tuple(self.operand(a) for a in args)
         named = tuple((name, self.operand(v)) for name, v in kwargs.items()) if kwargs else ()
+        self.pinned = None
         if templates.ALL and templates.of(callee) is not None:
             callee = Known(callee)
         if isinstance(callee, Known | Ref | Dyn):
@@ -384,11 +393,11 @@ class Machine:
         op = Op(callee, operands, named, type, None, effect, self.location())
         if dims is not None:
             op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
-        self.add(op)
+        self.add(op, land)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         return Dyn(op, type, dims, lost, maybe_end=ended)
 
-    def add(self, op: Op) -> None:
+    def add(self, op: Op, land: "Landing | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
         effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op
@@ -396,8 +405,8 @@ class Machine:
             self.forget(bool(effect & _OPAQUE))
             if not self.frozen and effect & _OPAQUE and not self.state.world:
                 self.state.world = 1
-        if effect & _MAY_RAISE and self.catching():
-            self.invoke(op)
+        if effect & _MAY_RAISE and (land is not None or self.catching()):
+            self.invoke(op, land)
         else:
             self.block.ops.append(op)
 
@@ -406,24 +415,44 @@ class Machine:
         for frame in self.state.frames:
             if frame.owner is not None or frame.code.instructions[frame.pc].handler is not None:
                 return True
-        return False
+        return self.watching and any(map(lifetimes.must_close, self.state.heap.values()))
 
-    def invoke(self, op: Op) -> None:
+    def invoke(self, op: Op, land: "Landing | None" = None) -> None:
         """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
         ok, landing = Block(), Block(params=(Param(ANY, None, None),))
         self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
-        state = self.state.fork()
-        location, before = self.location(), self.state
-        self.state, self.block = state, landing
+        here = self.state
+        self.state, self.block = here.fork(), landing
         thrown = exceptions.out_of(self, op, landing.params[0])
-        caught, exception = self.unwind(state, thrown, landing)
-        if not caught:
-            landing.terminator = Raise(self.operand(exception), True, location)
-        self.state, self.block = before, ok
-        if not caught:
-            return
-        self.meet(len(state.frames) - 1, self.state.frames[len(state.frames) - 1].pc + 1, state.frames[-1].pc)
-        self.leave(landing, state)
+        if land is not None:
+            self._meet_in(here, self.frame.pc)
+            status = land(self, thrown)
+        else:
+            status = self._unwound(here, thrown)
+        if status == SWITCH:
+            self.leave(self.block, self.state)
+        self.state, self.block = here, ok
+
+    def _unwound(self, here: State, thrown: V) -> int:
+        """Unwind to the handler; the generators that go with the frames and their stacks end first."""
+        location = self.location()
+        caught, exception = self.unwind(self.state, thrown, self.block)
+        if caught:
+            self._meet_in(here, self.frame.pc)
+            if self.watching:
+                lifetimes.close_dying(self)
+            return SWITCH
+        if self.watching and lifetimes.close_leaving(self, exception):
+            return SWITCH
+        self.block.terminator = Raise(self.operand(exception), True, location)
+        return STOP
+
+    def _meet_in(self, here: State, target: int) -> None:
+        """Where an op goes on in state here, and target, in the frame that is on top now, paths part that meet again."""
+        depth, state = len(self.state.frames) - 1, self.state
+        self.state = here
+        self.meet(depth, here.frames[depth].pc + 1, target)
+        self.state = state
 
     def leave(self, block: Block, state: State) -> None:
         """Close block with a jump to wherever state is."""
@@ -433,6 +462,10 @@ class Machine:
 
     def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
         """Call any callee (see calls): protocols call methods, and calls go by protocols."""
+        raise NotImplementedError
+
+    def residual(self, aid: int) -> Operand:
+        """The real generator for a virtual one (see residuals)."""
         raise NotImplementedError
 
     def get_iter(self, value: V, mode: str = "value") -> int | None:
@@ -512,6 +545,7 @@ class Machine:
         Where a StopIteration may leave a generator, block turns it into a RuntimeError (PEP 479; from CPython 3.12 on
         a handler in the generator's own bytecode does).
         """
+        outermost = state.frames[0]
         while state.frames:
             frame = state.frames[-1]
             handler = frame.code.instructions[frame.pc].handler
@@ -523,10 +557,14 @@ class Machine:
                 frame.pc = handler.target
                 return True, exception
             state.frames.pop()
+            if self.watching:
+                lifetimes.check_left(state, frame)
             if frame.owner is not None:
                 obj = state.heap[frame.owner]
-                state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", None, None, 0, 0, obj.extra[5]))
+                state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", obj.extra[1], None, 0, 0, obj.extra[5], False))
                 exception = self._out_of_generator(exception, block)
+        outermost.stack = []
+        state.frames.append(outermost)
         return False, exception
 
     def _out_of_generator(self, exception: V, block: Block) -> V:
@@ -555,6 +593,8 @@ class Machine:
         exception = exceptions.traced(self, exception, again)
         caught, left = self.unwind(self.state, exception, self.block)
         if caught:
+            return SWITCH
+        if self.watching and lifetimes.close_leaving(self, left):
             return SWITCH
         self.block.terminator = Raise(self.operand(left), True, location)
         return STOP
@@ -601,3 +641,6 @@ class Machine:
 
 
 Handler = Callable[[Machine, Any], "int | None"]
+
+#: What becomes of an exception: a control code, as a handler gives it.
+Landing = Callable[[Machine, V], "int | None"]

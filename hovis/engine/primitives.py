@@ -77,7 +77,7 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         depth, height = len(m.state.frames), len(m.frame.stack)
         result = action(m, args, kwargs)
         entered = m.state.frames[depth] if isinstance(result, int) and result == SWITCH and len(m.state.frames) > depth else None
-        if entered is not None and entered.owner is None and entered.mode == "value":
+        if entered is not None and entered.mode == "value":
             # the action has entered a function: what that returns goes where the action's result would have gone
             m.state.frames[depth].mode = mode
         elif result is None and len(m.frame.stack) > height:

@@ -93,6 +93,9 @@ def match(m: Machine) -> int | None:
     exception = m.frame.stack[-1]
     cls = m.class_of(exception)
     known = known_classes(m, classes)
+    if known is BaseException:
+        m.push(Known(True, labels_of(classes)))
+        return None
     if known is not None and cls is not None:
         m.push(Known(m.is_subclass(cls, known), labels_of(classes)))
         return None

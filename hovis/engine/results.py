@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Final
 
 from hovis.engine import templates
-from hovis.engine.machine import Machine, Restart
+from hovis.engine.machine import Landing, Machine, Restart
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import Effect
@@ -74,7 +74,7 @@ def after(m: Machine, mode: str) -> int | None:
 AFTER: dict[str, Callable[[Machine], int | None]] = {}
 
 
-def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | None = None) -> Dyn:
+def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | None = None, land: Landing | None = None) -> Dyn:
     """A call that stays, of which nothing is known; what it is given directly may be written to."""
     for value in (*args, *(kwargs or {}).values()):
         if isinstance(value, Known) and may_be_written(value.value):
@@ -87,7 +87,7 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
     kind: AbstractValue = ANY
     if isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
-    made = m.emit(callee, args, kwargs, kind)
+    made = m.emit(callee, args, kwargs, kind, land=land)
     if kind is ANY and not any(callee is quiet for quiet in _QUIET):
         made.ends = m.endings = True
     return made

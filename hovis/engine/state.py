@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hovis.bytecode.instructions import Code
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, reachable
 from hovis.engine.values import NONE, Dyn, Ref, V
 from hovis.ir.model import Op
 
@@ -99,11 +99,19 @@ class State:
         """Forget locals that nobody reads any more."""
         last = len(self.frames) - 1
         for depth, frame in enumerate(self.frames):
-            live = frame.code.live[frame.pc] if depth == last else live_after(frame.code, frame.pc)
+            if depth == last or self.frames[depth + 1].mode == "closed":
+                live = frame.code.live[frame.pc]
+            else:
+                live = live_after(frame.code, frame.pc)
             held = frame.locals
             for k, value in enumerate(held):
-                if value is not None and not live >> k & 1 and not (type(value) is Dyn and value.ends):
+                if value is not None and not live >> k & 1 and not (value.ends if type(value) is Dyn else type(value) is Ref and self.reaches_frame(value.aid)):
                     held[k] = None
+
+    def reaches_frame(self, aid: int) -> bool:
+        """Does an object hold a generator whose end may show?"""
+        frames = [at for at, obj in self.heap.items() if obj.kind == "generator" and obj.node is None and obj.extra[1].guarded]
+        return bool(frames) and not reachable(self.heap, [aid]).isdisjoint(frames)
 
 
 def live_after(code: Code, pc: int) -> int:

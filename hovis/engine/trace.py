@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, iteration, raising, resolve, templates
+from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates
 from hovis.engine.entering import Callee
 from hovis.engine.escape import Leak, NotMaterializable
 from hovis.engine.fixpoint import Engine, Entry
@@ -14,7 +14,7 @@ from hovis.engine.instructions import HANDLERS
 from hovis.engine.machine import GiveUp, Tables
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
-from hovis.ir.model import Function, Location, Param
+from hovis.ir.model import Function, Location, Operand, Param
 from hovis.lattice import Const
 from hovis.library.core import Library
 
@@ -90,6 +90,9 @@ class PythonEngine(Engine):
     def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
         return calls.call(self, callee, args, kwargs, mode)
 
+    def residual(self, aid: int) -> Operand:
+        return residuals.build(self, aid)
+
     def get_iter(self, value: V, mode: str = "value") -> int | None:
         return iteration.get_iter(self, value, mode)
 
@@ -125,8 +128,6 @@ def run(
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
-    if code.is_generator or code.is_coroutine or code.is_async_generator:
-        raise GiveUp("it is a generator function or a coroutine")
     if code.unsupported:
         raise GiveUp(code.unsupported)
     tables = Tables()
@@ -146,8 +147,10 @@ def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
     engine.fuel = fuel * budget.SHARES[0]
     while True:
         try:
+            engine.resolving = False
             engine.run(lambda: _start(engine, fn, code, parts))
             engine.locations = dict(engine.locations)
+            engine.resolving = True
             functions = resolve.finish(engine)
         except NotMaterializable as refused:
             engine.tables.not_virtual.add(refused.args[0])

@@ -11,7 +11,7 @@ import os
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -267,6 +267,66 @@ def lacks(instance: object, name: str) -> bool:
 def own_attribute(instance: object, name: str) -> object:
     """What the instance itself has by that name."""
     return object.__getattribute__(instance, "__dict__")[name]
+# ------------------------------------------------------------------------------------------------- generators
+
+
+def yield_(value: object) -> object:
+    """YIELD_VALUE, in a Function that is a generator: gives what is sent, raises what is thrown in."""
+    raise RuntimeError("yield_ is for whoever runs a generator")
+
+
+def yield_from(iterator: Any) -> object:
+    """The whole of a ``yield from``, behind GET_YIELD_FROM_ITER: gives what the iterator returns."""
+    raise RuntimeError("yield_from is for whoever runs a generator")
+
+
+def yield_from_iter(iterable: Any) -> Iterator[object]:
+    """GET_YIELD_FROM_ITER."""
+    if isinstance(iterable, types.CoroutineType):
+        raise TypeError("cannot 'yield from' a coroutine object in a non-coroutine generator")
+    return iterable if isinstance(iterable, types.GeneratorType) else iter(iterable)
+
+
+def begun(generator: Generator[object, object, object]) -> Generator[object, object, object]:
+    """A new generator, advanced to where it stands."""
+    next(generator)
+    return generator
+
+
+def ended_generator(name: str, qualname: str) -> Iterator[object]:
+    """A generator that has come to its end."""
+    made: Any = (item for item in "")
+    made.__name__, made.__qualname__ = name, qualname
+    next(made, None)
+    return made  # type: ignore[no-any-return]
+
+
+def throw_exit(generator: Generator[object, object, object]) -> object:
+    """The half of ``generator.close()`` that may run the generator."""
+    return generator.throw(GeneratorExit())
+
+
+def in_context(exception: BaseException, context: BaseException | None) -> BaseException:
+    """exception, with this ``__context__``."""
+    exception.__context__ = context
+    return exception
+
+
+def raise_again(exception: BaseException) -> object:
+    """RERAISE, as a call."""
+    raise exception
+
+
+def unraisable(exception: BaseException) -> None:
+    """What becomes of an exception out of a finalizer (PyErr_WriteUnraisable)."""
+
+    def finalized() -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            raise exception
+
+    next(finalized())
 
 
 def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:

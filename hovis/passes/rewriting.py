@@ -201,7 +201,7 @@ def effect_of(op: Op) -> Effect:
 
 
 #: They give back the exception that they are given, changed: its context, its cause, an attribute.
-CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause, operations.with_attribute, operations.with_note})
+CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause, operations.with_attribute, operations.with_note, operations.in_context})
 
 
 #: They give back the exception with its traceback as it looks from another inlined call.

@@ -9,12 +9,12 @@ recursion is the program's and not this interpreter's.  And while a handler is o
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, Final, NoReturn
 
 from hovis.ir.analysis import liveness, terminator_operands
 from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import current_exception, drop, enter_handler, leave_handler
+from hovis.ir.operations import current_exception, drop, enter_handler, leave_handler, yield_, yield_from
 from hovis.lattice import Const
 
 
@@ -45,6 +45,14 @@ class Interpreter:
         """A residual function begins."""
         return Activation(function, args, *self._liveness(function))
 
+    def generator(self, op: Op, function: Function, args: list[Any]) -> Generator[Any, Any, Any]:
+        """A residual generator function is called."""
+        made: Any = self._lazily([Activation(function, args, *self._liveness(function))])
+        made.__name__ = made.__qualname__ = function.name
+        if function.location is not None:
+            made.__qualname__ = function.location.function
+        return made  # type: ignore[no-any-return]
+
     def branch(self, branch: Branch, condition: Any) -> bool:
         """Which way?  True: the true edge."""
         return bool(condition)
@@ -62,6 +70,53 @@ class Interpreter:
         if terminator.again:
             reraise(value)
         raise value
+
+    # --------------------------------------------------------------------------------------------- generators
+
+    def _lazily(self, stack: "list[Activation]") -> Generator[Any, Any, Any]:
+        """As _run, in a generator of Python's own: what the Function yields it yields."""
+        base = len(stack)
+        while True:
+            event, value, error = self._attempt(stack)
+            if event in _YIELDS:
+                try:
+                    value = (yield value[0]) if event is yield_ else (yield from _Bare(value[0]))
+                except BaseException as thrown:
+                    error = thrown
+                else:
+                    self._receive(stack[-1], value)
+            elif event is enter_handler:
+                after = yield from self._within(value, stack)
+                if after is not _LEFT:
+                    return after
+            elif event is leave_handler:
+                return _LEFT
+            elif error is None:
+                result = self._end_or_call(stack, event, value)
+                if len(stack) < base:
+                    return result
+                if result is not _GO_ON:
+                    self._receive(stack[-1], result)
+            if error is not None and not self._catch(stack, base, error):
+                raise error
+
+    def _attempt(self, stack: "list[Activation]") -> tuple[Any, Any, BaseException | None]:
+        """The next event of the topmost activation, or the exception out of it."""
+        try:
+            return (*self._ops(stack[-1]), None)
+        except BaseException as error:
+            return None, None, error
+
+    def _within(self, exception: BaseException, stack: "list[Activation]") -> Generator[Any, Any, Any]:
+        """As within, in a generator."""
+        before = _contexts(exception)
+        traceback = exception.__traceback__
+        try:
+            raise exception
+        except BaseException as caught:
+            caught.__traceback__ = traceback
+            _restore(before)
+            return (yield from self._lazily(stack))
 
     # --------------------------------------------------------------------------------------------- the machine
 
@@ -99,18 +154,24 @@ class Interpreter:
         """Run the topmost activation to its next event; its result, if it has ended."""
         at = stack[-1]
         event, value = self._ops(at)
+        assert event not in _YIELDS, "a yield outside a generator"
         if event is enter_handler:
             after = within(value, lambda: self._run(stack))
             return _GO_ON if after is _LEFT else after
         if event is leave_handler:
             return _LEFT
+        return self._end_or_call(stack, event, value)
+
+    def _end_or_call(self, stack: "list[Activation]", event: Any, value: Any) -> Any:
+        """The topmost activation has ended (event is None), or calls the Function that event is."""
         if event is None:
             stack.pop()
             return value
         if len(stack) >= sys.getrecursionlimit():
             raise RecursionError("maximum recursion depth exceeded")
-        assert at.pending is not None
-        stack.append(self.enter(at.pending, event, value))
+        pending = stack[-1].pending
+        assert pending is not None
+        stack.append(self.enter(pending, event, value))
         return _GO_ON
 
     def _ops(self, at: "Activation") -> tuple[Any, Any]:
@@ -151,9 +212,13 @@ class Interpreter:
         if callee is leave_handler:
             return leave_handler, None
         if callee is drop:
+            at.release(at.index - 1)
             return None
         args = [at.value(self, arg) for arg in op.args]
-        if isinstance(callee, Function):
+        if isinstance(callee, Function) and callee.is_generator:
+            at.values[op] = self.generator(op, callee, args)
+            return None
+        if isinstance(callee, Function) or callee in _YIELDS:
             at.pending = op
             return callee, args
         if isinstance(callee, Param | Op):
@@ -238,6 +303,23 @@ class Activation:
         self.block, self.index = edge.block, 0
 
 
+class _Bare:
+    """An iterator as ``yield from`` takes it: nobody asks it for an iterator again."""
+
+    def __init__(self, iterator: Any) -> None:
+        self._iterator = iterator
+
+    def __iter__(self) -> "_Bare":
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._iterator)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+
+_YIELDS: Final = (yield_, yield_from)
 _LEFT: Final = object()
 _GO_ON: Final = object()
 

@@ -27,8 +27,8 @@ def power(x, n):
     return r
 
 
-def generator(n):
-    yield n
+async def waits(n):
+    return n
 
 
 def with_global(x):
@@ -82,10 +82,10 @@ def test_remarks_are_told_once():
 
 
 def test_a_function_left_as_a_whole_says_why():
-    text = str(hovis.explain(hovis.trace(generator, Int)))
+    text = str(hovis.explain(hovis.trace(waits, Int)))
     assert "left as one call of the original" in text
-    assert "generator" in text
-    assert "def generator(n):" in text
+    assert "coroutine" in text
+    assert "async def waits(n):" in text
 
 
 def test_residual_functions():
@@ -140,8 +140,8 @@ def test_errors_name_the_function_and_the_argument(call, said):
 
 
 def test_strict_quotes_the_source():
-    with pytest.raises(hovis.TraceError, match=r"in generator\n    def generator\(n\):\n  generator was left"):
-        hovis.options(strict=True).trace(generator, Int)
+    with pytest.raises(hovis.TraceError, match=r"in waits\n    async def waits\(n\):\n  waits was left"):
+        hovis.options(strict=True).trace(waits, Int)
 
 
 def test_strict_says_what_explain_says():

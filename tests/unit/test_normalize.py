@@ -47,7 +47,7 @@ def module_codes(module):
 NET = {
     **dict.fromkeys(
         """Const GetLocal TakeLocal GetCell CellRef GetGlobal GetName Locals Copy BuildClass GetLen ImportFrom WithEnter
-        WithExitExc PushExc ForIter""".split(), 1,
+        WithExitExc PushExc ForIter MakeGenerator""".split(), 1,
     ),
     **dict.fromkeys(
         """SetLocal SetCell SetGlobal SetName Pop DelAttr Binary Inplace Compare Is Contains GetItem Import ImportStar Return
@@ -488,6 +488,7 @@ class Machine:
             stack.append(isinstance(stack[-1], dict if kind == "mapping" else (list, tuple)))
 
     def GetLen(self, arg, stack): stack.append(len(stack[-1]))
+    def MakeGenerator(self, arg, stack): stack.append(None)
     def GetYieldFromIter(self, arg, stack): stack.append(iter(stack.pop()))
 
     def Send(self, arg, stack):
@@ -972,7 +973,7 @@ def test_yield_from():
     def f(xs):
         yield from xs
 
-    assert shape(f, 10) == "GetLocal GetYieldFromIter Const Send>6 Yield Jump>3 EndSend Pop Const Return"
+    assert shape(f, 12) == "MakeGenerator Pop GetLocal GetYieldFromIter Const Send>8 Yield Jump>5 EndSend Pop Const Return"
 
 
 def test_chained_comparison_and_conditional():

@@ -3,7 +3,10 @@
 Each rule answers None where it has nothing to say; the call is then made on the real object.
 """
 
-from hovis.library.virtual import asking, attributes, descriptors, dicts, exceptions, frames, sequences, sets, standing, stepping, subscripts
+from hovis.library.virtual import asking, attributes, descriptors, dicts, exceptions, frames, generators, sequences, sets, standing, stepping, subscripts
 from hovis.library.virtual.base import VIRTUAL
 
-__all__ = ["VIRTUAL", "asking", "attributes", "descriptors", "dicts", "exceptions", "frames", "sequences", "sets", "standing", "stepping", "subscripts"]
+__all__ = [
+    "VIRTUAL", "asking", "attributes", "descriptors", "dicts", "exceptions", "frames", "generators", "sequences", "sets", "standing", "stepping",
+    "subscripts",
+]  # fmt: skip

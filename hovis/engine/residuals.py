@@ -1,0 +1,171 @@
+"""Residual generator functions: what becomes of a generator that leaves the traced code.
+
+It is a call of a Function that yields, specialised from the very state of the generator.  What only the generator
+holds crosses into it part by part and stays virtual there; everything else is real.  One that had begun stands at its
+Yield: the residual yields once more, for nobody, when it is made, so that what is sent or thrown next arrives there.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from hovis.engine import escape
+from hovis.engine.entering import classes_in, known_arguments
+from hovis.engine.heap import VObj, reachable
+from hovis.engine.machine import Landing, Machine
+from hovis.engine.results import opaque
+from hovis.engine.state import Frame, State, live_after
+from hovis.engine.values import NONE, Dyn, Known, Ref, V
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect, Function, Location, Op, Operand
+from hovis.lattice import Const, Type
+
+GENERATOR: Final = type(_ for _ in ())
+
+#: The mode of a residual generator that stands at the Yield where it was made.
+BEGUN: Final = "begun"
+
+
+def build(m: Machine, aid: int) -> Operand:
+    """The real generator that goes on where the virtual one stands."""
+    obj = m.state.heap[aid]
+    status, code, namespace, pc, count, site, decided = obj.extra
+    if status == "running" or m.resolving or code.filename.startswith(m.package):
+        raise escape.NotMaterializable(site)
+    if status == "finished":
+        return escape.build(m, ops.ended_generator, [Known(code.name), Known(code.qualname)], GENERATOR)
+    frame = Frame(code, -1, list(obj.cells[:count]), namespace, "value" if status == "new" else BEGUN)
+    frame.stack = [*obj.cells[count:], NONE]
+    frame.pc = pc if status == "new" else pc - 1
+    frame.decided = decided
+    heap = _cross(m, aid, frame)
+    frame.extra = known_arguments(m, frame.locals[: code.n_params])
+    made = _call(m, frame, heap)
+    if status == "new":
+        return made
+    begun = Op(ops.begun, (made,), (), Type(GENERATOR), None, Effect.IO, m.location())
+    m.block.ops.append(begun)
+    return begun
+
+
+def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
+    """A call of the Function whose body begins with frame."""
+    code = frame.code
+    world = m.state.world if m.frozen else max(m.state.world, 1)
+    state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap))
+    site = (m.tables.contexts["generator", code], frame.pc, state.world)
+    place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)
+    entry = m.arrive(site, state, Function(code.name, [], place, is_generator=True))  # type: ignore[attr-defined]
+    ctx = m.tables.contexts["generator body", code, frame.pc, state.world, entry.key]
+    entry.state.frames[0].ctx = ctx
+    m.homes[ctx] = entry
+    op = Op(entry.function, (), (), Type(GENERATOR), None, Effect.PURE, m.location())
+    m.entry.calls.append((op, entry, state))
+    m.entry.call_tails.append(m.reads)
+    m.emitted += 1
+    m.block.ops.append(op)
+    return op
+
+
+# ------------------------------------------------------------------------------------------------- what crosses
+
+
+def _cross(m: Machine, aid: int, frame: Frame) -> dict[int, VObj]:
+    """The heap of the residual: frame's values are changed to those that it may hold."""
+    values: list[V | None] = [*frame.locals, *frame.stack]
+    outside = _held_elsewhere(m, aid)
+    crossing: set[int] = set()
+    todo = [v.aid for v in values if isinstance(v, Ref)]
+    if m.state.classes:
+        todo += [ref.aid for ref in classes_in(m, values)]
+    while todo:
+        at = todo.pop()
+        obj = m.state.heap[at]
+        if at == aid:
+            raise escape.NotMaterializable(obj.extra[5])
+        if at not in crossing and _crosses(obj, at in outside):
+            crossing.add(at)
+            todo += [c.aid for c in obj.cells if isinstance(c, Ref)]
+    frame.locals = [v if v is None else _across(m, v, crossing) for v in frame.locals]
+    frame.stack = [_across(m, v, crossing) for v in frame.stack]
+    heap: dict[int, VObj] = {}
+    for at in crossing:
+        obj = m.state.heap[at]
+        cells = tuple(_across(m, c, crossing) for c in obj.cells)
+        # time will have passed when the body runs: what the caller passed may have been changed by then
+        heap[at] = obj.replace(cells=cells, forgotten="suspect" if obj.argument and not obj.immutable else obj.forgotten)
+    return heap
+
+
+def _crosses(obj: VObj, outside: bool) -> bool:
+    if obj.kind == "class":
+        return True
+    if obj.node is not None:
+        return obj.argument and not (obj.forgotten and obj.forgotten != "suspect")
+    if obj.kind == "generator":
+        return not outside and obj.extra[0] in ("new", "suspended")
+    return obj.kind != "view" and (obj.immutable or not outside)
+
+
+def _across(m: Machine, value: V, crossing: set[int]) -> V:
+    """value as the residual may hold it."""
+    if isinstance(value, Ref) and value.aid not in crossing:
+        node = m.operand(value)
+        return Dyn(node, Type(m.state.heap[value.aid].cls)) if not isinstance(node, Const) else Known(node.value)
+    return value
+
+
+def _held_elsewhere(m: Machine, aid: int) -> set[int]:
+    """What can be reached without going through the generator."""
+    if m.pinned is None:
+        return set(m.state.heap)
+    heap = {at: obj for at, obj in m.state.heap.items() if at != aid}
+    heap[aid] = m.state.heap[aid].replace(cells=())
+    return reachable(heap, [v.aid for v in (*m.pinned, *_roots(m.state)) if isinstance(v, Ref)] + [at for at, obj in heap.items() if obj.node is not None])
+
+
+def _roots(state: State) -> Iterable[V]:
+    """What the frames hold and may still use."""
+    yield state.handled
+    last = len(state.frames) - 1
+    for depth, frame in enumerate(state.frames):
+        live = live_after(frame.code, frame.pc) if depth < last else frame.code.live[frame.pc] | live_after(frame.code, frame.pc)
+        for k, value in enumerate(frame.locals):
+            if value is not None and live >> k & 1:
+                yield value
+        yield from frame.stack
+        if frame.owner is not None:
+            yield Ref(frame.owner)
+
+
+# ------------------------------------------------------------------------------------------------- in the body
+
+
+def handle_again(m: Machine, positions: tuple[int, ...]) -> None:
+    """The frame on top goes on in open handlers; until now what the innermost handles has lain in the place of the outermost."""
+    if not positions:
+        return
+    stack = m.frame.stack
+    innermost, stack[positions[0]] = stack[positions[0]], m.state.handled
+    for at in positions[1:]:
+        m.handle(stack[at])
+    m.handle(innermost)
+
+
+def yielded(m: Machine, delegate: Landing | None) -> int | None:
+    """Yield, in the body of a residual generator function: anything may have happened when it goes on.
+
+    In a ``yield from``, delegate takes what is thrown in.
+    """
+    frame = m.frame
+    if frame.mode == BEGUN:
+        frame.mode = "value"
+        handle_again(m, frame.code.handling[frame.pc])
+    value = m.pop()
+    m.push(opaque(m, ops.yield_, [value], land=delegate))
+    return None
+
+
+def yield_from(m: Machine, receiver: V) -> Dyn:
+    """A whole ``yield from`` of an iterator of which nothing is known."""
+    return opaque(m, ops.yield_from, [receiver])
+
