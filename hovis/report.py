@@ -12,7 +12,7 @@ from hovis.engine.environment import Guard
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.ir import naming, operations
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, edges
-from hovis.ir.operations import UNBOUND, load_global
+from hovis.ir.operations import UNBOUND, load_global, yield_
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const, Type
 from hovis.library.core import Library
@@ -131,10 +131,10 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
     given = {id(p) for p in functions[0].params}
     called = {id(op.callee) for one in functions for op in one.ops()}
     for function in functions:
-        if id(function) in called:
+        if id(function) in called and not function.is_generator:
             found.append(Remark(f"{function.name} {OWN}", "it calls itself where a decision is made at run time", "", function.location))
         for block in function.blocks:
-            left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE]
+            left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE and op.callee is not yield_]
             roots = [op for op in left if not _follows(op, given)]
             consequences += len(left) - len(roots)
             found += [_of_op(op, library, sources) for op in roots]

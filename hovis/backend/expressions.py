@@ -142,6 +142,16 @@ def _rule(*callees: object) -> Callable[[_Rule], _Rule]:
     return register
 
 
+@_rule(ops.yield_)
+def _yield(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Yield(write(op.args[0]))
+
+
+@_rule(ops.yield_from)
+def _yield_from(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.YieldFrom(write(op.args[0]))
+
+
 @_rule(*_BINARY)
 def _binary(op: Op, write: Write, named: Any) -> ast.expr | None:
     if len(op.args) != 2:

@@ -127,7 +127,7 @@ class Tracebacks:
             return rest
         for place in reversed(chain):
             rest = _entry(place, rest)
-        return TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno)
+        return TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno or at.tb_frame.f_code.co_firstlineno)
 
 
 class Trim:

@@ -24,6 +24,11 @@ def outline(body: list[ast.stmt], parameters: set[str], own_name: Callable[[str]
     return [*(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in sorted(made.shared - parameters)), *found]
 
 
+def _yields(statement: ast.stmt) -> bool:
+    """A yield is the function's own affair."""
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(statement))
+
+
 class _Outline:
     def __init__(self, own_name: Callable[[str], str]) -> None:
         self.own_name = own_name
@@ -33,7 +38,7 @@ class _Outline:
     def body(self, statements: list[ast.stmt], blocks: int, levels: int) -> list[ast.stmt]:
         found: list[ast.stmt] = []
         for statement in statements:
-            if isinstance(statement, ast.While | ast.For | ast.Try | ast.If) and (blocks >= MAX_BLOCKS or levels >= MAX_LEVELS):
+            if isinstance(statement, ast.While | ast.For | ast.Try | ast.If) and (blocks >= MAX_BLOCKS or levels >= MAX_LEVELS) and not _yields(statement):
                 found += self._function(statement)
             else:
                 found.append(self._inside(statement, blocks, levels + 1))

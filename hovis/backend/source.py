@@ -226,6 +226,8 @@ class _Writer:
         body = tidy_function(Jumps(self).lower(Simplifier(self).tree(self.tree)))
         while body and isinstance(body[-1], ast.Return) and (body[-1].value is None or _is_none(body[-1].value)) and len(body) > 1:
             body.pop()
+        if self.function.is_generator and not any(isinstance(node, ast.Yield | ast.YieldFrom) for part in body for node in ast.walk(part)):
+            body += [ast.Return(None), ast.Expr(ast.Yield(None))]
         body = outline(body, {self.variables.name(p) for p in self.function.params}, self.own_name)
         if arrival is not None:
             body = [*arrival.head(self.function, self.variables.name), *body]

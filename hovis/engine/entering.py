@@ -34,7 +34,7 @@ REAL: Final = object()
 def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
     """Enter a Python function, or leave the call where that is not wise."""
     known = Callee.of(m, callee, fn)
-    why = why_not(m, known)
+    why = why_not(m, known) or _drives(m, known, args, kwargs)
     if why is None:
         bound = bind(m, known, args, kwargs)
         if bound is not None:
@@ -45,9 +45,21 @@ def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[st
         why = "its arguments do not fit"
     if why:
         m.reason(f"the call of {known.qualname} was left as it is: {why}")
-    if isinstance(callee, Known):
-        return finish(m, opaque(m, callee.value, args, kwargs), mode)
-    return finish(m, opaque(m, callee, args, kwargs), mode)
+    made = opaque(m, callee.value if isinstance(callee, Known) else callee, args, kwargs)
+    if known.code.is_coroutine or known.code.is_async_generator:
+        made = Dyn(made.value, Type(types.CoroutineType if known.code.is_coroutine else types.AsyncGeneratorType), ends=True)
+        made.value.type = made.type  # type: ignore[union-attr]
+    return finish(m, made, mode)
+
+
+def _drives(m: Machine, known: "Callee", args: list[V], kwargs: dict[str, V]) -> str | None:
+    """Is it given a coroutine?  That is opaque, and so would be whatever drives it (all of asyncio)."""
+    if known.code.filename.startswith(m.package) or not any(m.class_of(v) in _AWAITED for v in (*args, *kwargs.values())):
+        return None
+    return "it is given a coroutine"
+
+
+_AWAITED: Final = (types.CoroutineType, types.AsyncGeneratorType)
 
 
 class Callee:

@@ -413,7 +413,9 @@ def return_(m: Machine, _: Any) -> int | None:
         return generators.finished(m, value)
     before = lifetimes.held(m.state) if m.endings else {}
     if len(m.state.frames) == 1:
+        m.pinned = (value,)
         operand = m.operand(value)
+        m.pinned = None
         for obj in m.state.heap.values():
             if obj.kind == "generator":
                 lifetimes.abandon(obj)

@@ -1,6 +1,7 @@
 """Generators consumed where they are made, and generators that leave: send, throw, close, their ends, residual ones."""
 from __future__ import annotations
 
+import asyncio
 import collections
 import contextlib
 import copy
@@ -846,6 +847,627 @@ def G_empty():
 @case(1)
 def G_var(a, k=9):
     yield a; yield k
+
+
+# coroutines
+
+
+async def co(x): return x + 1
+
+
+async def co2(x):
+    y = await co(x); await asyncio.sleep(0); return y * 2
+
+
+@case(3)
+def run_async(n): return asyncio.run(co2(n))
+
+
+@case(3)
+def drive_coro(n):
+    c = co(n)
+    try: c.send(None)
+    except StopIteration as e: return e.value
+
+
+@case(3)
+def inner_async(n):
+    async def f(k):
+        await asyncio.sleep(0)
+        return k * n
+    async def main():
+        return await asyncio.gather(f(1), f(2))
+    return asyncio.run(main())
+
+
+async def agen(n):
+    for i in range(n):
+        yield i
+        await asyncio.sleep(0)
+
+
+@case(3)
+def async_for(n):
+    async def main():
+        out = []
+        async for x in agen(n): out.append(x)
+        return out, [y async for y in agen(2)]
+    return asyncio.run(main())
+
+
+@case(3)
+def async_with(n):
+    class CM:
+        async def __aenter__(self): print('in'); return n
+        async def __aexit__(self, *a): print('out', a[0]); return True
+    async def main():
+        async with CM() as c: raise ValueError(c)
+        return 'after'
+    return asyncio.run(main())
+
+
+@case(3)
+def unawaited(n):
+    c = co(n); c.close(); return inspect.iscoroutine(c)
+
+
+@case(3)
+def never_awaited(n):
+    co(n)
+    return n
+
+
+@case(3, True)
+def loop_next(n, c):
+    g = count(100); out = []
+    for k in range(n):
+        if c: out.append(next(g))
+        else: next(g)
+    return out, next(g)
+
+
+@case(7)
+def while_next(n):
+    g = count(100); t = 0
+    while t < n: t = next(g)
+    return t, next(g)
+
+
+@case(3)
+def gens_in_list(n):
+    gs = [count(i) for i in range(n)]
+    return [next(g, None) for g in gs], [list(g) for g in gs]
+
+
+@case(3)
+def round_robin(n):
+    q = collections.deque([count(2), count(n)]); out = []
+    while q:
+        g = q.popleft()
+        try: out.append(next(g)); q.append(g)
+        except StopIteration: pass
+    return out
+
+
+@case(3)
+def attr_holder(n):
+    class H:
+        def __init__(self): self.g = count(n)
+        def step(self): return next(self.g)
+    h = H(); a = h.step(), h.step()
+    print('x'); del h; print('y'); return a
+
+
+@case(3)
+def passes_gen(n):
+    def take(g, k): return [next(g) for _ in range(k)]
+    g = count(10); return take(g, n), take(g, 2), next(g)
+
+
+@case(3)
+def gen_arg_default(n, g=None):
+    g = g or count(n); return list(g)
+
+
+@case(3)
+def nested_yf(n):
+    def a():
+        x = yield 1; print('a', x); return 'ra'
+    def b():
+        r = yield from a(); print('b', r); y = yield 2; print('b', y); return 'rb'
+    def c():
+        r = yield from b(); print('c', r); yield 3
+    g = c(); return next(g), g.send(n), g.send('z'), list(g)
+
+
+@case(3)
+def yf_in_try(n):
+    def a():
+        try: yield 1; yield 2
+        except KeyError: print('a caught'); raise ValueError('from a')
+    def b():
+        try: yield from a()
+        except ValueError as e: yield type(e.__context__).__name__
+        finally: print('bfin')
+    g = b(); next(g); r = g.throw(KeyError()); return r, list(g)
+
+
+@case(3)
+def yf_escape_mid(n):
+    def a():
+        x = yield 1
+        print('a', x)
+        yield 2
+        return 'R'
+    def b():
+        r = yield from a(); yield r
+    g = b(); next(g)
+    return g
+
+
+@case([5, 6])
+def yf_escape_mid_list(xs):
+    def b():
+        r = yield from xs; yield r
+    g = b(); next(g)
+    return g
+
+
+@case(3)
+def escape_mid_loop(n):
+    def f():
+        acc = []
+        for i in range(5):
+            acc.append(i); got = yield (i, len(acc))
+            if got: acc.append(got)
+        return acc
+    g = f(); next(g); next(g)
+    return g
+
+
+@case(3)
+def escape_mid_with(n):
+    @contextlib.contextmanager
+    def cm():
+        print('in')
+        try: yield 'c'
+        finally: print('out')
+    def f():
+        with cm() as c:
+            yield c; yield n
+    g = f(); next(g)
+    return g
+
+
+@case(3)
+def escape_in_container_mid(n):
+    g = count(n); next(g)
+    return {'g': [g]}, list(g) if n > 100 else None
+
+
+@case(3)
+def to_opaque_mid(n):
+    g = count(n + 2); next(g)
+    return sorted(g), list(g)
+
+
+@case(3)
+def closure_state(n):
+    total = 0
+    def f():
+        nonlocal total
+        for i in range(n): total += i; yield total
+    g = f(); a = next(g); total += 100; return a, list(g), total
+
+
+@case(3)
+def closure_escape(n):
+    total = 0
+    def f():
+        nonlocal total
+        for i in range(n): total += i; yield total
+    def get(): return total
+    return f(), get
+
+
+@case(3)
+def two_share_cell(n):
+    box = [0]
+    def f(k):
+        for _ in range(2): box[0] += k; yield box[0]
+    return list(zip(f(1), f(10))), list(f(n))
+
+
+@case(3)
+def exception_in_gen_loop(n):
+    def f():
+        for i in range(5):
+            try: yield 10 // (i - n)
+            except ZeroDivisionError: yield 'zd'
+    return list(f())
+
+
+@case(3)
+def exception_in_consumer_of_gen(n):
+    def f():
+        try:
+            for i in range(5): yield i
+        except ValueError: print('never')
+        finally: print('fin')
+    out = []
+    try:
+        for x in f():
+            if x == n: raise ValueError(x)
+            out.append(x)
+    except ValueError as e: print('caught', e)
+    return out
+
+
+@case(3)
+def continue_break_else(n):
+    out = []
+    for x in count(6):
+        if x == 1: continue
+        if x == n: break
+        out.append(x)
+    else: out.append('else')
+    return out
+
+
+@case(3)
+def gen_in_comp_cond(n):
+    return [x for x in count(5) if any(y == x for y in count(n))]
+
+
+@case(3)
+def genexp_nested(n):
+    return list(x * y for x in range(n) for y in range(x) if x != y), sum(sum(z for z in range(y)) for y in range(n))
+
+
+@case(3)
+def genexp_late(n):
+    k = 1
+    g = (x * k for x in range(n))
+    k = 10
+    return list(g)
+
+
+@case(3)
+def class_gen_method(n):
+    class T:
+        def __init__(self, *kids): self.kids = kids
+        def walk(self, d=0):
+            yield d
+            for k in self.kids: yield from k.walk(d + 1)
+    t = T(T(), T(T(T())))
+    return list(t.walk()), sum(t.walk(n))
+
+
+@case(3)
+def islice_gen(n):
+    g = count(10)
+    a = list(itertools.islice(g, n)); b = list(itertools.islice(g, 1, 4, 2)); return a, b, next(g)
+
+
+@case(3)
+def takewhile_gen(n):
+    g = count(10)
+    return list(itertools.takewhile(lambda x: x < n, g)), next(g), list(itertools.dropwhile(lambda x: x < 8, g))
+
+
+@case(3)
+def tee_gen(n):
+    a, b = itertools.tee(count(n)); return next(a), list(b), list(a)
+
+
+@case(3)
+def groupby_gen(n):
+    return [(k, list(v)) for k, v in itertools.groupby(count(7), lambda x: x // n)]
+
+
+@case(3)
+def min_max_sorted(n):
+    return min(count(n)), max(count(n)), sorted(count(n), reverse=True), tuple(reversed(list(count(n)))), len(list(count(n)))
+
+
+@case(3)
+def is_identity(n):
+    g = count(n); h = g; return g is h, iter(g) is g, g == h, hash(g) == hash(h), bool(g)
+
+
+@case(3)
+def type_checks(n):
+    g = count(n)
+    return isinstance(g, collections.abc.Iterator), isinstance(g, collections.abc.Generator), callable(g), inspect.isgenerator(g), hasattr(g, 'send'), hasattr(g, '__len__')
+
+
+@case(3)
+def len_error(n):
+    try: len(count(n))
+    except TypeError as e: return str(e)
+
+
+@case(3)
+def index_error(n):
+    try: count(n)[0]
+    except TypeError as e: return str(e)
+
+
+@case(3)
+def yield_expr(n):
+    def f():
+        x = (yield 1) + (yield 2)
+        print(x)
+        y = [(yield 3), (yield 4)]
+        yield x, y
+    g = f(); return next(g), g.send(10), g.send(n), g.send('p'), g.send('q')
+
+
+@case(3)
+def print_in_args(n):
+    def f():
+        print('start', (yield 'a'), (yield 'b'))
+    g = f(); next(g); g.send(n)
+    try: g.send(4)
+    except StopIteration as e: return e.value
+
+
+@case(3)
+def stop_value_tuple(n):
+    def f():
+        return (n, 2)
+        yield
+    try: next(f())
+    except StopIteration as e: return e.value, e.args
+
+
+@case(3)
+def raise_stop_subclass(n):
+    class S(StopIteration): pass
+    def f():
+        yield 1
+        raise S(n)
+    try: list(f())
+    except RuntimeError as e: return str(e), type(e.__cause__).__name__
+
+
+@case(3)
+def throw_stop(n):
+    def f():
+        try: yield 1
+        except StopIteration as e: yield 'caught'
+        yield 2
+    g = f(); next(g); a = g.throw(StopIteration()); g2 = f()
+    try: g2.throw(StopIteration(3))
+    except RuntimeError as e: return a, str(e), list(g)
+
+
+@case(3)
+def throw_tb3(n):
+    g = count(n); next(g)
+    try: g.throw(ValueError, 'x')
+    except ValueError as e: return e.args
+
+
+@case(3)
+def throw_bad(n):
+    g = count(n); next(g)
+    try: g.throw(n)
+    except TypeError as e: return str(e)
+
+
+@case(3)
+def close_in_loop(n):
+    g = count(10); out = []
+    for x in g:
+        out.append(x)
+        if x == n: g.close()
+    return out
+
+
+@case(3)
+def send_in_loop(n):
+    def f():
+        k = 0
+        while k < 8:
+            r = yield k
+            k += r or 1
+    g = f(); out = []
+    for x in g:
+        out.append(x)
+        if x == n: out.append(g.send(3))
+    return out
+
+
+@case(3)
+def infinite(n):
+    def f():
+        k = 0
+        while True: yield k; k += 1
+    for x in f():
+        if x * x > n * n * 10: return x
+
+
+@case(3)
+def primes(n):
+    def gen():
+        D = {}; q = 2
+        while True:
+            if q not in D: yield q; D[q * q] = [q]
+            else:
+                for p in D[q]: D.setdefault(p + q, []).append(p)
+                del D[q]
+            q += 1
+    return list(itertools.islice(gen(), 10)), n
+
+
+@case('a,b;c')
+def tokenizer(s):
+    def tok():
+        buf = ''
+        for ch in s:
+            if ch in ',;':
+                if buf: yield ('w', buf); buf = ''
+                yield ('p', ch)
+            else: buf += ch
+        if buf: yield ('w', buf)
+    return list(tok())
+
+
+@case([3, 1, 2])
+def merge(xs):
+    def m(a, b):
+        a, b = iter(a), iter(b)
+        x, y = next(a, None), next(b, None)
+        while x is not None or y is not None:
+            if y is None or (x is not None and x <= y): yield x; x = next(a, None)
+            else: yield y; y = next(b, None)
+    return list(m(sorted(xs), [0, 2, 9]))
+
+
+@case(4)
+def perms(n):
+    def p(items):
+        if not items: yield ()
+        for i in range(len(items)):
+            for rest in p(items[:i] + items[i + 1:]): yield (items[i],) + rest
+    return list(p((1, 2, 3))), len(list(p(tuple(range(n)))))
+
+
+@case(3)
+def subsets(n):
+    def s(xs):
+        if not xs: yield []; return
+        for r in s(xs[1:]): yield r; yield [xs[0]] + r
+    return list(s([1, 2, n]))
+
+
+@case(5)
+def fib(n):
+    def f():
+        a, b = 0, 1
+        while True: yield a; a, b = b, a + b
+    g = f(); return [next(g) for _ in range(n)], next(g)
+
+
+@case(3)
+def state_machine(n):
+    def m():
+        state = 'a'
+        while True:
+            ev = yield state
+            match (state, ev):
+                case ('a', 'x'): state = 'b'
+                case ('b', 'y'): state = 'a'
+                case (_, 'q'): return 'quit'
+    g = m(); next(g); out = [g.send('x'), g.send('y'), g.send('z')]
+    try: g.send('q')
+    except StopIteration as e: return out, e.value
+
+
+@case(3)
+def scheduler(n):
+    log = []
+    def task(name, k):
+        for i in range(k): log.append((name, i)); yield
+    q = [task('a', 2), task('b', n)]
+    while q:
+        t = q.pop(0)
+        try: next(t)
+        except StopIteration: continue
+        q.append(t)
+    return log
+
+
+@case(3)
+def del_finalizer_order(n):
+    class D:
+        def __init__(self, x): self.x = x
+        def __del__(self): print('del', self.x)
+    def f():
+        d = D('in'); yield 1; yield d.x
+    g = f(); next(g); print('a'); del g; print('b')
+    for x in f(): print(x); break
+    print('c')
+
+
+@case(3)
+def yield_none_and_falsy(n):
+    def f(): yield; yield 0; yield ''; yield []
+    return list(f()), next(f(), 5)
+
+
+@case(3)
+def starred_target(n):
+    def f():
+        for i in range(4): yield i, i * i
+    return [b for a, b in f()], dict(f()), {a: b for a, b in f() if a != n}
+
+
+@case(3)
+def generator_return_in_finally(n):
+    def f():
+        try: yield 1
+        finally:
+            print('f'); yield 2
+    g = f(); return next(g), next(g), list(g)
+
+
+@case(3)
+def traceback_lines(n):
+    import traceback
+    def f():
+        yield 1
+        raise ValueError(n)
+    try:
+        for x in f(): pass
+    except ValueError as e:
+        return [(t.name, t.line) for t in traceback.extract_tb(e.__traceback__)]
+
+
+@case(3)
+def H_with(n):
+    with contextlib.suppress(ValueError):
+        yield 1
+        yield n
+    yield 'after'
+
+
+@case([1, 2, 3])
+def H_send_list(xs):
+    for i, x in enumerate(xs):
+        got = yield x
+        if got is not None: xs[i] = got
+    return xs
+
+
+@case(3)
+def H_nested_except(n):
+    try:
+        try: yield 1; raise KeyError(n)
+        except KeyError as e:
+            yield 'k'
+            raise ValueError('v') from e
+    except ValueError as e:
+        yield type(e.__cause__).__name__, type(e.__context__).__name__
+
+
+@case(3)
+def H_yf_chain(n):
+    r = yield from count(n)
+    yield from (x * 2 for x in range(n))
+    s = yield from H_yf_chain(n - 1) if n > 1 else iter(())
+    return r, s
+
+
+@case(4)
+def H_late_args(n):
+    yield n
+    n += 1
+    def inner(): return n
+    yield inner()
+    n = 100
+    yield inner()
 
 
 # ------------------------------------------------------------------------------------------------- the tests

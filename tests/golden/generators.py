@@ -1,0 +1,152 @@
+"""Generators: what dissolves, and what becomes of those that leave."""
+
+
+def halves(xs):
+    return sorted(x / 2 for x in xs)
+
+#: trace halves(Any)
+#: run ([3, 1, 2])
+# 1: (%1 :: const(halves), %2 :: Any)
+#   %3 = iter!(%2) :: Any
+#   %4 = <genexpr>(%3) :: generator
+#   %5 = sorted!(%4) :: list
+#   return %5
+#
+# fn <genexpr>(%1 :: Any) (generator)
+# 1:
+#   br 2
+# 2:
+#   %2 = next!(%1, END) :: Any
+#   %3 = (is not)(%2, END) :: Bool
+#   br 4 unless %3
+#   br 3
+# 3:
+#   %4 = (/)!(%2, 2) :: Any
+#   %5 = yield_!(%4) :: Any
+#   br 2
+# 4:
+#   return None
+
+
+def averages():
+    total = count = 0
+    mean = None
+    while True:
+        item = yield mean
+        total += item
+        count += 1
+        mean = total / count
+
+
+def last_average(a, b):
+    running = averages()
+    next(running)
+    running.send(a)
+    mean = running.send(b)
+    running.close()
+    return mean
+
+#: trace last_average(Float, Float)
+#: run (1.0, 2.0)
+# 1: (%1 :: const(last_average), %2 :: Float, %3 :: Float)
+#   %4 = (+)(0, %2) :: Float
+#   %5 = (+)(%4, %3) :: Float
+#   %6 = (/)(%5, 2) :: Float
+#   return %6
+
+
+def counted(n):
+    try:
+        for i in range(n):
+            yield i
+    finally:
+        print("closed")
+
+
+def first_beyond(limit):
+    for i in counted(3):
+        if i > limit:
+            break
+    return i
+
+#: trace first_beyond(Int)
+#: run (0) (1) (7)
+# 1: (%1 :: const(first_beyond), %2 :: Int)
+#   %3 = (>)(0, %2) :: Bool
+#   br 2 unless %3
+#   br 4 (0)
+# 2:
+#   %4 = (>)(1, %2) :: Bool
+#   br 3 unless %4
+#   br 4 (1)
+# 3:
+#   %5 = (>)(2, %2) :: Bool
+#   br 9 unless %5
+#   br 4 (2)
+# 4: (%6 :: Int)
+#   %7 = GeneratorExit() :: GeneratorExit
+#   %8 = raised(%7) :: GeneratorExit
+#   %9 = in_context!(%8, None) :: GeneratorExit
+#   %10 = enter_handler!(%9) :: Any
+#   %11 = print!('closed') :: None, br 5, or 6 (%err)
+# 5:
+#   %12 = leave_handler!() :: None
+#   %13 = passed(%9, 1) :: GeneratorExit
+#   %14 = enter_handler!(%13) :: Any
+#   br 7
+# 6: (%15 :: Any)
+#   %16 = caught_at(%15, 2) :: Any
+#   %17 = leave_handler!() :: None
+#   %18 = passed(%16, 1) :: Any
+#   %19 = stop_iteration_error!(%18) :: Any
+#   %20 = enter_handler!(%19) :: Any
+#   %21 = make_tuple(const(StopIteration), const(GeneratorExit)) :: tuple
+#   %22 = exception_matches(%19, %21) :: Bool
+#   br 8 unless %22
+#   br 7
+# 7:
+#   %23 = leave_handler!() :: None
+#   return %6
+# 8:
+#   %24 = leave_handler!() :: None
+#   %25 = enter_handler!(%19) :: Any
+#   %26 = unraisable!(%19) :: None
+#   %27 = leave_handler!() :: None
+#   return %6
+# 9:
+#   %28 = print!('closed') :: None, br 10, or 11 (%err)
+# 10:
+#   return 2
+# 11: (%29 :: Any)
+#   %30 = stop_iteration_error!(%29) :: Any
+#   reraise %30
+
+
+def begun(n):
+    items = counted(n)
+    next(items)
+    return items
+
+#: trace begun(2)
+# 1: (%1 :: const(begun), %2 :: const(2))
+#   %3 = counted() :: generator
+#   %4 = begun!(%3) :: generator
+#   return %4
+#
+# fn counted() (generator)
+# 1:
+#   %1 = yield_!(None) :: Any, br 2, or 4 (%err)
+# 2:
+#   %2 = yield_!(1) :: Any, br 3, or 4 (%err)
+# 3:
+#   %3 = print!('closed') :: None
+#   return None
+# 4: (%4 :: Any)
+#   %5 = enter_handler!(%4) :: Any
+#   %6 = print!('closed') :: None, br 5, or 6 (%err)
+# 5:
+#   %7 = leave_handler!() :: None
+#   reraise %4
+# 6: (%8 :: Any)
+#   %9 = leave_handler!() :: None
+#   reraise %8
