@@ -213,7 +213,7 @@ def marked(m: "Machine", exception: Ref, handled: V) -> None:
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
     unknown = isinstance(handled, Known) and handled.value is None
-    context = read(m, obj.node, "__context__") if unknown else handled
+    context = read(m, obj.node, "__context__") if unknown or _deep(m, handled) else handled
     marks = {"__cause__": NONE, "__suppress_context__": FALSE, "__context__": context}
     for name, value in marks.items():
         index = obj.find(name)
@@ -224,11 +224,31 @@ def marked(m: "Machine", exception: Ref, handled: V) -> None:
     m.put(exception, obj)
 
 
+#: Exceptions behind one another that are known: a loop may go on chaining them.
+CHAIN: Final = 4
+
+
+def _deep(m: "Machine", exception: V) -> bool:
+    """Is what stands behind an exception known far enough?"""
+    todo, seen = [(exception, 1)], set()
+    while todo:
+        value, depth = todo.pop()
+        if isinstance(value, Ref) and value.aid not in seen and m.state.heap[value.aid].kind == "exception":
+            if depth >= CHAIN:
+                return True
+            seen.add(value.aid)
+            obj = m.state.heap[value.aid]
+            todo += [(cell, depth + 1) for name, cell in zip(obj.keys, obj.cells, strict=False) if name in MARKS]
+    return False
+
+
 def caused(m: "Machine", exception: Ref, cause: V) -> None:
     """``raise exception from cause``, before the raise."""
     changed(m, exception, ops.with_cause, [cause], Effect.WRITES)
     obj = m.state.heap[exception.aid]
-    for name, value in (("__cause__", cause), ("__suppress_context__", TRUE)):
+    assert obj.node is not None
+    known = read(m, obj.node, "__cause__") if _deep(m, cause) else cause
+    for name, value in (("__cause__", known), ("__suppress_context__", TRUE)):
         index = obj.find(name)
         obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value)
     m.put(exception, obj)

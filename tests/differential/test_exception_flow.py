@@ -673,3 +673,21 @@ CASES += [
 @pytest.mark.parametrize(("fn", "calls"), CASES, ids=[f"{fn.__name__}-{k}" for k, (fn, _) in enumerate(CASES)])
 def test_programs(fn, calls):
     check(fn, calls)
+
+
+def chained_in_a_loop(n):
+    last = None
+    for i in range(n):
+        try:
+            raise ValueError(i) from last
+        except ValueError as error:
+            last = error
+    depth = 0
+    while last is not None:
+        depth += 1
+        last = last.__cause__
+    return depth
+
+
+def test_a_chain_that_a_loop_makes_is_not_known_to_its_end():
+    check(chained_in_a_loop, [0, 1, 9])
