@@ -285,7 +285,7 @@ def format_value(m: Machine, value: V, spec: V) -> int | None:
     if cls is not None and is_python_class(cls) and not isinstance(value, Dyn):
         method = special(cls, "__format__")
         if method is not None:
-            return m.call(Known(method), [value, spec], {})
+            return _enter(m, protocols.formatted, [Known(method), value, spec], "value")
         text = special(cls, "__str__") or special(cls, "__repr__")
         if lookup(cls, "__format__") is object.__dict__["__format__"] and text and isinstance(spec, Known) and spec.value == "":
             name = "__str__" if special(cls, "__str__") else "__repr__"

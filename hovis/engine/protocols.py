@@ -72,6 +72,14 @@ def length(method: Method, x: Any) -> int:
     return result
 
 
+def formatted(method: Method, x: Any, spec: Any) -> str:
+    """PyObject_Format."""
+    result = method(x, spec)
+    if isinstance(result, str):
+        return result
+    raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
+
+
 def text(method: Method, x: Any, name: str) -> str:
     """PyObject_Str and PyObject_Repr."""
     result = method(x)

@@ -189,3 +189,19 @@ def answered(n):
 def test_the_truth_of_notimplemented():
     # it warns, or from 3.14 on raises: when it is asked, not while tracing
     agree(answered, (1,))
+
+
+def formatted(result):
+    class Formatted:
+        def __format__(self, spec):
+            return result
+    try:
+        return f"{Formatted()}|{Formatted():>{result}}", format(Formatted(), "x")
+    except TypeError as error:
+        return error.args
+
+
+def test_what_format_returns_is_text():
+    agree(formatted, ("a",), ("",))
+    agree(formatted, (1,), (0,))
+    assert hovis.specialize(formatted, None)() == formatted(None)
