@@ -33,20 +33,20 @@ class TookTooLong(BaseException):
 
 @contextlib.contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Stop what runs longer; nothing where there are no alarms (Windows, other threads)."""
+    """Stop what runs longer, by the processor's time; nothing where there are no alarms (Windows, other threads)."""
     def ring(*_: object) -> None:
         raise TookTooLong(f"more than {seconds} s")
     try:
-        before = signal.signal(signal.SIGALRM, ring)
+        before = signal.signal(signal.SIGPROF, ring)
     except (AttributeError, ValueError):
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from tests.differential.choices import Choices, Drawn
 from tests.differential.drawing import plain, templates, themes
+from tests.differential.drawing.mutation import mutated
 from tests.differential.drawing.pruning import pruned
 from tests.differential.program import Program
 
 MODULES: dict[str, ModuleType] = {
     name: importlib.import_module(f"{themes.__name__}.{name}") for _, name, _ in pkgutil.iter_modules(themes.__path__)}
-THEMES = (*plain.THEMES, *MODULES)
+THEMES = (*plain.THEMES, *MODULES, "corpus")
 GIVEN = plain.GIVEN
 COMMON = '''\
 import collections, contextlib, copy, dataclasses, enum, functools, itertools, math, operator, types
@@ -114,6 +115,8 @@ class Writer(plain.Writer):
 
 
 def draw(choices: Choices, theme: str) -> Program:
+    if theme == "corpus":
+        return mutated(choices)
     if theme in plain.THEMES:
         return plain.write(choices, theme)
     writer = Writer(choices, theme)
