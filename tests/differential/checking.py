@@ -98,6 +98,8 @@ def check(program: Program, way: str) -> Failure | None:
         raise Unfit("the traceback keeps alive what the frames of the original hold")
     if way == "source" and ("closed" in program.source or "__del__" in program.source):
         raise Unfit("variables of the text live as long as the tracebacks of their frame")
+    if any("RecursionError" in repr(outcome.value) + outcome.stdout for outcome in wanted):
+        raise Unfit("how deep recursion goes is nobody's business")
     return _jitted(program, wanted) if way == "jit" or program.changes else _residual(program, wanted, way)
 
 
@@ -164,7 +166,7 @@ def _compared(program: Program, outcome: Outcome, run: Any, lines: bool) -> Fail
         return Failure(_kind(outcome, got), told)
     frames, seen = ([frame for frame in end.frames if frame[0] == program.file] for end in (outcome, got))
     if lines and frames != seen and frames != seen[1:]:      # the residual's own frame stays where it calls the original
-        return Failure("traceback", f"{frames}\n{seen}")
+        return Failure("traceback", f"{frames[-30:]}\n{seen[-30:]}")
     return None
 
 
