@@ -39,10 +39,10 @@ def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[st
         bound = bind(m, known, args, kwargs)
         if bound is not None:
             return _enter(m, callee, known, bound, args, kwargs, mode)
-        complaint = misfit(known, len(args), kwargs)
+        complaint = misfit(known, len(args), kwargs) if not known.unsure else None
         if complaint is not None:
             return m.raise_new(TypeError, complaint)
-        why = "its arguments do not fit"
+        why = "its defaults are not known any more" if known.unsure else "its arguments do not fit"
     if why:
         m.reason(f"the call of {known.qualname} was left as it is: {why}")
     made = opaque(m, callee.value if isinstance(callee, Known) else callee, args, kwargs)
@@ -65,7 +65,7 @@ _AWAITED: Final = (types.CoroutineType, types.AsyncGeneratorType)
 class Callee:
     """What entering a Python function needs, whether it exists already or is an object of this trace."""
 
-    __slots__ = ("annotations", "cells", "code", "defaults", "fn", "kwdefaults", "labels", "namespace", "qualname")
+    __slots__ = ("annotations", "cells", "code", "defaults", "fn", "kwdefaults", "labels", "namespace", "qualname", "unsure")
 
     fn: Any
     code: Any
@@ -74,11 +74,14 @@ class Callee:
     defaults: list[V]
     kwdefaults: dict[str, V]
     cells: list[V]
+    #: defaults that were joined, or that somebody else has seen: what they are now is not known
+    unsure: bool
 
     @staticmethod
     def of(m: Machine, callee: V, fn: Any) -> "Callee":
         self = Callee()
         self.fn = fn
+        self.unsure = False
         if fn is not None:
             self.code = normalize(fn.__code__)
             if not fn.__code__.co_filename.startswith(m.package):
@@ -100,8 +103,13 @@ class Callee:
         self.kwdefaults = dict(zip(named.keys, named.cells, strict=True)) if named else {}
         if isinstance(kwdefaults, Known) and isinstance(kwdefaults.value, dict):
             self.kwdefaults = {k: Known(v) for k, v in kwdefaults.value.items()}
+        self.unsure = (not self.defaults and not _nothing(defaults)) or (not self.kwdefaults and not _nothing(kwdefaults))
         self.cells = list(cells)
         return self
+
+
+def _nothing(value: V) -> bool:
+    return isinstance(value, Known) and value.value is None
 
 
 def _items(m: Machine, value: V) -> list[V]:

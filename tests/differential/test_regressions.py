@@ -205,3 +205,18 @@ def test_what_format_returns_is_text():
     agree(formatted, ("a",), ("",))
     agree(formatted, (1,), (0,))
     assert hovis.specialize(formatted, None)() == formatted(None)
+
+
+def lent(n, look):
+    def scaled(x, y=n, *, by=n):
+        return x + y, by
+    seen = look(scaled)
+    return scaled(n), scaled(n, by=2), scaled(1, 2, by=3), seen is None
+
+
+def test_defaults_of_a_function_that_others_have_seen():
+    # the dict of a function's keyword-only defaults may have been written to: the call is left, it does not fail to bind
+    assert hovis.specialize(lent, int, hovis.Any)(3, callable) == lent(3, callable)
+    def widen(function):
+        function.__kwdefaults__["by"] = 7
+    assert hovis.specialize(lent, int, hovis.Any)(3, widen) == lent(3, widen)
