@@ -366,6 +366,7 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     for base in mro[mro.index(cls.value) + 1 :]:
         if (id(base), name) in m.tables.thawed_attributes:
             break
+        find(base, name)      # a guard
         if name in base.__dict__:
             raw = classattrs.in_class(m, base, name)
             if raw is ABSENT:

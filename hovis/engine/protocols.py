@@ -5,6 +5,8 @@ methods have been looked up; the engine does the look-up, since classes are know
 """
 
 from collections.abc import Callable
+from operator import index
+from sys import maxsize
 from typing import Any
 
 from hovis.ir.operations import lacks, own_attribute
@@ -65,11 +67,12 @@ def truth_by_len(method: Method, x: Any) -> bool:
 def length(method: Method, x: Any) -> int:
     """slot_sq_length."""
     result = method(x)
-    if type(result) is not int:
-        return len(x)  # an index of another kind, or a complaint: CPython knows
-    if result < 0:
+    size = result if type(result) is int else int(index(result))
+    if size < 0:
         raise ValueError("__len__() should return >= 0")
-    return result
+    if size > maxsize:
+        raise OverflowError("cannot fit 'int' into an index-sized integer")
+    return size
 
 
 def formatted(method: Method, x: Any, spec: Any) -> str:

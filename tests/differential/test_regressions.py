@@ -220,3 +220,41 @@ def test_defaults_of_a_function_that_others_have_seen():
     def widen(function):
         function.__kwdefaults__["by"] = 7
     assert hovis.specialize(lent, int, hovis.Any)(3, widen) == lent(3, widen)
+
+
+def measured(n):
+    class Long:
+        def __len__(self):
+            print("asked")
+            return n
+    out = []
+    for ask in (len, bool):
+        try:
+            out.append(ask(Long()))
+        except (TypeError, ValueError, OverflowError) as error:
+            out.append(error.args)
+    return out
+
+
+def test_a_length_that_is_none_is_asked_for_once():
+    agree(measured, (2,), (-1,), (2**70,))
+    agree(measured, (True,), (False,))
+    agree(measured, (1.5,))
+    agree(lambda n: len(range(n)), (2**70,), (3,))
+
+
+def test_what_super_finds_is_a_guard():
+    class Base:
+        def who(self):
+            return "base"
+
+    class Derived(Base):
+        def who(self):
+            return "derived " + super().who()
+
+    def asked():
+        return Derived().who()
+    jitted = hovis.jit(asked)
+    assert jitted() == "derived base"
+    Base.who = lambda self: "new"
+    assert jitted() == "derived new"

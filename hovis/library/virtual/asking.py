@@ -29,7 +29,10 @@ def length(m: Machine, args: Args, named: Named) -> Any:
     range_ = m.obj(value, "range")
     if range_ is not None and all(isinstance(c, Known) for c in range_.cells):
         bounds: Any = [c.value for c in range_.cells if isinstance(c, Known)]
-        return Known(len(range(*bounds)), labels_of(*range_.cells))
+        try:
+            return Known(len(range(*bounds)), labels_of(*range_.cells))
+        except OverflowError:
+            return None
     return operators.length(m, value)
 
 
