@@ -125,6 +125,7 @@ class Run:
 
 
 def main() -> None:
+    os.environ.setdefault("HOVIS_DEBUG", "1")      # failures of hovis itself say where
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 40))

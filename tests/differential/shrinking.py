@@ -8,6 +8,7 @@ import ast
 import copy
 import dataclasses
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -165,6 +166,7 @@ def shrink(program: Program, way: str, seconds: float = 60) -> tuple[Program, Fa
 
 
 def main() -> None:
+    os.environ.setdefault("HOVIS_DEBUG", "1")      # failures of hovis itself say where
     for name in sys.argv[1:]:
         found = json.loads(Path(name).read_text())
         program, failure = shrink(Program.load(found["program"]), found["way"])
