@@ -114,8 +114,7 @@ def _residual(program: Program, wanted: list[Outcome], way: str) -> Failure | No
                 return failed
             residual = made[0]
             trace = residual.args[0] if way == "evaluate" else residual.trace
-            if failed := _broken([trace]):
-                return failed
+            _count([trace])
         call = functools.partial(hovis.evaluate, residual.trace) if way == "specialize" and number and number == len(wanted) - 1 else residual
         unknown = tuple(value for value, known in zip(arguments, program.static) if not known)
         failed = _compared(program, wanted[number], lambda: observe(call, unknown, watch=(tuple(arguments), state(module)), seconds=RUN_IN), call is residual and way not in ("evaluate", "source"))
@@ -130,20 +129,17 @@ def _jitted(program: Program, wanted: list[Outcome]) -> Failure | None:
         if new:
             jitted = hovis.jit(module["f"], static=[p for p, known in zip(program.parameters, program.static) if known], fuel=FUEL)
         failed = _compared(program, wanted[number], lambda: observe(jitted, tuple(arguments), watch=(tuple(arguments), state(module)), seconds=TRACED_IN), True)
-        if failed := failed or _broken(jitted.traces):
+        if failed:
             return failed
+        _count(jitted.traces)
     return None
 
 
-def _broken(traces: list[Any]) -> Failure | None:
-    """Was a function left as it is since hovis failed?  (Other reasons are counted.)"""
+def _count(traces: list[Any]) -> None:
+    """What was left as it is, and why.  (With HOVIS_DEBUG=1 a failure of hovis itself is raised, and so found.)"""
     for trace in traces:
         if trace.fallback:
-            why = trace.reasons[0].why if trace.reasons else "it does not bind"
-            if why.startswith("tracing failed"):
-                return Failure(re.sub(r"\d+", "_", why)[:100], why)
-            fallbacks[why] += 1
-    return None
+            fallbacks[trace.reasons[0].why if trace.reasons else "it does not bind"] += 1
 
 
 def _tracing(make: Any) -> Failure | None:

@@ -78,7 +78,7 @@ class Writer(plain.Writer):
     def made(self, kind: str) -> str:
         """A new variable of this kind, where there is none."""
         name = f"v{next(self.fresh)}"
-        value = self.expression(kind, 1)
+        value = self.expression(kind, 0)
         self.put(f"{name} = {value}")
         self.bind(name, kind)
         return name
@@ -90,7 +90,7 @@ class Writer(plain.Writer):
         known = self.variable(kind)
         if known and self.chance(60):
             return known
-        return self.own(kind, depth) if depth > -2 else "0"
+        return self.own(kind, depth) if depth > -2 else super().expression(kind, 0) if plainly else "0"
 
     def condition(self, depth: int) -> str:
         return self.own("cond", depth) if "cond" in self.known_expressions and self.chance(50) else super().condition(depth)

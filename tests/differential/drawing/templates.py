@@ -79,7 +79,7 @@ def fill(writer: Any, text: str, depth: int = 1) -> str:
         elif word == "cond":
             out.append(writer.condition(depth))
         elif word.startswith(":"):
-            out.append(writer.variable(word[1:]) or (writer.expression(word[1:]) if _INSIDE.match(text) else writer.made(word[1:])))
+            out.append(writer.variable(word[1:]) or (writer.expression(word[1:], depth) if depth < 1 or _INSIDE.match(text) else writer.made(word[1:])))
         else:
             out.append(writer.expression(word, depth))
     out.append(text[at:])
