@@ -1,46 +1,37 @@
 """``hovis.jit``: residuals made when they are first needed, kept by what the arguments are.
 
-The key is made of the arguments' types, of the values of strings, bools, None, functions and classes, of the shape
-of tuples and of dicts with string keys, and of what the user names static.  Numbers, arrays and all else are unknown.
-Folded reads of the environment are guards: when one does not hold any more, the function is traced again.
+What is known of arguments is told in :mod:`hovis.keys`.  Folded reads of the environment are guards: when one does not
+hold any more, the function is traced again.  Calls find their residual without a lock; tracing takes one.
 """
 
 import functools
 import inspect
 import threading
 import types
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from hovis import api
-from hovis.backend.load import hide
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.machine import Promote
 from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import Const, Type
-from hovis.lattice.constants import constant_key
+from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, part_at, spec_of, variable
+from hovis.lattice import Const
 from hovis.signature import own_signature
-from hovis.specs import Any as Unknown
-from hovis.specs import Array, Promotable
 
 #: Residuals that one function keeps; the oldest go first.
 VARIANTS: Final = 64
-#: Values of a number that chooses, before it is unknown after all.
-PROMOTED: Final = 8
+#: Values of what chooses (a number, a string, a class, a shape), before it is unknown after all.
+VALUES: Final = 8
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_CONSTANT: Final = (str, bytes, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType)
-_NUMBERS: Final = (int, float, complex)
-_TYPED: Final = (list, set, bytearray)
-#: Kinds of leaves: what the key of one begins with.
-_VALUE, _TYPE, _SHAPE = "value", "type", "shape"
 
 
-def jit(fn: Callable[..., Any] | None = None, *, static: Iterable[str] | str = (), strict: bool = False, **choices: Any) -> Any:
+def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = False, **choices: Any) -> Any:
     """fn, specialized by itself to what it is called with; also a decorator, with or without options.
 
     static     names of parameters whose values are part of the key
@@ -54,6 +45,9 @@ def jit(fn: Callable[..., Any] | None = None, *, static: Iterable[str] | str = (
     """
     if fn is None:
         return lambda wrapped: jit(wrapped, static=static, strict=strict, **choices)
+    if not callable(fn):
+        outside = f": put @{type(fn).__name__} outside of @jit" if isinstance(fn, classmethod | staticmethod) else ""
+        raise SpecError(f"hovis.jit takes a callable, not a {type(fn).__name__}{outside}")
     names = (static,) if isinstance(static, str) else tuple(static)
     return Jitted(fn, names, api.Options(strict=strict, frozen=False, **choices))
 
@@ -66,73 +60,61 @@ class Jitted:
         self.__wrapped__ = fn
         self._options = options
         self._lock = threading.RLock()
-        self._variants: dict[Hashable, Variant] = {}
-        self._seen: dict[Hashable, set[Hashable]] = {}
+        self._variants: dict[Key, Variant] = {}
+        self._signature = signature_of(fn)
+        #: what is known of parts of the arguments, other than by their types
+        self._policy: dict[Path, str] = dict.fromkeys(self._paths(static), KNOWN)
+        self._static = frozenset(self._policy)
+        self._seen: dict[Path, set[Any]] = {}
         self._made = 0
         #: guards that have failed, and how often, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
-        self._promoted: tuple[tuple[int, ...], ...] = ()
-        self._dynamic: frozenset[tuple[int, ...]] = frozenset()
-        self._signature = signature_of(fn)
-        self._static = self._positions(static)
 
-    def _positions(self, static: tuple[str, ...]) -> frozenset[Any]:
+    def _paths(self, static: tuple[str, ...]) -> list[Path]:
         if not static:
-            return frozenset()
+            return []
         names = list(self._signature.parameters) if self._signature else _names_of(self.__wrapped__)
         for name in static:
             if name not in names:
                 raise SpecError(f"{self.__wrapped__!r} has no parameter {name!r} that could be static")
-        return frozenset(static) | {names.index(name) for name in static}
+        return [path for name in static for path in ((name,), (names.index(name),))]
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
+    def __reduce__(self) -> str:
+        """By reference, as functions are; a copy is the function itself."""
+        return str(self.__qualname__)  # type: ignore[attr-defined]
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key = self._key(args, kwargs)
-        variant = self._variants.get(key)
+        variant = self._variants.get(self._key(args, kwargs))
         if variant is None or not variant.holds():
-            variant = self._compile(key, args, kwargs)
-        try:
-            return variant.run(args, kwargs)
-        except BaseException:
-            hide()
-            raise
+            variant = self._compile(args, kwargs)
+        return variant.run(args, kwargs)
 
-    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
-        static = self._static
-        key: tuple[Hashable, ...] = tuple([_leaf_key(a, k in static) for k, a in enumerate(args)])
-        if kwargs:
-            key += tuple((name, _leaf_key(v, name in static)) for name, v in kwargs.items())
-        for place in self._promoted:
-            key += (constant_key(self._at(place, args, kwargs)),)
-        return key
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
+        return key_of(args, kwargs, self._policy)
 
-    def _at(self, place: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The part of the arguments at a place; UNBOUND if there is none."""
-        value: Any = self._places().whole(place[0], args, kwargs)
-        for index in place[1:]:
-            parts = list(value.values()) if isinstance(value, dict) else value
-            value = parts[index] if isinstance(parts, (list, tuple)) and index < len(parts) else UNBOUND
-        return value
-
-    def _compile(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         with self._lock:
-            found = self._variants.get(key)
-            if found is not None and found.holds():
-                return found
+            found = self._variants.get(self._key(args, kwargs))
             if found is not None:
+                if found.holds():
+                    return found
                 self._changed(found)
             self._signature = signature_of(self.__wrapped__)
-            traced = self.trace(*args, **kwargs)
-            key = self._key(args, kwargs)
-            made = Variant(traced, self.__wrapped__, key)
+            self._widen(args, kwargs)
+            made = self._variant(args, kwargs)
             self._made += 1
-            table = {k: v for k, v in self._variants.items() if k != key}
+            table = {k: v for k, v in self._variants.items() if k != made.key}
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
-            self._variants = {**table, key: made}
+            self._variants = {**table, made.key: made}
             return made
+
+    def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+        traced = self.trace(*args, **kwargs)
+        return Variant(traced, self.__wrapped__, self._key(args, kwargs), len(args), tuple(kwargs))
 
     def _changed(self, variant: "Variant") -> None:
         """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
@@ -145,45 +127,75 @@ class Jitted:
             if count + 1 >= PATIENCE:
                 self._options.volatile |= {key}
 
+    def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """What has had many values is unknown from now on: a number that chooses, a string, a class, a shape."""
+        self._count_numbers(args, kwargs)
+        key = key_of(args, kwargs, self._policy)
+        for k, value in enumerate(args):
+            for at, known in variable(value, key[k], (k,), self._policy):
+                self._count(at, known, WIDE)
+        for k, (name, value) in enumerate(kwargs.items()):
+            for at, known in variable(value, key[len(args) + 2 * k + 1], (name,), self._policy):
+                self._count(at, known, WIDE)
+
+    def _count_numbers(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for path, how in self._policy.items():
+            if how is KNOWN and path not in self._static:
+                value = part_at(path, args, kwargs)
+                if value is not UNBOUND:
+                    self._count(path, constant(value), DYNAMIC)
+
+    def _count(self, path: Path, value: Any, otherwise: str) -> bool:
+        """One more value at a path; False if there were too many, and from now on it is unknown."""
+        seen = self._seen.setdefault(path, set())
+        seen.add(value)
+        if len(seen) > VALUES and path not in self._static:
+            self._policy = {**self._policy, path: otherwise}
+            del self._seen[path]
+            return False
+        return True
+
     def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
         """The Trace for arguments like these.  Numbers that turn out to choose become known, a few values of each."""
         while True:
             try:
                 return self._trace(args, kwargs)
             except Promote as promoted:
-                (place,) = promoted.args
-                seen = self._seen.setdefault(place, set())
-                seen.add(constant_key(self._at(place, args, kwargs)))
-                if len(seen) > PROMOTED or place in self._dynamic:
-                    self._dynamic |= {place}
-                    self._promoted = tuple(p for p in self._promoted if p != place)
-                elif place not in self._promoted:
-                    self._promoted = (*self._promoted, place)
+                before = self._policy
+                self._promote(promoted.args[0], args, kwargs)
+                if self._policy is before:
+                    return self._left_alone()
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
-        places = self._places()
-        specs = [self._spec(places.of_position(k), a, k in self._static) for k, a in enumerate(args)]
-        named = {n: self._spec(places.of_name(n, kwargs), v, n in self._static) for n, v in kwargs.items()}
-        given, extra = self._with_defaults(specs, named)
+        given, extra = self._with_defaults(*self._specs(args, kwargs))
         try:
-            return self._options.trace(self.__wrapped__, *given, **extra)
-        except SpecError:
-            traced = self._options.trace(_caller(self.__wrapped__))
-            traced.fallback = True
+            traced = self._options.trace(self.__wrapped__, *given, **extra)
+            traced.compile()
             return traced
+        except SpecError:
+            return self._left_alone()
 
-    def _spec(self, place: tuple[int, ...], value: Any, static: bool) -> Any:
-        """What the key says of an argument, as a spec."""
-        kind = type(value)
-        if static or kind in _CONSTANT or place in self._promoted:
-            return Const(value)
-        if kind in _NUMBERS:
-            return Type(kind) if place in self._dynamic else Promotable(kind)
-        if kind is tuple and value:
-            return tuple(self._spec((*place, k), v, False) for k, v in enumerate(value))
-        if _is_config(value) and value:
-            return {key: self._spec((*place, k), v, False) for k, (key, v) in enumerate(value.items())}
-        return _leaf_spec(value)
+    def _left_alone(self) -> api.Trace:
+        """The Trace of nothing but a call of the original."""
+        traced = self._options.trace(_caller(self.__wrapped__))
+        traced.fallback = True
+        return traced
+
+    def _promote(self, place: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A number chooses: it becomes part of the key, by whatever way it is passed; after too many values it is unknown."""
+        for path in Places(self.__wrapped__, self._signature).paths(place, kwargs):
+            if path not in self._policy and self._count(path, constant(part_at(path, args, kwargs)), DYNAMIC):
+                self._policy = {**self._policy, path: KNOWN}
+
+    def _specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """What the key says of the arguments, as specs."""
+        policy = self._policy
+        key = key_of(args, kwargs, policy)
+        named = enumerate(kwargs.items())
+        return (
+            [spec_of(value, key[k], (k,), policy) for k, value in enumerate(args)],
+            {name: spec_of(value, key[len(args) + 2 * k + 1], (name,), policy) for k, (name, value) in named},
+        )
 
     def _with_defaults(self, specs: list[Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Parameters that are not passed are known by their defaults; ``*args`` and ``**kwargs`` that are empty, too."""
@@ -194,9 +206,6 @@ class Jitted:
             if p.default is not inspect.Parameter.empty and k >= len(specs) and p.name not in named and p.kind is not inspect.Parameter.POSITIONAL_ONLY:
                 extra[p.name] = Const(p.default)
         return specs, {**extra, **named}
-
-    def _places(self) -> "Places":
-        return Places(self.__wrapped__, self._signature)
 
     @property
     def traces(self) -> list[api.Trace]:
@@ -257,28 +266,16 @@ class Places:
         self.double = self.star + any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in given)
         self.by_name = {p.name for p in plain if p.kind is not inspect.Parameter.POSITIONAL_ONLY} | set(named)
 
-    def of_position(self, k: int) -> tuple[int, ...]:
-        """The place of the k-th argument of a call."""
-        k += self.bound
-        return (k,) if k < self.plain else (self.star, k - self.plain)
-
-    def of_name(self, name: str, kwargs: dict[str, Any]) -> tuple[int, ...]:
-        """The place of an argument passed by name."""
-        return (self.names.index(name),) if name in self.by_name else (self.double, self._rest(kwargs).index(name))
-
-    def _rest(self, kwargs: dict[str, Any]) -> list[str]:
-        return [name for name in kwargs if name not in self.by_name]
-
-    def whole(self, head: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What is passed for a parameter; UNBOUND if nothing is."""
+    def paths(self, place: tuple[int, ...], kwargs: dict[str, Any]) -> list[Path]:
+        """The ways to say where a place of the engine's is among the arguments of a call: by position, by name."""
+        head, *rest = place
+        if head == self.double:
+            return [([name for name in kwargs if name not in self.by_name][rest[0]], *rest[1:])]
         if head >= self.star:
-            if head == self.double:
-                return tuple(kwargs[name] for name in self._rest(kwargs))
-            return args[self.plain - self.bound :] if self.plain >= self.bound else (UNBOUND, *args)
-        if head < self.plain and 0 <= head - self.bound < len(args):
-            return args[head - self.bound]
+            return [(self.plain - self.bound + rest[0], *rest[1:])]
+        by_position: list[Path] = [(head - self.bound, *rest)] if self.bound <= head < self.plain else []
         name = self.names[head]
-        return kwargs.get(name, UNBOUND) if name in self.by_name else UNBOUND
+        return by_position + ([(name, *rest)] if name in self.by_name and name is not None else [])
 
 
 def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -293,75 +290,28 @@ def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
 class Variant:
     """One residual, what it is valid for, and how to call it."""
 
-    __slots__ = ("call", "holds", "key", "original", "positions", "trace")
+    __slots__ = ("call", "holds", "key", "picks", "plain", "trace")
 
-    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable) -> None:
+    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
         self.trace = traced
-        self.original = original
         self.key = key
-        self.call = traced.compile()
+        self.call: Callable[..., Any] = traced.compile()
         self.holds = compile_guards(traced.guards)
-        self.positions = traced.signature.names()
+        #: the unknown arguments, by position or name; None: the original is called as it was
+        self.picks: list[int | str] | None = [k if type(k) is int and k < count else name for k, name in traced.signature.names()]
+        if traced.fallback or not all(type(pick) is int or pick in names for pick in self.picks):
+            self.call, self.picks = original, None
+        #: all arguments are passed on as they are
+        self.plain = not names and self.picks in (None, list(range(count)))
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the residual with the unknown ones of these arguments."""
-        if self.trace.fallback:
-            return self.original(*args, **kwargs)
-        taken = [args[k] if type(k) is int and k < len(args) else kwargs.get(name, UNBOUND) for k, name in self.positions]
-        if UNBOUND in map(_same, taken):
-            return self.original(*args, **kwargs)
-        return self.call(*taken)
+        if self.plain:
+            return self.call(*args)
+        if self.picks is None:
+            return self.call(*args, **kwargs)
+        return self.call(*self.picked(args, kwargs))
 
-
-def _same(value: object) -> object:
-    return value if value is UNBOUND else None
-
-
-# ------------------------------------------------------------------------------------------------- keys and specs
-
-
-def _leaf_key(value: Any, static: bool) -> Any:
-    kind: Any = type(value)
-    if kind is int or kind is float:
-        return (_VALUE, constant_key(value)) if static else kind
-    if static or kind in _CONSTANT:
-        return _VALUE, constant_key(value), _Held(value) if kind not in _CONSTANT else None
-    if kind is tuple:
-        return (tuple, *[_leaf_key(v, False) for v in value])
-    if _is_config(value):
-        return (dict, tuple(value), *[_leaf_key(v, False) for v in value.values()])
-    if hasattr(value, "dtype") and hasattr(value, "shape") and kind.__module__ == "numpy":
-        return kind, value.dtype.str, len(value.shape)
-    return kind
-
-
-class _Held:
-    """Keeps an object that a key names by its id."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return 0
-
-
-def _is_config(value: Any) -> bool:
-    return type(value) is dict and len(value) <= 64 and all(type(k) is str for k in value)
-
-
-def _leaf_spec(value: Any) -> Any:
-    kind = type(value)
-    if kind is tuple:
-        return Const(())
-    if kind in _TYPED or kind is dict:
-        return Type(kind)
-    if kind.__module__ == "numpy" and kind.__name__ == "ndarray" and value.dtype.kind in "biufc" and value.dtype.isnative:
-        return Array(value.dtype, (None,) * value.ndim)
-    if kind.__module__ == "numpy" and hasattr(value, "dtype"):
-        return Type(kind)
-    return Unknown
+    def picked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The unknown ones of these arguments."""
+        return [args[pick] if isinstance(pick, int) else kwargs[pick] for pick in self.picks or ()]

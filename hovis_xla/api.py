@@ -5,7 +5,7 @@ differs: an executable, and the residual Python wherever that gives up.
 """
 
 import functools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -14,12 +14,10 @@ import hovis
 from hovis import api
 from hovis.backend.entry import leaves
 from hovis.errors import SpecError, TraceError
-from hovis.ir.operations import UNBOUND
-from hovis.jit import PROMOTED, VARIANTS, signature_of
 from hovis.jit import Jitted as PythonJitted
 from hovis.jit import Variant as PythonVariant
+from hovis.keys import DYNAMIC, KNOWN, Key, Path, constant, part_at
 from hovis.lattice import Const, Type
-from hovis.lattice.constants import constant_key
 from hovis.specs import Promotable
 from hovis_xla import adapter, cache, storage
 from hovis_xla.executable import BAILED, Executable
@@ -65,67 +63,52 @@ class Jitted(PythonJitted):
         self._exact = exact
         self._strict = strict
 
-    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
-        static = self._static
-        parts: list[Hashable] = [cache.key_of(a, k in static) for k, a in enumerate(args)]
-        parts += [(name, cache.key_of(v, name in static)) for name, v in kwargs.items()]
-        parts += [constant_key(self._at(place, args, kwargs)) for place in self._promoted]
-        return cache.aliasing([*args, *kwargs.values()]), *parts
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
+        parts: list[Any] = [cache.key_of(a, (k,) in self._static) for k, a in enumerate(args)]
+        parts += [(name, cache.key_of(v, (name,) in self._static)) for name, v in kwargs.items()]
+        for path, how in self._policy.items():
+            if how is KNOWN and path not in self._static:
+                parts.append(constant(part_at(path, args, kwargs)))
+        return Key((cache.aliasing([*args, *kwargs.values()]), *parts))
 
-    def _spec(self, place: tuple[int, ...], value: Any, static: bool) -> Any:
+    def _specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        return [self._spec((k,), a) for k, a in enumerate(args)], {name: self._spec((name,), v) for name, v in kwargs.items()}
+
+    def _spec(self, path: Path, value: Any) -> Any:
         """What the key says of an argument, as a spec."""
         kind = type(value)
-        if static or place in self._promoted:
+        how = self._policy.get(path)
+        if how is KNOWN:
             return Const(value)
         if kind in cache.NUMBERS:
-            return Type(kind) if place in self._dynamic else Promotable(kind)
+            return Type(kind) if how is DYNAMIC else Promotable(kind)
         parts = cache.parts_of(value)
         if parts is None:
             return cache.spec_of(value)
-        specs = [self._spec((*place, k), v, False) for k, v in enumerate(parts)]
+        specs = [self._spec((*path, k), v) for k, v in enumerate(parts)]
         return dict(zip(value, specs, strict=True)) if kind is dict else kind(specs)
 
     def _promote_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """A shape depends on a number: make the integer arguments known, unless they have had too many values."""
-        places = self._places()
-        given = [(places.of_position(k), a) for k, a in enumerate(args)] + [(places.of_name(n, kwargs), v) for n, v in kwargs.items()]
-        fresh = [(place, v) for place, v in given if type(v) is int and place not in self._promoted and place not in self._dynamic]
-        for place, _ in fresh:
-            self._promoted = (*self._promoted, place)
+        given: list[tuple[Path, Any]] = [*(((k,), a) for k, a in enumerate(args)), *(((name,), v) for name, v in kwargs.items())]
+        fresh = {path: KNOWN for path, v in given if type(v) is int and path not in self._policy}
+        self._policy = {**self._policy, **fresh}
         return bool(fresh)
 
-    def _count_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A place that has had too many values is unknown again, for good."""
-        for place in self._promoted:
-            seen = self._seen.setdefault(place, set())
-            seen.add(constant_key(self._at(place, args, kwargs)))
-            if len(seen) > PROMOTED:
-                self._dynamic |= {place}
-        self._promoted = tuple(p for p in self._promoted if p not in self._dynamic)
-
-    def _compile(self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> PythonVariant:
-        with self._lock:
-            found = self._variants.get(key)
-            if found is not None and found.holds():
-                return found
-            self._signature = signature_of(self.__wrapped__)
-            self._count_sizes(args, kwargs)
-            made = self._variant(args, kwargs)
-            if made.shape_unknown and self._promote_sizes(args, kwargs):
-                made = self._variant(args, kwargs)
-            if made.xla is None and self._strict:
-                raise TraceError(str(made.decision))
-            key = made.key
-            self._made += 1
-            table = {k: v for k, v in self._variants.items() if k != key}
-            while len(table) >= VARIANTS:
-                del table[next(iter(table))]
-            self._variants = {**table, key: made}
-            return made
+    def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._count_numbers(args, kwargs)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+        made = self._compiled(args, kwargs)
+        if made.shape_unknown and self._promote_sizes(args, kwargs):
+            made = self._compiled(args, kwargs)
+        if made.xla is None and self._strict:
+            raise TraceError(str(made.decision))
+        return made
+
+    def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         traced = self.trace(*args, **kwargs)
-        return Variant(traced, self.__wrapped__, self._key(args, kwargs), self._exact)
+        return Variant(traced, self.__wrapped__, self._key(args, kwargs), len(args), tuple(kwargs), self._exact)
 
     def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""
@@ -144,8 +127,8 @@ class Variant(PythonVariant):
 
     __slots__ = ("bailed", "decision", "take", "xla")
 
-    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Hashable, exact: bool) -> None:
-        super().__init__(traced, original, key)
+    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...], exact: bool) -> None:
+        super().__init__(traced, original, key, count, names)
         self.decision = decision_of(traced, exact)
         self.xla: Executable | None = self.decision.executable
         self.bailed = 0
@@ -157,12 +140,9 @@ class Variant(PythonVariant):
         return isinstance(self.decision.reason, ShapeUnknown)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.xla is None or _status_is_watched():
+        if self.xla is None or self.picks is None or _status_is_watched():
             return super().run(args, kwargs)
-        taken = [args[k] if type(k) is int and k < len(args) else kwargs.get(name, UNBOUND) for k, name in self.positions]
-        if any(v is UNBOUND for v in taken):
-            return super().run(args, kwargs)
-        values = self.take(*taken)
+        values = self.take(*self.picked(args, kwargs))
         if values is None:
             return super().run(args, kwargs)
         result = self.xla(values)
