@@ -11,17 +11,17 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import CLASS_BODY
-from hovis.engine import templates
+from hovis.engine import protocols, templates
 from hovis.engine.classattrs import WRAPPERS, function, is_special, plain
 from hovis.engine.entering import Callee, bind
 from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import lookup, special
+from hovis.engine.lookups import FUNCTION, special
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import Frame
 from hovis.engine.templates import ALL, MISSING, Datum, Names, Template, Token
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import NONE, Dyn, Known, Ref, V
 from hovis.engine.variables import inner_writes
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Edge, Effect, Op
@@ -41,7 +41,7 @@ def statement(m: Machine, args: list[V], kwargs: dict[str, V], mode: str) -> int
     """``__build_class__(body, name, *bases, **kwargs)``."""
     why = _why_not(m, args, kwargs)
     if why is None and mode == "value":
-        return _enter(m, args)
+        return _enter(m, args, kwargs)
     if why:
         m.reason(f"the class was left as it is: {why}")
     return finish(m, opaque(m, BUILD, args, kwargs), mode)
@@ -58,19 +58,44 @@ def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
         return m.tables.not_entered[code.code]
     if code.unsupported not in (None, CLASS_BODY):
         return str(code.unsupported)
-    if kwargs:
-        return "it has keyword arguments"
+    meta = kwargs.get("metaclass")
+    if meta is not None and not (isinstance(meta, Known) and meta.value is type):
+        return "it has a metaclass"
     for base in args[2:]:
         if not isinstance(base, Known) or not isinstance(base.value, type):
             return "a base class is not known"
         if type(base.value) is not type:
             return f"the metaclass of {base.value.__name__} is not type"
-        if lookup(base.value, "__init_subclass__") is not object.__dict__["__init_subclass__"]:
-            return f"{base.value.__name__} has an __init_subclass__"
+    made = _init_subclass([base.value for base in args[2:] if isinstance(base, Known)])
+    if made is None and len(kwargs) > (meta is not None):
+        return "it has keyword arguments"
+    return None if made is None or isinstance(made, FUNCTION) else "its __init_subclass__ is no function"
+
+
+def _init_subclass(bases: list[Any]) -> Any:
+    """The ``__init_subclass__`` that a class of these bases calls; None: that of object, which does nothing."""
+    for cls in _behind(bases):
+        found = cls.__dict__.get("__init_subclass__")
+        if found is not None:
+            return None if cls is object else found.__func__ if isinstance(found, classmethod) else found
     return None
 
 
-def _enter(m: Machine, args: list[V]) -> int:
+def _behind(bases: list[Any]) -> list[Any]:
+    """The MRO of a class of these bases, without itself (mro_implementation); nothing if there is none."""
+    rows = [list(base.__mro__) for base in bases] + [list(bases)]
+    found: list[Any] = []
+    while any(rows):
+        rows = [row for row in rows if row]
+        first = next((row[0] for row in rows if not any(row[0] in other[1:] for other in rows)), None)
+        if first is None:
+            return []
+        found.append(first)
+        rows = [[cls for cls in row if cls is not first] for row in rows]
+    return found
+
+
+def _enter(m: Machine, args: list[V], kwargs: dict[str, V]) -> int:
     """Run the body, its namespace being on top of the stack of this frame."""
     callee, name, *bases = args
     known = Callee.of(m, callee, None)
@@ -79,26 +104,30 @@ def _enter(m: Machine, args: list[V]) -> int:
     caller = m.frame
     ctx = m.tables.contexts[caller.ctx, caller.pc, known.code]
     m.homes.setdefault(ctx, m.homes[m.state.frames[0].ctx])
-    caller.stack += [callee, name, m.new(VObj("tuple", tuple, tuple(bases))), m.new(VObj("dict", dict))]
+    named = {key: value for key, value in kwargs.items() if key != "metaclass"}
+    given = m.new(VObj("dict", dict, tuple(named.values()), tuple(named)))
+    caller.stack += [given, callee, name, m.new(VObj("tuple", tuple, tuple(bases))), m.new(VObj("dict", dict))]
     m.state.frames.append(Frame(known.code, ctx, slots, known.namespace, "class_body", callee))
     return SWITCH
 
 
 def _after_body(m: Machine) -> int | None:
     """The body has run: its result is the ``__class__`` cell or None."""
-    cell, namespace, bases, name, function = m.pop(), m.pop(), m.pop(), m.pop(), m.pop()
+    cell, namespace, bases, name, function, named = (m.pop() for _ in range(6))
     obj, held, body = m.obj(namespace, "dict"), m.obj(bases, "tuple"), m.obj(function, "function")
     assert isinstance(name, Known)
     try:
         if held is None or body is None or obj is None or obj.node is not None or not all(type(key) is str for key in obj.keys):
             raise NotPlain("its namespace is not known")
         made = _define(m, body.extra[0].code, str(name.value), held.cells, obj)
-        m.push(made)
-        _check(m, made)
-        return None
+        status = _announce(m, made, named)
+        if status is None:
+            m.push(made)
+            _check(m, made)
+        return status
     except NotPlain as why:
         m.reason(f"the class was left as it is: {why}")
-    return finish(m, opaque(m, ops.finish_class, [name, bases, namespace, cell]), "value")
+    return finish(m, opaque(m, ops.finish_class, [name, bases, namespace, cell, named]), "value")
 
 
 AFTER["class_body"] = _after_body
@@ -135,6 +164,25 @@ def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], n
         # somebody lists the subclasses of a class
         m.operand(made)
     return made
+
+
+def _announce(m: Machine, made: Known, named: V) -> int | None:
+    """``__set_name__`` and ``__init_subclass__`` are called; the class is what that leaves.  None: there are none."""
+    template = templates.template_of(made.value)
+    assert template is not None
+    if not template.named and not template.quiet:
+        return None
+    obj = m.state.heap[template.aid]
+    naming: list[V] = []
+    for name in obj.keys:
+        if name in template.named:
+            value = obj.cells[obj.find(name)]
+            cls = m.class_of(m.resolve(value))
+            assert cls is not None
+            naming.append(m.new(VObj("tuple", tuple, (Known(special(cls, "__set_name__")), value, Known(name)))))
+    init = Known(_init_subclass(list(template.cls.__bases__))) if template.quiet else NONE
+    model = protocols.defined
+    return m.call(Known(model), [made, m.new(VObj("tuple", tuple, tuple(naming))), init, named], {}, "value")
 
 
 def _check(m: Machine, made: Known) -> None:
@@ -190,7 +238,10 @@ class Signature:
         value = self.m.resolve(value)
         cls = self.m.class_of(value)
         if cls is not None and special(cls, "__set_name__"):
-            raise NotPlain(f"{name} has a __set_name__")
+            if is_special(name) or name in self.names.open or not isinstance(value, Ref) or self.m.obj(value, "instance") is None:
+                raise NotPlain(f"{name} has a __set_name__")
+            self.names.named[name] = None
+            return "named", id(cls)
         if name == "__classcell__":
             return "cell"
         if name in self.names.open:
@@ -253,17 +304,26 @@ class Maker:
         added = [key for key in self.m.tables.open_names.get(body, ()) if key not in scope]
         for key in added:
             scope[key] = self._keep(Datum(key), key)
-        try:
-            cls = type(name, bases, scope)
-        except (TypeError, ValueError) as error:
-            raise NotPlain(f"it raises {type(error).__name__}") from None
+        quiet = _init_subclass(list(bases)) is not None
+        cls = self._make(name, bases, scope, quiet)
         number = -1 - len(self.m.tables.templates)
-        template = Template(cls, number, site, body, self.names, len(added))
+        template = Template(cls, number, site, body, self.names, len(added), quiet)
         ALL[id(cls)] = Token(template)
         for held, where, path in self.found:
             template.kept.append(held)
             ALL[id(held)] = Token(template, where, path)
         return template
+
+    def _make(self, name: str, bases: tuple[type, ...], scope: dict[str, Any], quiet: bool) -> type:
+        later = {key: scope[key] for key in self.names.named}
+        try:
+            names, values = tuple(scope), [None if key in later else value for key, value in scope.items()]
+            cls = (ops.make_class_quietly if quiet else ops.make_class)(type, name, bases, names, *values)
+        except (TypeError, ValueError) as error:
+            raise NotPlain(f"it raises {type(error).__name__}") from None
+        for key, value in later.items():
+            setattr(cls, key, value)
+        return cls
 
     def token(self, name: str, value: V) -> Any:
         if name in self.names.data or name in self.names.open:

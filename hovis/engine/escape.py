@@ -424,6 +424,7 @@ def _class(m: "Machine", aid: int, obj: VObj) -> None:
         (name, cell)
         for k, (name, cell) in enumerate(pairs)
         if (k >= count and not (isinstance(cell, Known) and cell.value is templates.MISSING))
+        or name in template.named
         or (_free(template, name) and aid in reachable(m.state.heap, _virtual(m, cell)))
     ]
     apart = {name for name, _ in late}
@@ -431,7 +432,8 @@ def _class(m: "Machine", aid: int, obj: VObj) -> None:
     held = () if cls.__bases__ == (object,) else cls.__bases__
     plain = not any(map(templates.of, held))
     bases: V = Known(held) if plain else m.new(VObj("tuple", tuple, tuple(map(Known, held))))
-    node = build(m, ops.make_class, [Known(type(cls)), Known(cls.__name__), bases, Known(obj.keys[:count]), *values], type(cls))
+    maker = ops.make_class_quietly if template.quiet else ops.make_class
+    node = build(m, maker, [Known(type(cls)), Known(cls.__name__), bases, Known(obj.keys[:count]), *values], type(cls))
     if m.tables.eager_classes and isinstance(node, Op):
         node.effect = Effect.WRITES
     m.state.heap[aid] = m.state.heap[aid].replace(node=node)
@@ -440,7 +442,7 @@ def _class(m: "Machine", aid: int, obj: VObj) -> None:
 
 
 def _free(template: templates.Template, name: str) -> bool:
-    return name in template.data or name in template.open
+    return name in template.data or name in template.open or name in template.named
 
 
 def _own_cell(m: "Machine", aid: int) -> Operand | None:

@@ -260,7 +260,12 @@ class Machine:
 
     def looked_up(self, cls: type, name: str) -> None:
         """A class was asked for an attribute (see lookups)."""
-        if can_change(cls) and not cls.__module__.startswith("hovis.") and not (templates.ALL and templates.of(cls) is not None):
+        if templates.ALL and templates.of(cls) is not None:
+            for base in cls.__mro__:
+                if templates.of(base) is None:
+                    self.looked_up(base, name)
+            return
+        if can_change(cls) and not cls.__module__.startswith("hovis."):
             key = ("class", id(cls), name)
             if self.tables.thawed_attributes and any((id(base), name) in self.tables.thawed_attributes for base in cls.__mro__):
                 return
@@ -272,7 +277,8 @@ class Machine:
     def is_subclass(self, cls: type, classes: Any) -> bool:
         """issubclass, which somebody may change by assigning to ``__bases__``."""
         if not self.frozen and can_change(cls):
-            self.guard("bases", cls, None, cls.__mro__)
+            for base in cls.__mro__ if templates.ALL and templates.of(cls) is not None else (cls,):
+                self.guard("bases", base, None, base.__mro__)
         return issubclass(cls, classes)
 
     def look(self) -> None:

@@ -143,6 +143,41 @@ def has_attribute(instance: Any, name: str) -> bool:
     return True
 
 
+def _wraps() -> bool:
+    """Does an error of a ``__set_name__`` become a RuntimeError (else it is given a note)?"""
+
+    class Failing:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyError
+
+    try:
+        type("A", (), {"a": Failing()})
+    except KeyError:
+        return False
+    except RuntimeError:
+        pass
+    return True
+
+
+_WRAPS = _wraps()
+
+
+def defined(cls: type, naming: tuple[tuple[Method, Any, str], ...], init: Method | None, named: dict[str, Any]) -> type:
+    """The end of type_new: ``__set_name__`` of what is in the namespace, ``__init_subclass__`` of the bases."""
+    for method, value, name in naming:
+        try:
+            method(value, cls, name)
+        except BaseException as error:
+            told = f"Error calling __set_name__ on '{type(value).__name__}' instance {name!r} in '{cls.__name__}'"
+            if _WRAPS:
+                raise RuntimeError(told) from error
+            error.add_note(told)
+            raise
+    if init is not None:
+        init(cls, **named)
+    return cls
+
+
 def construct(instance: Any, init: Method, *args: Any, **kwargs: Any) -> Any:
     """type_call behind ``object.__new__``."""
     result = init(instance, *args, **kwargs)

@@ -30,12 +30,14 @@ class Template:
     checked  those of them that were tested to be plain, being unknown
     open     the names that may stand for anything (see classattrs)
     added    how many of them, the last ones, were not there when the class was made
+    named    the names whose values have had their ``__set_name__`` called: real ones are put into the class afterwards
+    quiet    has ``__init_subclass__`` been called?  Then the real class is made without it
     kept     keeps every token alive, for they are known by their ids
     """
 
-    __slots__ = ("added", "aid", "body", "checked", "cls", "data", "kept", "open", "site", "tokens")
+    __slots__ = ("added", "aid", "body", "checked", "cls", "data", "kept", "named", "open", "quiet", "site", "tokens")
 
-    def __init__(self, cls: type, aid: int, site: Any, body: Any, names: "Names", added: int) -> None:
+    def __init__(self, cls: type, aid: int, site: Any, body: Any, names: "Names", added: int, quiet: bool) -> None:
         self.cls = cls
         self.aid = aid
         self.site = site
@@ -43,6 +45,8 @@ class Template:
         self.data = frozenset(names.data)
         self.checked = frozenset(names.checked)
         self.open = frozenset(names.open)
+        self.named = frozenset(names.named)
+        self.quiet = quiet
         self.added = added
         self.kept: list[object] = [cls]
         self.tokens: dict[Any, object] = {}
@@ -51,12 +55,13 @@ class Template:
 class Names:
     """What is known of the names of a class that is being made."""
 
-    __slots__ = ("checked", "data", "open")
+    __slots__ = ("checked", "data", "named", "open")
 
     def __init__(self) -> None:
         self.data: set[str] = set()
         self.checked: set[str] = set()
         self.open: set[str] = set()
+        self.named: dict[str, None] = {}
 
 
 class Token:

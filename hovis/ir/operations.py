@@ -105,9 +105,33 @@ def make_class(meta: type, name: str, bases: tuple[type, ...], names: tuple[str,
     return made
 
 
-def finish_class(name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None) -> type:
+class _Quiet:
+    """The first base of a class while it is made: it keeps ``__init_subclass__`` of the others from being called."""
+
+    def __init_subclass__(cls, **_: object) -> None:
+        """Nothing."""
+
+
+class _QuietSlots:
+    """The same for classes whose instances have no dictionary."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **_: object) -> None:
+        """Nothing."""
+
+
+def make_class_quietly(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
+    """The same without ``__init_subclass__``, which has been called."""
+    first: type = _Quiet if any(base.__dictoffset__ for base in bases) else _QuietSlots
+    made: type = meta(name, (first, *bases), dict(zip(names, values, strict=True)))
+    made.__bases__ = bases
+    return made
+
+
+def finish_class(name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None, named: dict[str, Any]) -> type:
     """What ``__build_class__`` does when the body has run, for a class of plain bases."""
-    made = type(name, bases, namespace)
+    made: type = type(name, bases, namespace, **named)
     if cell is not None and cell_get(cell, "__class__", True) is not made:
         raise TypeError(f"__class__ set to {cell.cell_contents!r} defining {name!r} as {made!r}")
     return made

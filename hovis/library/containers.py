@@ -274,6 +274,7 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.make_cell, Type(types.CellType), PURE),
     (operations.make_function, Type(types.FunctionType), PURE),
     (operations.make_class, Type(type), PURE),
+    (operations.make_class_quietly, Type(type), PURE),
     (operations.is_plain, BOOL, PURE),
     (operations.bind, Type(types.MethodType), PURE),
     (operations.cell_get, ANY, READS | RAISES),

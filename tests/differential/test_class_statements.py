@@ -818,6 +818,38 @@ def map_cls(x):
     return [a.v for a in map(A, [x, 2, 3])], list(map(A, [1]))
 
 
+@program((3,))
+def holds_itself(x):
+    class S:
+        inst = None
+        def __new__(cls, v):
+            if cls.inst is None:
+                cls.inst = super().__new__(cls)
+                cls.inst.v = v
+            return cls.inst
+    p, q = S(x), S(2)
+    return p, q, S.inst
+
+
+@program((3,))
+def holds_all(x):
+    class S:
+        all = {}
+        def __init__(self, v): self.v = v; S.all[v] = self; self.me = self
+    s = S(x); t = S(4)
+    return s, t, S.all
+
+
+@program((3,))
+def holds_last(x):
+    class N:
+        last = None
+        def __init__(self): self.prev = N.last; N.last = self
+        def get(self): return N.last
+    N(); n = N()
+    return n.get, n, N.last is n
+
+
 @program.parametrize
 def test_programs(fn, call, split, fallback):
     check(fn, call, split, fallback)
