@@ -317,6 +317,8 @@ def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
         return finish(m, obj.cells[("start", "stop", "step").index(name)], mode)
     if obj.kind == "method":
         return _of_method(m, value, obj, name, mode)
+    if obj.kind == "function" and name in obj.keys:
+        return finish(m, Known(True), mode)
     if obj.kind == "function":
         if obj.node is None and name in ("__name__", "__qualname__"):
             return finish(m, Known(obj.extra[2 if name == "__name__" else 3]), mode)

@@ -128,6 +128,8 @@ def function(obj: VObj) -> types.FunctionType:
     code, namespace, name, qualname = obj.extra
     made = types.FunctionType(code.code, namespace, name, None, tuple(types.CellType() for _ in obj.cells[3:]) or None)
     made.__qualname__ = qualname
+    for mark in obj.keys:
+        setattr(made, mark, True)
     return made
 
 

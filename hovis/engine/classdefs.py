@@ -6,6 +6,7 @@ made by ``make_class`` if and where it escapes.  Making a template runs no code 
 done, the statement stays a call of ``__build_class__``, or of the metaclass.
 """
 
+import abc
 import types
 from collections.abc import Hashable
 from typing import Any, Final
@@ -59,17 +60,22 @@ def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
     if code.unsupported not in (None, CLASS_BODY):
         return str(code.unsupported)
     meta = kwargs.get("metaclass")
-    if meta is not None and not (isinstance(meta, Known) and meta.value is type):
+    if meta is not None and not (isinstance(meta, Known) and _quiet(meta.value)):
         return "it has a metaclass"
     for base in args[2:]:
         if not isinstance(base, Known) or not isinstance(base.value, type):
             return "a base class is not known"
-        if type(base.value) is not type:
+        if not _quiet(type(base.value)):
             return f"the metaclass of {base.value.__name__} is not type"
     made = _init_subclass([base.value for base in args[2:] if isinstance(base, Known)])
     if made is None and len(kwargs) > (meta is not None):
         return "it has keyword arguments"
     return None if made is None or isinstance(made, FUNCTION) else "its __init_subclass__ is no function"
+
+
+def _quiet(meta: object) -> bool:
+    """Does this metaclass do nothing but make the class?  (ABCMeta sees which methods are abstract, too.)"""
+    return meta is type or meta is abc.ABCMeta
 
 
 def _init_subclass(bases: list[Any]) -> Any:
@@ -106,6 +112,9 @@ def _enter(m: Machine, args: list[V], kwargs: dict[str, V]) -> int:
     m.homes.setdefault(ctx, m.homes[m.state.frames[0].ctx])
     named = {key: value for key, value in kwargs.items() if key != "metaclass"}
     given = m.new(VObj("dict", dict, tuple(named.values()), tuple(named)))
+    metas = [type(base.value) for base in bases if isinstance(base, Known)]
+    metas += [meta.value for key, meta in kwargs.items() if key == "metaclass" and isinstance(meta, Known)]
+    name = m.new(VObj("tuple", tuple, (name, Known(abc.ABCMeta if abc.ABCMeta in metas else type))))
     caller.stack += [given, callee, name, m.new(VObj("tuple", tuple, tuple(bases))), m.new(VObj("dict", dict))]
     m.state.frames.append(Frame(known.code, ctx, slots, known.namespace, "class_body", callee))
     return SWITCH
@@ -114,12 +123,15 @@ def _enter(m: Machine, args: list[V], kwargs: dict[str, V]) -> int:
 def _after_body(m: Machine) -> int | None:
     """The body has run: its result is the ``__class__`` cell or None."""
     cell, namespace, bases, name, function, named = (m.pop() for _ in range(6))
-    obj, held, body = m.obj(namespace, "dict"), m.obj(bases, "tuple"), m.obj(function, "function")
+    obj, held, body, told = m.obj(namespace, "dict"), m.obj(bases, "tuple"), m.obj(function, "function"), m.obj(name, "tuple")
+    assert told is not None
+    name, meta = told.cells
     assert isinstance(name, Known)
+    assert isinstance(meta, Known)
     try:
         if held is None or body is None or obj is None or obj.node is not None or not all(type(key) is str for key in obj.keys):
             raise NotPlain("its namespace is not known")
-        made = _define(m, body.extra[0].code, str(name.value), held.cells, obj)
+        made = _define(m, meta.value, body.extra[0].code, str(name.value), held.cells, obj)
         status = _announce(m, made, named)
         if status is None:
             m.push(made)
@@ -127,7 +139,7 @@ def _after_body(m: Machine) -> int | None:
         return status
     except NotPlain as why:
         m.reason(f"the class was left as it is: {why}")
-    return finish(m, opaque(m, ops.finish_class, [name, bases, namespace, cell, named]), "value")
+    return finish(m, opaque(m, ops.finish_class, [meta, name, bases, namespace, cell, named]), "value")
 
 
 AFTER["class_body"] = _after_body
@@ -136,7 +148,7 @@ AFTER["class_body"] = _after_body
 # ------------------------------------------------------------------------------------------------- templates
 
 
-def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
+def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
     """The class that a body has left in its namespace."""
     classes = tuple(base.value for base in bases if isinstance(base, Known) and isinstance(base.value, type))
     opened = m.tables.open_names.get(body, ())
@@ -148,10 +160,10 @@ def _define(m: Machine, body: types.CodeType, name: str, bases: tuple[V, ...], n
         count += 1
     if count >= MAX_ALIVE:
         raise NotPlain("there are too many of it")
-    key = (here, count), name, tuple(map(id, classes)), parts, opened
+    key = (here, count), meta, name, tuple(map(id, classes)), parts, opened
     template = m.tables.templates.get(key)
     if template is None:
-        template = Maker(m, signature.names).make(name, classes, namespace, body, (here, count))
+        template = Maker(m, signature.names).make(meta, name, classes, namespace, body, (here, count))
         m.tables.templates[key] = template
     added = tuple(key for key in opened if key not in namespace.keys)
     cells = (*namespace.cells, *[Known(MISSING)] * len(added))
@@ -244,6 +256,8 @@ class Signature:
             return "named", id(cls)
         if name == "__classcell__":
             return "cell"
+        if name == "__subclasshook__":
+            raise NotPlain("it has a __subclasshook__")
         if name in self.names.open:
             return "open"
         if not is_special(name) or name == "__annotations__":
@@ -266,7 +280,7 @@ class Signature:
         self.seen[value.aid] = name
         obj = self.m.state.heap[value.aid]
         if obj.kind == "function":
-            return "function", id(obj.extra[0].code)
+            return "function", id(obj.extra[0].code), obj.keys
         if obj.kind in WRAPPERS:
             return obj.kind, tuple(self._part(cell) for cell in obj.cells)
         if is_special(name):
@@ -281,7 +295,7 @@ class Signature:
         value = self.m.resolve(value)
         obj = self.m.obj(value, "function")
         if obj is not None:
-            return "function", id(obj.extra[0].code)
+            return "function", id(obj.extra[0].code), obj.keys
         if isinstance(value, Known):
             return constant_key(value.value)
         raise NotPlain("a method of it is not known")
@@ -296,7 +310,7 @@ class Maker:
         self.made: dict[int, object] = {}
         self.found: list[tuple[object, str, tuple[int, ...]]] = []
 
-    def make(self, name: str, bases: tuple[type, ...], namespace: VObj, body: types.CodeType, site: Any) -> Template:
+    def make(self, meta: Any, name: str, bases: tuple[type, ...], namespace: VObj, body: types.CodeType, site: Any) -> Template:
         scope: dict[str, Any] = {}
         for key, cell in zip(namespace.keys, namespace.cells, strict=True):
             if key != "__classcell__":
@@ -305,7 +319,7 @@ class Maker:
         for key in added:
             scope[key] = self._keep(Datum(key), key)
         quiet = _init_subclass(list(bases)) is not None
-        cls = self._make(name, bases, scope, quiet)
+        cls = self._make(meta, name, bases, scope, quiet)
         number = -1 - len(self.m.tables.templates)
         template = Template(cls, number, site, body, self.names, len(added), quiet)
         ALL[id(cls)] = Token(template)
@@ -314,11 +328,11 @@ class Maker:
             ALL[id(held)] = Token(template, where, path)
         return template
 
-    def _make(self, name: str, bases: tuple[type, ...], scope: dict[str, Any], quiet: bool) -> type:
+    def _make(self, meta: Any, name: str, bases: tuple[type, ...], scope: dict[str, Any], quiet: bool) -> type:
         later = {key: scope[key] for key in self.names.named}
         try:
             names, values = tuple(scope), [None if key in later else value for key, value in scope.items()]
-            cls = (ops.make_class_quietly if quiet else ops.make_class)(type, name, bases, names, *values)
+            cls = (ops.make_class_quietly if quiet else ops.make_class)(meta, name, bases, names, *values)
         except (TypeError, ValueError) as error:
             raise NotPlain(f"it raises {type(error).__name__}") from None
         for key, value in later.items():

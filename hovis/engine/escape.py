@@ -249,7 +249,10 @@ def _function(m: "Machine", obj: VObj) -> Operand:
     code, namespace, name, qualname = obj.extra
     defaults, kwdefaults, annotations, *cells = obj.cells
     fixed: list[V] = [Known(code.code), Known(namespace), Known(name), Known(qualname)]
-    return build(m, ops.make_function, [*fixed, defaults, kwdefaults, annotations, *cells], obj.cls)
+    made = build(m, ops.make_function, [*fixed, defaults, kwdefaults, annotations, *cells], obj.cls)
+    for mark in obj.keys:
+        _effect(m, setattr, [Dyn(made, Type(obj.cls)), Known(mark), Known(True)])
+    return made
 
 
 def _method(m: "Machine", obj: VObj) -> Operand:

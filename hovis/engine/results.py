@@ -1,5 +1,6 @@
 """What becomes of the result of a call, and the call of which nothing is known."""
 
+import _abc
 import operator
 import types
 from collections.abc import Callable, Hashable
@@ -46,6 +47,10 @@ def leave_class(m: Machine, template: templates.Template, why: str) -> None:
     raise Restart("class")
 
 
+#: Builtins that write to a class.
+_WRITERS: Final = (setattr, delattr, type.__setattr__, type.__delattr__, _abc._abc_register)
+
+
 def _name(callee: object) -> str:
     held = callee.value if isinstance(callee, Known) else callee
     return str(getattr(held, "__name__", "a callee that is not known"))
@@ -56,7 +61,7 @@ def _changes_classes(callee: object) -> bool:
     if isinstance(callee, Known):
         callee = callee.value
     if isinstance(callee, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
-        return callee in (setattr, delattr, type.__setattr__, type.__delattr__)
+        return callee in _WRITERS
     if isinstance(callee, type):
         return bool(callee.__flags__ & _HEAP_TYPE) and callee.__module__ != "builtins"
     return getattr(callee, "__module__", None) != "hovis.ir.operations" or callee in (operations.apply, operations.apply_positional)

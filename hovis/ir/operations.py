@@ -129,9 +129,9 @@ def make_class_quietly(meta: type, name: str, bases: tuple[type, ...], names: tu
     return made
 
 
-def finish_class(name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None, named: dict[str, Any]) -> type:
+def finish_class(meta: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None, named: dict[str, Any]) -> type:
     """What ``__build_class__`` does when the body has run, for a class of plain bases."""
-    made: type = type(name, bases, namespace, **named)
+    made: type = meta(name, bases, namespace, **named)
     if cell is not None and cell_get(cell, "__class__", True) is not made:
         raise TypeError(f"__class__ set to {cell.cell_contents!r} defining {name!r} as {made!r}")
     return made

@@ -1,5 +1,6 @@
 """``__set_name__``, ``__init_subclass__`` and keyword arguments of classes that the traced function defines, beside CPython."""
 
+import abc
 import functools
 
 from tests.differential.splitting import Programs, check
@@ -170,6 +171,70 @@ def cached(x):
         def p(self): print("once"); return x
     a = A()
     return a.p, a.p, vars(a)
+
+
+@program((3,))
+def abst(x):
+    class B(abc.ABC):
+        @abc.abstractmethod
+        def f(self): ...
+        @property
+        @abc.abstractmethod
+        def p(self): ...
+        def g(self): return self.f() + 1
+    class C(B):
+        def f(self): return x
+    class D(C):
+        p = 3
+    try: B()
+    except TypeError as e: s = str(e)
+    try: C()
+    except TypeError as e: t = str(e)
+    return D().g(), s, t, isinstance(D(), B), D().p, issubclass(D, B)
+
+
+@program((3,))
+def abst2(x):
+    class B(metaclass=abc.ABCMeta):
+        @abc.abstractmethod
+        def f(self): "doc"; return 5
+    class C(B):
+        def f(self): return super().f() + x
+    return C().f(), B.f.__isabstractmethod__, sorted(B.__abstractmethods__), C(), type(C) is abc.ABCMeta, C
+
+
+@program((3,))
+def registered(x):
+    class B(abc.ABC):
+        @abc.abstractmethod
+        def f(self): ...
+    B.register(int)
+    return isinstance(x, B), issubclass(int, B), isinstance("s", B)
+
+
+@program((3,))
+def hook(x):
+    class Sized(abc.ABC):
+        @classmethod
+        def __subclasshook__(cls, c): return any("size" in b.__dict__ for b in c.__mro__) or NotImplemented
+    class S:
+        def size(self): return x
+    class T: pass
+    return isinstance(S(), Sized), isinstance(T(), Sized), issubclass(S, Sized)
+
+
+@program((3,))
+def shapes(x):
+    class Shape(abc.ABC):
+        @abc.abstractmethod
+        def area(self): ...
+    class Sq(Shape):
+        def __init__(self, s): self.s = s
+        def area(self): return self.s ** 2
+    class Ci(Shape):
+        def __init__(self, r): self.r = r
+        def area(self): return 3 * self.r
+    return sum(s.area() for s in [Sq(x), Ci(2)]), [type(s).__name__ for s in (Sq(1), Ci(2))]
 
 
 @program.parametrize

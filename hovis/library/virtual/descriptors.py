@@ -1,5 +1,6 @@
 """property, staticmethod and classmethod made by the traced code (CPython: Objects/descrobject.c, Objects/funcobject.c)."""
 
+import abc
 from typing import Any
 
 from hovis.engine.heap import VObj
@@ -42,6 +43,15 @@ def _with(position: int) -> Any:
 
 for _position, _name in enumerate(("getter", "setter", "deleter")):
     action(getattr(property, _name))(_with(_position))
+
+
+@action(abc.abstractmethod)
+def abstract(m: Machine, args: Args, named: Named) -> Any:
+    obj = m.obj(args[0], "function") if len(args) == 1 and not named else None
+    if obj is None or obj.node is not None:
+        return None
+    m.put(args[0], obj.replace(keys=(*obj.keys, "__isabstractmethod__")))  # type: ignore[arg-type]
+    return args[0]
 
 
 @action(staticmethod)
