@@ -112,7 +112,7 @@ def _enter(m: Machine, args: list[V], kwargs: dict[str, V]) -> int:
     m.homes.setdefault(ctx, m.homes[m.state.frames[0].ctx])
     named = {key: value for key, value in kwargs.items() if key != "metaclass"}
     given = m.new(VObj("dict", dict, tuple(named.values()), tuple(named)))
-    metas = [type(base.value) for base in bases if isinstance(base, Known)]
+    metas: list[object] = [type(base.value) for base in bases if isinstance(base, Known)]
     metas += [meta.value for key, meta in kwargs.items() if key == "metaclass" and isinstance(meta, Known)]
     name = m.new(VObj("tuple", tuple, (name, Known(abc.ABCMeta if abc.ABCMeta in metas else type))))
     caller.stack += [given, callee, name, m.new(VObj("tuple", tuple, tuple(bases))), m.new(VObj("dict", dict))]

@@ -1,6 +1,6 @@
 """What becomes of the result of a call, and the call of which nothing is known."""
 
-import _abc
+import abc
 import operator
 import types
 from collections.abc import Callable, Hashable
@@ -48,7 +48,7 @@ def leave_class(m: Machine, template: templates.Template, why: str) -> None:
 
 
 #: Builtins that write to a class.
-_WRITERS: Final = (setattr, delattr, type.__setattr__, type.__delattr__, _abc._abc_register)
+_WRITERS: Final = (setattr, delattr, type.__setattr__, type.__delattr__, getattr(abc, "_abc_register", None))
 
 
 def _name(callee: object) -> str:
