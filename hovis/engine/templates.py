@@ -7,6 +7,8 @@ object of kind "class" that belongs to its template: the values of the real clas
 gets into the residual: wherever an operand is needed, the real class (or what is read from its cells) is built.
 """
 
+import abc
+import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -170,15 +172,25 @@ def retire(templates: Iterable[Template]) -> None:
         bases = template.cls.__bases__
         if all(base.__module__ == "builtins" for base in bases):
             continue
-        try:
-            template.cls.__bases__ = (_Nobody,)
-        except TypeError:
-            # another layout: it goes when it is collected
-            continue
+        for nobody in _nobodies(template.cls):
+            # one that has the layout; if there is none, the template goes when it is collected
+            with contextlib.suppress(TypeError):
+                template.cls.__bases__ = (nobody,)
+                break
 
 
 class _Nobody:
     """The base of templates that are done with."""
+
+
+class _AbstractNobody(abc.ABC):  # noqa: B024
+    """The same for ABCs."""
+
+
+def _nobodies(cls: type) -> list[type]:
+    """Classes that a template may have as its base when it is done with."""
+    root = next((base for base in cls.__mro__[:-1] if base.__module__ == "builtins"), None)
+    return [_Nobody, _AbstractNobody] if root is None else [type("_Nobody", (root,), {})]
 
 
 # ------------------------------------------------------------------------------------------------- types
