@@ -195,6 +195,8 @@ def _identifier(text: str) -> str:
 
 
 def _short(value: object) -> str:
+    if isinstance(value, types.FunctionType | type):
+        return f"{'the class' if isinstance(value, type) else 'the function'} {value.__qualname__}"
     try:
         text = " ".join(repr(value).split())
     except Exception:

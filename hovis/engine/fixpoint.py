@@ -536,12 +536,18 @@ class Engine(Machine):
         return found
 
     def _name(self, entry: Entry, path: int) -> str | None:
-        """The user's variable behind a slot."""
+        """The user's variable behind a slot, or the key or attribute that it is of an object."""
         part = self.tables.paths.parts[path]
-        if isinstance(part, tuple) and len(part) == 3 and part[1] == "local" and entry.state.frames:
+        if not isinstance(part, tuple) or not entry.state.frames:
+            return None
+        if len(part) == 3:
+            depth, kind, index = part
             frames = entry.state.frames
-            return frames[part[0]].code.names[part[2]] if part[0] < len(frames) else None
-        return None
+            return frames[depth].code.names[index] if kind == "local" and depth < len(frames) else None
+        parent = self.value_at(entry.state, part[0])
+        obj = entry.state.heap.get(parent.aid) if isinstance(parent, Ref) else None
+        key = obj.keys[part[1]] if obj is not None and type(part[1]) is int and part[1] < len(obj.keys) else None
+        return key if type(key) is str else None
 
     def type_of_in(self, state: State, value: V) -> AbstractValue:
         if isinstance(value, Dyn):
