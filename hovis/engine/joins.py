@@ -1,8 +1,9 @@
 """Joining two states at one site: the entry's and one that arrives.
 
 Both are walked together from the roots.  Where two objects have the same shape and the alias pattern agrees they
-are joined cell by cell; where not, both have to be materialized, and all that they can reach with them.  What such an
-object reaches is real then, but functions, classes and the cells of closures stay known ("built").
+are joined cell by cell (if one of them is real, the other has to be built); where not, both have to be materialized,
+and all that they can reach with them.  What such an object reaches is real then, but functions, classes and the cells
+of closures stay known ("built").
 """
 
 from collections import deque
@@ -17,8 +18,11 @@ from hovis.lattice.constants import same_constant
 
 Pair = tuple[int, V, V, VObj | None]
 
-#: Kinds that stay known where one path has made them real and the other has not.
+#: Kinds that stay known where something makes them real.
 _BUILT = frozenset({"class", "function", "cell", "property", "staticmethod", "classmethod"})
+
+#: Kinds that stay known where one path has made them real and the other has not.
+_MIXED = _BUILT | {"list", "dict", "set", "tuple", "instance"}
 
 
 class Matching:
@@ -78,10 +82,12 @@ class Matching:
                     stable &= same or not self._demote(a, b)
                     continue
                 one, other = self.a.heap[a.aid], self.b.heap[b.aid]
-                alike = (one.node is None) == (other.node is None) or (one.kind in _BUILT and self._build(a.aid, b.aid))
+                alike = (one.node is None) == (other.node is None) or one.kind in _MIXED
                 if one.kind == other.kind == "class" and _differ(one, other):
                     self._build(a.aid, b.aid)
                 if alike and shape_in(self.a.heap, a.aid) == shape_in(self.b.heap, b.aid):
+                    if (one.node is None) != (other.node is None):
+                        self._build(a.aid, b.aid)
                     self.partner[a.aid] = b.aid
                     back[b.aid] = a.aid
                     if not (one.bulk and one.cells is other.cells):
@@ -91,10 +97,13 @@ class Matching:
                 stable &= not self._demote(a, b)
         return stable
 
-    def _build(self, a: int, b: int) -> bool:
+    def _build(self, a: int, b: int) -> None:
+        """Both will be real, with what they hold."""
         self.built_a.add(a)
         self.built_b.add(b)
-        return True
+        heap, start = (self.a.heap, a) if self.a.heap[a].node is None else (self.b.heap, b)
+        for aid in reachable(heap, [start]):
+            check_materializable(heap, aid)
 
     def built(self, a: V) -> bool:
         """Must an object of state a (or its partner) be real, its contents staying known?"""

@@ -14,6 +14,7 @@ from hovis.lattice import Const
 def finish(engine: Engine) -> list[Function]:
     """Resolve all edges, and collect the blocks of each function that START needs."""
     assert engine.start is not None
+    engine.lent = {}
     functions: list[Function] = []
     done: set[Entry] = set()
     todo = deque([engine.start])
