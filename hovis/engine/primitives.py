@@ -133,6 +133,8 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     if answer is None:
         return None
     result, effect = answer
+    if effect._value_ & _OPAQUE:
+        return opaque(m, rule.fn, args, kwargs, kind=result)
     args, effect = lend(m, rule.fn, args, types_, result, effect)
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)
@@ -166,6 +168,7 @@ def _use_sizes(m: Machine, value: V) -> None:
 
 
 _WRITES: Final = Effect.WRITES.value
+_OPAQUE: Final = Effect.OPAQUE.value
 _IMPURE: Final = (LASTING & ~Effect.RAISES).value
 
 

@@ -79,8 +79,15 @@ def after(m: Machine, mode: str) -> int | None:
 AFTER: dict[str, Callable[[Machine], int | None]] = {}
 
 
-def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | None = None, land: Landing | None = None) -> Dyn:
-    """A call that stays, of which nothing is known; what it is given directly may be written to."""
+def opaque(
+    m: Machine,
+    callee: object,
+    args: list[V],
+    kwargs: dict[str, V] | None = None,
+    land: Landing | None = None,
+    kind: AbstractValue = ANY,
+) -> Dyn:
+    """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
     for value in (*args, *(kwargs or {}).values()):
         if isinstance(value, Known) and may_be_written(value.value):
             m.thaw(value.value)
@@ -89,8 +96,7 @@ def opaque(m: Machine, callee: object, args: list[V], kwargs: dict[str, V] | Non
     if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
         m.tables.eager_classes = True
         raise Restart("class")
-    kind: AbstractValue = ANY
-    if isinstance(callee, Hashable):
+    if kind is ANY and isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
     made = m.emit(callee, args, kwargs, kind, land=land)
     if kind is ANY and not any(callee is quiet for quiet in _QUIET):

@@ -91,6 +91,7 @@ rows(
     all         str|bytes|range|atoms -> bool
     any         str|bytes|range|atoms -> bool
     ascii       text -> str
+    ascii       list|tuple|dict|set|frozenset -> str o
     bin         int -> str
     bytes       -> bytes
     bytes       bytes -> bytes
@@ -106,6 +107,7 @@ rows(
     frozenset   -> frozenset
     frozenset   str|bytes|range|atoms|flat -> frozenset
     frozenset   dict|set -> frozenset r
+    frozenset   any -> frozenset o
     float       -> float
     float       real -> float
     float       str|bytes -> float !
@@ -125,6 +127,7 @@ rows(
     oct         int -> str
     ord         str|bytes -> int !
     repr        text -> str
+    repr        list|tuple|dict|set|frozenset -> str o
     round       int ndigits=int|none? -> int
     round       float ndigits=none? -> int !
     round       float ndigits=int -> float !
@@ -132,10 +135,13 @@ rows(
     set         str|bytes|range -> set
     set         atoms|flat -> set
     set         dict|set|frozenset -> set r
+    set         any -> set o
     sorted      str|bytes|range :key=none? :reverse=bool? -> list
     sorted      atoms|flat :key=none? :reverse=bool? -> list !
+    sorted      any :key=any? :reverse=any? -> list o
     str         -> str
     str         text -> str
+    str         list|tuple|dict|set|frozenset -> str o
     str         bytes codec onerror? -> str !
     zip         container* :strict=bool? -> zip
     """,

@@ -30,17 +30,28 @@ from hovis.library.signatures import (
     atomic,
     class_of,
     items_of,
+    part,
     row,
     rows,
     signatures,
     tuple_of,
+    values_of,
 )
 
 CONTAINERS: Final = Library("containers")
 
 # ------------------------------------------------------------------------------------------------- methods
 
-rows(CONTAINERS, tuple, "count atom -> int \n index atom index? index? -> int !", receiver="tuple_of_atoms")
+rows(
+    CONTAINERS,
+    tuple,
+    """
+    count  tuple_of_atoms atom -> int
+    count  tuple any -> int o
+    index  tuple_of_atoms atom index? index? -> int !
+    index  tuple any any? any? -> int o
+    """,
+)
 
 rows(
     CONTAINERS,
@@ -59,28 +70,24 @@ rows(
     CONTAINERS,
     list,
     """
-    append   any -> none w
-    clear    -> none w
-    copy     -> list r
-    extend   container -> none wr
-    insert   index any -> none w
-    pop      index? -> any wr!
-    reverse  -> none w
+    append   list any -> none w
+    clear    list -> none w
+    copy     list -> list r
+    count    list_of_atoms solid -> int
+    count    list any -> int o
+    extend   list container -> none wr
+    extend   list any -> none o
+    index    list_of_atoms solid index? index? -> int !
+    index    list any any? any? -> int o
+    insert   list index any -> none w
+    pop      list index? -> any wr!
+    remove   list_of_atoms solid -> none w!
+    remove   list any -> none o
+    reverse  list -> none w
+    sort     list_of_atoms :key=none? :reverse=bool? -> none w!
+    sort     list :key=any? :reverse=any? -> none o
     """,
-    receiver="list",
-)
-
-rows(
-    CONTAINERS,
-    list,
-    """
-    count   solid -> int
-    index   solid index? index? -> int !
-    remove  solid -> none w!
-    sort    :key=none? :reverse=bool? -> none w!
-    """,
-    {"remove": False, "sort": False},
-    receiver="list_of_atoms",
+    {"remove": False, "sort": False, "extend": False},
 )
 
 rows(
@@ -89,13 +96,13 @@ rows(
     """
     clear       -> none w
     copy        -> dict r
-    get         key any? -> any r
     items       -> dict_items
     keys        -> dict_keys
     pop         key -> any wr!
     pop         key any -> any wr
     popitem     -> tuple wr!
     setdefault  key any? -> any wr
+    update      dict? -> none wro
     values      -> dict_values
     """,
     receiver="dict",
@@ -105,12 +112,26 @@ rows(
     CONTAINERS,
     set,
     """
-    add      key -> none w
-    clear    -> none w
-    copy     -> set r
-    discard  key -> none w
-    pop      -> any wr!
-    remove   key -> none w!
+    add                          key -> none w
+    add                          any -> none o
+    clear                        -> none w
+    copy                         -> set r
+    difference                   any* -> set o
+    difference_update            any* -> none o
+    discard                      key -> none w
+    discard                      any -> none o
+    intersection                 any* -> set o
+    intersection_update          any* -> none o
+    isdisjoint                   any -> bool o
+    issubset                     any -> bool o
+    issuperset                   any -> bool o
+    pop                          -> any wr!
+    remove                       key -> none w!
+    remove                       any -> none o
+    symmetric_difference         any -> set o
+    symmetric_difference_update  any -> none o
+    union                        any* -> set o
+    update                       any* -> none o
     """,
     receiver="set",
 )
@@ -119,17 +140,33 @@ rows(
     CONTAINERS,
     frozenset,
     """
-    copy                  -> frozenset
-    difference            atoms* -> frozenset
-    intersection          atoms* -> frozenset
-    isdisjoint            atoms -> bool
-    issubset              atoms -> bool
-    issuperset            atoms -> bool
-    symmetric_difference  atoms -> frozenset
-    union                 atoms* -> frozenset
+    copy                  set_of_atoms -> frozenset
+    copy                  frozenset -> frozenset
+    difference            set_of_atoms atoms* -> frozenset
+    difference            frozenset any* -> frozenset o
+    intersection          set_of_atoms atoms* -> frozenset
+    intersection          frozenset any* -> frozenset o
+    isdisjoint            set_of_atoms atoms -> bool
+    isdisjoint            frozenset any -> bool o
+    issubset              set_of_atoms atoms -> bool
+    issubset              frozenset any -> bool o
+    issuperset            set_of_atoms atoms -> bool
+    issuperset            frozenset any -> bool o
+    symmetric_difference  set_of_atoms atoms -> frozenset
+    symmetric_difference  frozenset any -> frozenset o
+    union                 set_of_atoms atoms* -> frozenset
+    union                 frozenset any* -> frozenset o
     """,
-    receiver="set_of_atoms",
 )
+
+def _looked_up(d: AbstractValue, key: AbstractValue, default: AbstractValue = NONE) -> Answer | None:
+    """``dict.get`` with a key that runs no code of the user's."""
+    if class_of(d) is not dict or not atomic(key):
+        return None
+    return Answer(join(values_of(d), part(default)), READS)
+
+
+row(CONTAINERS, dict.get, _looked_up)
 
 
 def _of(cls: type, rule: Any) -> Any:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice.constants import ATOMS
 from hovis.library.core import Library
 from hovis.library.signatures import (
+    ANYTHING,
     BOOL,
     COMPLEX,
     FLOAT,
@@ -34,6 +36,7 @@ from hovis.library.signatures import (
     small,
     solid,
     tuple_of,
+    values_of,
 )
 
 OPERATORS: Final = Library("operators")
@@ -114,14 +117,16 @@ def _bitwise(a: AbstractValue, b: AbstractValue) -> Answer | None:
     classes = {class_of(a), class_of(b)}
     if classes == {bool}:
         return Answer(BOOL)
-    if classes == {frozenset} and atomic(a) and atomic(b):
-        return Answer(Type(frozenset))
+    if classes <= {set, frozenset}:
+        return Answer(Type(class_of(a) or set), PURE if atomic(a) and atomic(b) else ANYTHING)
+    if classes == {dict}:
+        return Answer(Type(dict), ANYTHING)
     return Answer(INT) if classes <= {bool, int} else None
 
 
 def _subtract(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    if class_of(a) is class_of(b) is frozenset and atomic(a) and atomic(b):
-        return Answer(Type(frozenset))
+    if class_of(a) in (set, frozenset) and class_of(b) in (set, frozenset):
+        return Answer(Type(class_of(a) or set), PURE if atomic(a) and atomic(b) else ANYTHING)
     return common(a, b)
 
 
@@ -154,7 +159,7 @@ def _repeated(a: AbstractValue, b: AbstractValue) -> Answer | None:
     return Answer(Type(cls), (PURE if modest else RAISES) | (READS if cls is list else PURE))
 
 
-_formatted = signatures("str solid -> str !", "bytes solid -> bytes !")
+_formatted = signatures("str solid -> str !", "bytes solid -> bytes !", "str list|tuple|dict|set|frozenset -> str o")
 
 
 def contents(a: AbstractValue) -> AbstractValue:
@@ -178,8 +183,16 @@ def _tuple_item(a: AbstractValue, index: AbstractValue) -> Answer | None:
     return Answer(contents(a) if items is None or len(items) <= 64 else ANY, RAISES)
 
 
+def _item_of_trace(a: AbstractValue, key: AbstractValue) -> Answer | None:
+    """An item of a list or dict of the trace that holds atoms alone."""
+    index = class_of(key) in (int, bool) if class_of(a) is list else class_of(a) is dict and atomic(key)
+    found = values_of(a) if index else ANY
+    return None if found is ANY else Answer(found, READS | RAISES)
+
+
 GETITEM: Final = first_of(
     _tuple_item,
+    _item_of_trace,
     signatures(
         "str index -> str !",
         "str slice -> str",
@@ -194,8 +207,8 @@ GETITEM: Final = first_of(
     ),
 )
 
-SETITEM: Final = signatures("list index any -> none w!", "dict key any -> none w")
-DELITEM: Final = signatures("list index -> none w!", "list slice -> none w!", "dict key -> none w!")
+SETITEM: Final = signatures("list index any -> none w!", "dict key any -> none w", "list|dict any any -> none o")
+DELITEM: Final = signatures("list index -> none w!", "list slice -> none w!", "dict key -> none w!", "list|dict any -> none o")
 
 CONTAINS: Final = signatures(
     "str str -> bool",
@@ -206,18 +219,27 @@ CONTAINS: Final = signatures(
     "sequence_of_atoms solid -> bool",
     "dict key -> bool r",
     "set key -> bool r",
+    "list|tuple|dict|set|frozenset any -> bool o",
 )
 
 
 # ------------------------------------------------------------------------------------------------- comparison, truth
 
 
+#: Classes whose ``==`` gives a bool or NotImplemented, whatever the other is.
+_HONEST: Final = frozenset({*ATOMS, tuple, list, dict, set, frozenset})
+
+
 def _equal(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    return Answer(BOOL, looking_at(a, b)) if solid(a) and solid(b) else None
+    if solid(a) and solid(b):
+        return Answer(BOOL, looking_at(a, b))
+    return Answer(BOOL, ANYTHING) if class_of(a) in _HONEST and class_of(b) in _HONEST else None
 
 
 def _ordered(a: AbstractValue, b: AbstractValue) -> Answer | None:
     one, other = class_of(a), class_of(b)
+    if one in (set, frozenset) and other in (set, frozenset) and not (atomic(a) and atomic(b)):
+        return Answer(BOOL, ANYTHING)
     if _RANK.get(one, 3) < 3 and _RANK.get(other, 3) < 3:
         return Answer(BOOL)
     if one is not other or one not in (str, bytes, tuple, frozenset, list, set) or not (solid(a) and solid(b)):

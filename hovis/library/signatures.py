@@ -3,7 +3,8 @@
 A *rule* maps the abstract arguments of a call to an :class:`Answer`, the type of the result and the effect, or to
 None: nothing is known, the call is opaque.  A row of a table is a name and a signature:
 
-    signature = parameter … "->" result ["!"] ["r"] ["w"]        ! may raise, r reads, w writes mutable memory
+    signature = parameter … "->" result ["!"] ["r"] ["w"] ["o"]  ! may raise, r reads, w writes mutable memory,
+                                                                 o runs code of the user's: only the class is known
     parameter = [[":"] name "="] kind {"|" kind} ["?" | "*"]     : keyword only, ? optional, * any number
     result    = class {"|" class} | "(" class "," … ")" | "any"
 
@@ -113,6 +114,20 @@ def moderate(a: AbstractValue) -> bool:
     if class_of(a) is bool:
         return True
     return isinstance(a, Const) and type(a.value) is int and -sys.maxsize <= a.value <= sys.maxsize
+
+
+#: Of more parts than this no common type is worked out.
+MAX_PARTS: Final = 64
+
+
+def values_of(a: AbstractValue) -> AbstractValue:
+    """What is known of an unknown value of a dict, or item of a list: of one of the trace that holds atoms alone."""
+    if not isinstance(a, Partial) or not a.parts or len(a.parts) > MAX_PARTS or not flat(a):
+        return ANY
+    found = part(a.parts[0])
+    for one in a.parts[1:]:
+        found = join(found, part(one))
+    return found
 
 
 def printable(a: AbstractValue) -> bool:
@@ -281,7 +296,10 @@ def _result(text: str) -> AbstractValue:
     return found
 
 
-_FLAGS: Final = {"!": RAISES, "r": READS, "w": WRITES}
+#: An opaque call of which no more is known than the class of its result.
+ANYTHING: Final = Effect.OPAQUE | RAISES | READS | WRITES
+
+_FLAGS: Final = {"!": RAISES, "r": READS, "w": WRITES, "o": ANYTHING}
 
 
 class Signature:

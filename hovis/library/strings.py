@@ -8,6 +8,7 @@ from hovis.lattice import AbstractValue, Const
 from hovis.library.core import Library
 from hovis.library.operators import narrow
 from hovis.library.signatures import (
+    ANYTHING,
     MAX_SIZE,
     PURE,
     RAISES,
@@ -93,6 +94,7 @@ rows(
     join          str -> str
     join          list|dict|set|dict_keys|dict_values|dict_items -> str !r
     join          tuple|frozenset -> str !
+    join          any -> str o
     ljust         index -> str
     ljust         index str -> str !
     lower         -> str
@@ -195,7 +197,9 @@ def formatted(value: AbstractValue, spec: AbstractValue | None = None) -> Answer
         spec = Const("")
     if cls not in _SPECS or class_of(spec) is not str:
         effect = looking_at(value) | (PURE if printable(value) else RAISES)
-        return Answer(STR, effect) if solid(value) and spec == Const("") else None
+        if solid(value) and spec == Const(""):
+            return Answer(STR, effect)
+        return Answer(STR, ANYTHING) if cls in (list, tuple, dict, set, frozenset) and spec == Const("") else None
     if not isinstance(spec, Const):
         return Answer(STR, RAISES | READS)
     text = str(spec.value)
@@ -211,8 +215,10 @@ def fold_formatted(value: Any, spec: Any = "") -> bool:
 
 
 def _format_method(template: AbstractValue, *args: AbstractValue, **named: AbstractValue) -> Answer | None:
-    if class_of(template) is not str or not all(map(solid, (*args, *named.values()))):
+    if class_of(template) is not str:
         return None
+    if not all(map(solid, (*args, *named.values()))):
+        return Answer(STR, ANYTHING)
     return Answer(STR, RAISES | READS)
 
 
