@@ -45,7 +45,7 @@ def _fold_replace(text: Any, old: Any, new: Any, *count: Any, **named: Any) -> b
 
 
 def _fold_join(separator: Any, parts: Any) -> bool:
-    return small(separator, parts) and len(separator) * len(parts) <= MAX_SIZE
+    return small(separator, parts) and hasattr(parts, "__len__") and len(separator) * len(parts) <= MAX_SIZE
 
 
 def _fold_format(template: Any, *args: Any, **named: Any) -> bool:
