@@ -654,6 +654,11 @@ def list_extend(items: list[object], iterable: Iterable[object]) -> None:
     items.extend(iterable)
 
 
+def arrange(keys: list[Any], items: list[object], reverse: bool) -> list[object]:
+    """The items in the order of their keys: what ``sorted(items, key=…)`` gives where keys are what key gave."""
+    return [items[k] for k in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
 def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> None:
     """DICT_MERGE: ``f(**mapping)``, which refuses a key twice."""
     for key in mapping.keys() if hasattr(mapping, "keys") else _not_a_mapping(function, mapping):

@@ -3,10 +3,38 @@
 Each rule answers None where it has nothing to say; the call is then made on the real object.
 """
 
-from hovis.library.virtual import asking, attributes, descriptors, dicts, exceptions, frames, generators, sequences, sets, standing, stepping, subscripts
+from hovis.library.virtual import (
+    asking,
+    attributes,
+    comparing,
+    descriptors,
+    dicts,
+    exceptions,
+    frames,
+    generators,
+    ordering,
+    sequences,
+    sets,
+    standing,
+    stepping,
+    subscripts,
+)
 from hovis.library.virtual.base import VIRTUAL
 
 __all__ = [
-    "VIRTUAL", "asking", "attributes", "descriptors", "dicts", "exceptions", "frames", "generators", "sequences", "sets", "standing", "stepping",
+    "VIRTUAL",
+    "asking",
+    "attributes",
+    "comparing",
+    "descriptors",
+    "dicts",
+    "exceptions",
+    "frames",
+    "generators",
+    "ordering",
+    "sequences",
+    "sets",
+    "standing",
+    "stepping",
     "subscripts",
-]  # fmt: skip
+]

@@ -2,7 +2,7 @@
 
 import operator
 import sys
-from typing import Any, Final
+from typing import Any
 
 from hovis.engine import iteration
 from hovis.engine.entering import call_function
@@ -211,29 +211,3 @@ def tuple_new(m: Machine, args: Args, named: Named) -> Any:
     if items is None or lookup(cls, "__del__") is not None or cls.__dictoffset__:
         return None
     return m.new(VObj("tuple", cls, tuple(items)))
-
-
-#: Classes of which no instance equals one of another class in here (numbers stand for each other, so do sets).
-_APART: Final = {str: 0, bytes: 1, type(None): 2, tuple: 3, list: 4, dict: 5, int: 6, float: 6, bool: 6, complex: 6, set: 7, frozenset: 7, range: 8, slice: 9}
-
-
-def _equal(m: Machine, args: Args, equal: bool) -> Any:
-    a, b = args
-    one, other = m.class_of(a), m.class_of(b)
-    if one in _APART and other in _APART and _APART[one] != _APART[other]:
-        return Known(not equal, labels_of(*(x for x in args if not isinstance(x, Dyn))))
-    x, y = m.obj(a, "tuple", "list", "dict"), m.obj(b, "tuple", "list", "dict")
-    if x is not None and y is not None and one is other and one in (tuple, list, dict) and len(x.cells) != len(y.cells):
-        use(m, a, b)
-        return Known(not equal, labels_of(a, b))
-    return None
-
-
-@action(operator.eq)
-def equal(m: Machine, args: Args, named: Named) -> Any:
-    return _equal(m, args, True)
-
-
-@action(operator.ne)
-def not_equal(m: Machine, args: Args, named: Named) -> Any:
-    return _equal(m, args, False)

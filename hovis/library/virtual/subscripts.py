@@ -231,20 +231,14 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
 @action(operator.contains)
 def contains(m: Machine, args: Args, named: Named) -> Any:
     container, item = args
-    obj = m.obj(container, "list", "tuple", "dict", "set")
+    obj = m.obj(container, "dict", "set")
     whole = as_constant(m, item)
     if obj is not None:
         if special(obj.cls, "__contains__") is not None or whole is None or not isinstance(whole, Known) or not is_immutable(whole.value):
             return None
-        if obj.kind == "dict" or obj.kind == "set":
-            use(m, container, whole)
-            found = obj.find(whole.value) >= 0 if obj.kind == "dict" else whole.value in obj.keys
-            return Known(found, labels_of(container, whole))
-        if all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
-            use(m, container, whole)
-            found = any(c.value is whole.value or c.value == whole.value for c in obj.cells)  # type: ignore[union-attr]
-            return Known(found, labels_of(container, whole, *obj.cells))
-        return None
+        use(m, container, whole)
+        found = obj.find(whole.value) >= 0 if obj.kind == "dict" else whole.value in obj.keys
+        return Known(found, labels_of(container, whole))
     if isinstance(container, Known) and type(container.value) in (dict, list, set, frozenset) and isinstance(whole, Known) and known_key(whole):
         if type(container.value) is list and not all(map(is_immutable, container.value)):
             return None

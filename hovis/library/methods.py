@@ -1,0 +1,139 @@
+"""Methods and operators of containers, in Python: traced through where user code takes part (CPython: Objects/listobject.c,
+tupleobject.c, dictobject.c).
+
+Elements are compared by identity first, then with ``==``, the element on the left; sizes are read again after each
+comparison, which may have changed them.
+"""
+
+import sys
+from typing import Any, Final
+
+
+def contains(items: Any, value: Any) -> bool:
+    """``value in items`` (list_contains)."""
+    index = 0
+    while index < len(items):
+        item = items[index]
+        if item is value or item == value:
+            return True
+        index += 1
+    return False
+
+
+def count(items: Any, value: Any, /) -> int:
+    found = 0
+    index = 0
+    while index < len(items):
+        item = items[index]
+        if item is value or item == value:
+            found += 1
+        index += 1
+    return found
+
+
+def _whole_message() -> bool:
+    """Does the complaint of ``list.index`` name the value?"""
+    empty: list[int] = []
+    try:
+        empty.index(7)
+    except ValueError as error:
+        return str(error) == "7 is not in list"
+    raise AssertionError
+
+
+_NAMES_VALUE: Final = _whole_message()
+
+
+def index_in_list(items: Any, value: Any, start: Any = 0, stop: Any = sys.maxsize, /) -> Any:
+    at = _position(items, value, start, stop)
+    if at < 0:
+        raise ValueError(f"{value!r} is not in list" if _NAMES_VALUE else "list.index(x): x not in list")
+    return at
+
+
+def index_in_tuple(items: Any, value: Any, start: Any = 0, stop: Any = sys.maxsize, /) -> Any:
+    at = _position(items, value, start, stop)
+    if at < 0:
+        raise ValueError("tuple.index(x): x not in tuple")
+    return at
+
+
+def _position(items: Any, value: Any, start: Any, stop: Any) -> Any:
+    if start < 0:
+        start += len(items)
+        if start < 0:
+            start = 0
+    if stop < 0:
+        stop += len(items)
+    index = start
+    while index < stop and index < len(items):
+        item = items[index]
+        if item is value or item == value:
+            return index
+        index += 1
+    return -1
+
+
+def remove(items: Any, value: Any, /) -> None:
+    index = 0
+    while index < len(items):
+        item = items[index]
+        if item is value or item == value:
+            del items[index]
+            return
+        index += 1
+    raise ValueError("list.remove(x): x not in list")
+
+
+def compared(items: Any, others: Any, operation: Any) -> Any:
+    """A rich comparison of two lists or two tuples: the first items that differ decide (list_richcompare)."""
+    index = 0
+    while index < len(items) and index < len(others):
+        item, other = items[index], others[index]
+        if not (item is other or item == other):
+            return operation(item, other)
+        index += 1
+    return operation(len(items), len(others))
+
+
+def equal(items: Any, others: Any) -> bool:
+    """``==`` of two lists or two tuples of the same length."""
+    index = 0
+    while index < len(items) and index < len(others):
+        item, other = items[index], others[index]
+        if not (item is other or item == other):
+            return False
+        index += 1
+    return len(items) == len(others)
+
+
+def not_equal(items: Any, others: Any) -> bool:
+    return not equal(items, others)
+
+
+def equal_dicts(mine: Any, theirs: Any) -> bool:
+    """``==`` of two dicts of the same size (dict_equal)."""
+    for key in mine:
+        if key not in theirs:
+            return False
+        value, other = mine[key], theirs[key]
+        if not (value is other or value == other):
+            return False
+    return True
+
+
+def not_equal_dicts(mine: Any, theirs: Any) -> bool:
+    return not equal_dicts(mine, theirs)
+
+
+def sorted_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> Any:
+    """``sorted(items, key=key, reverse=reverse)`` of a list."""
+    keys = []
+    for item in items:
+        keys.append(key(item))
+    return arrange(keys, [*items], reverse)
+
+
+def sort_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> None:
+    """``items.sort(key=key, reverse=reverse)``, where neither key nor the items can see the list."""
+    items[:] = sorted_by_key(arrange, items, key, reverse)

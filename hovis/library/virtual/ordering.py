@@ -1,0 +1,117 @@
+"""sorted and list.sort of virtual lists (CPython: Objects/listobject.c).
+
+Elements whose keys are known are put in order now.  A key function is called on each element first, as CPython does,
+and the order of unknown keys of one plain type is left to the residual.
+"""
+
+import types
+from typing import Any, Final
+
+from hovis.engine import iteration
+from hovis.engine.entering import call_function
+from hovis.engine.folding import _MISSING, reify
+from hovis.engine.heap import VObj, reachable
+from hovis.engine.machine import Machine
+from hovis.engine.values import FALSE, NO_LABELS, NONE, Known, Labels, Ref, V, labels_of
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect
+from hovis.lattice import Type
+from hovis.library import methods
+from hovis.library.virtual.base import Args, Named, action, own, use
+
+#: Of more elements than this no key function is called here.
+_FEW: Final = 256
+
+
+def _options(m: Machine, named: Named) -> tuple[V, V] | None:
+    """The key function and whether the order is reversed."""
+    if not named.keys() <= {"key", "reverse"}:
+        return None
+    reverse = m.resolve(named.get("reverse", FALSE))
+    if not isinstance(reverse, Known) or type(reverse.value) not in (bool, int):
+        return None
+    m.use(reverse)
+    return m.resolve(named.get("key", NONE)), Known(bool(reverse.value))
+
+
+def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | None:
+    """The order of known keys; the error where they cannot be compared; None if they are not known."""
+    held = [reify(m, key) for key in keys]
+    if any(key is _MISSING for key in held):
+        return None
+    use(m, *keys)
+    try:
+        return sorted(range(len(held)), key=held.__getitem__, reverse=reverse)
+    except TypeError as error:
+        return error
+
+
+@action(sorted)
+def sorted_(m: Machine, args: Args, named: Named) -> Any:
+    found = _options(m, named) if len(args) == 1 else None
+    if found is None or not isinstance(args[0], Ref) or m.obj(args[0], "list", "tuple", "dict", "view") is None:
+        return None
+    items = iteration.known_items(m, args[0])
+    if items is None or len(items) > _FEW:
+        return None
+    key, reverse = found
+    if isinstance(key, Known) and key.value is None:
+        order = _order(m, items, bool(reverse.value))  # type: ignore[union-attr]
+        return None if order is None else _arranged(m, order, items, labels_of(args[0]))
+    if not _called(m, key):
+        return None
+    copy = m.new(VObj("list", list, tuple(items)))
+    return call_function(m, Known(methods.sorted_by_key), methods.sorted_by_key, [Known(ops.arrange), copy, key, reverse], {}, "value")
+
+
+def _arranged(m: Machine, order: list[int] | TypeError, items: list[V], labels: Labels = NO_LABELS) -> Any:
+    if isinstance(order, TypeError):
+        return m.raise_new(TypeError, *order.args)
+    return m.new(VObj("list", list, tuple(items[k] for k in order)), labels)
+
+
+def _called(m: Machine, key: V) -> bool:
+    """Is key a function that is known, so that calling it here may dissolve it?"""
+    if not isinstance(key, Known):
+        return m.obj(key, "function", "method") is not None
+    if isinstance(key.value, types.FunctionType):
+        return True
+    library = m.library
+    hashable = type(key.value).__hash__ is not None
+    return hashable and any(key.value in rows for rows in (library.actions, library.primitives, library.models))
+
+
+@action(list.sort)
+def list_sort(m: Machine, args: Args, named: Named) -> Any:
+    found = _options(m, named) if len(args) == 1 else None
+    obj = own(m, args[0], "list")
+    if found is None or obj is None or len(obj.cells) > _FEW:
+        return None
+    assert isinstance(args[0], Ref)
+    key, reverse = found
+    if isinstance(key, Known) and key.value is None:
+        order = _order(m, list(obj.cells), bool(reverse.value))  # type: ignore[union-attr]
+        if not isinstance(order, list):
+            return None
+        use(m, args[0])
+        m.put(args[0], obj.replace(cells=tuple(obj.cells[k] for k in order)))
+        return NONE
+    seen = [c.aid for c in (*obj.cells, key) if isinstance(c, Ref)]
+    if not _called(m, key) or args[0].aid in reachable(m.state.heap, seen) or m.catching():
+        return None  # where it fails half-way, a handler would see the list partly in order
+    use(m, args[0])
+    return call_function(m, Known(methods.sort_by_key), methods.sort_by_key, [Known(ops.arrange), args[0], key, reverse], {}, "value")
+
+
+@action(ops.arrange, counts=(3, 3))
+def arrange(m: Machine, args: Args, named: Named) -> Any:
+    keys, items = iteration.known_items(m, args[0]), iteration.known_items(m, args[1])
+    if keys is None or items is None or not isinstance(args[2], Known):
+        return None
+    order = _order(m, keys, bool(args[2].value))
+    if order is not None:
+        return _arranged(m, order, items)
+    kinds = {m.class_of(key) for key in keys}
+    if len(kinds) == 1 and kinds <= {int, bool, str, bytes, float}:
+        return m.emit(ops.arrange, args, type=Type(list), effect=Effect.READS)
+    return None
