@@ -8,6 +8,8 @@ comparison, which may have changed them.
 import sys
 from typing import Any, Final
 
+from hovis.ir.operations import join_strings
+
 
 def contains(items: Any, value: Any) -> bool:
     """``value in items`` (list_contains)."""
@@ -137,3 +139,65 @@ def sorted_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> Any:
 def sort_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> None:
     """``items.sort(key=key, reverse=reverse)``, where neither key nor the items can see the list."""
     items[:] = sorted_by_key(arrange, items, key, reverse)
+
+
+# ------------------------------------------------------------------------------------------------- text
+
+
+def repr_list(items: Any) -> str:
+    """``repr`` of a list that does not contain itself (list_repr)."""
+    parts = []
+    index = 0
+    while index < len(items):
+        parts.append(repr(items[index]))
+        index += 1
+    return join_strings("[", ", ".join(parts), "]")
+
+
+def repr_tuple(items: Any) -> str:
+    parts = []
+    for item in items:
+        parts.append(repr(item))
+    return join_strings("(", ", ".join(parts), ",)" if len(items) == 1 else ")")
+
+
+def repr_dict(mapping: Any) -> str:
+    parts = []
+    for key, value in mapping.items():
+        parts.append(join_strings(repr(key), ": ", repr(value)))
+    return join_strings("{", ", ".join(parts), "}")
+
+
+def percent(pieces: Any, values: Any) -> str:
+    """``template % values``, the template taken apart: texts, and what converts a value before it is put in (or None)."""
+    parts = []
+    at = 0
+    for text, spec, convert in pieces:
+        if text:
+            parts.append(text)
+        if spec:
+            value = values[at]
+            at += 1
+            if convert is None:
+                parts.append(spec % (value,))
+            elif spec == "%s":
+                parts.append(convert(value))
+            else:
+                parts.append(spec % (convert(value),))
+    return join_strings(*parts)
+
+
+def filled(pieces: Any, values: Any) -> str:
+    """``template.format(…)``, the template taken apart: texts, conversions, specifications, and the values in order of use."""
+    parts = []
+    at = 0
+    for text, field, convert, spec in pieces:
+        if text:
+            parts.append(text)
+        if field:
+            value = values[at]
+            at += 1
+            if convert is not None:
+                value = convert(value)
+            parts.append(format(value, spec))
+    return join_strings(*parts)

@@ -18,6 +18,7 @@ from hovis.library.virtual import (
     standing,
     stepping,
     subscripts,
+    text,
 )
 from hovis.library.virtual.base import VIRTUAL
 
@@ -37,4 +38,5 @@ __all__ = [
     "standing",
     "stepping",
     "subscripts",
+    "text",
 ]

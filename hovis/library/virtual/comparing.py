@@ -20,7 +20,7 @@ from hovis.library.signatures import atomic
 from hovis.library.virtual.base import Args, Named, action, as_constant, own, use
 
 #: Of more elements than this no model is traced through.
-_FEW: Final = 64
+FEW: Final = 64
 
 #: Kinds of objects that are compared without user code, but for what they hold.
 _PLAIN: Final = frozenset({"tuple", "list", "dict", "set", "slice", "range"})
@@ -52,7 +52,7 @@ def _silent(m: Machine, value: V) -> bool:
     return not isinstance(value, Ref) and atomic(m.type_of(value))
 
 
-def _user_code(m: Machine, *values: V) -> bool:
+def user_code(m: Machine, *values: V) -> bool:
     """Do objects of classes written in Python take part?"""
     for value in values:
         if isinstance(value, Ref):
@@ -97,7 +97,7 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
         use(m, *args, *obj.cells)
         return Known(found, labels_of(args[0]))
     container = args[0] if m.state.heap[args[0].aid].kind != "view" else m.new(obj)  # type: ignore[union-attr]
-    if len(obj.cells) <= _FEW and _user_code(m, args[1], *obj.cells):
+    if len(obj.cells) <= FEW and user_code(m, args[1], *obj.cells):
         use(m, args[0])
         return _model(m, methods.contains, [container, args[1]])
     return None if container is args[0] else m.call(Known(operator.contains), [container, args[1]], {})
@@ -117,7 +117,7 @@ def _equality(wanted: bool) -> Any:
         if found is not None:
             use(m, a, b, *x.cells, *y.cells)
             return Known(found is wanted, labels_of(a, b))
-        if len(x.cells) <= _FEW and _user_code(m, *x.cells, *y.cells):
+        if len(x.cells) <= FEW and user_code(m, *x.cells, *y.cells):
             use(m, a, b)
             return _model(m, models[x.kind == "dict"], args)
         return None
@@ -165,7 +165,7 @@ def _ordering(operation: Any) -> Any:
             return None
         pairs = list(zip(x.cells, y.cells, strict=False))
         decided = all(same(m, one, other) for one, other in pairs[:-1])
-        if decided or (len(pairs) <= _FEW and _user_code(m, *x.cells, *y.cells)):
+        if decided or (len(pairs) <= FEW and user_code(m, *x.cells, *y.cells)):
             use(m, *args)
             return _model(m, methods.compared, [*args, Known(operation)])
         return None
@@ -185,7 +185,7 @@ def _walk(model: Any, kind: str) -> Any:
         if obj is None or not all(isinstance(a, Known) and type(a.value) is int for a in args[2:]):
             return None
         decided = all(same(m, cell, args[1]) is not None for cell in obj.cells)
-        if len(obj.cells) <= _FEW and (decided or _user_code(m, args[1], *obj.cells)):
+        if len(obj.cells) <= FEW and (decided or user_code(m, args[1], *obj.cells)):
             use(m, args[0])
             return _model(m, model, args)
         return None
