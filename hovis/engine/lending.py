@@ -71,6 +71,8 @@ def _copy_of(m: Machine, fn: Any, ref: Ref) -> V | None:
         return None
     if obj.kind == "list" and any(fn is one for one in _ANY_SEQUENCE) and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
         return Known(tuple(c.value for c in obj.cells), labels_of(ref))  # type: ignore[union-attr]
+    if obj.kind == "set" and fn is operator.contains:
+        return Known(frozenset(obj.keys), labels_of(ref))
     if _in_loop(m):
         return None
     return Dyn(_copied(m, ref.aid), Type(obj.cls))
