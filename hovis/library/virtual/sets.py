@@ -33,6 +33,8 @@ def _elements(m: Machine, value: V) -> tuple[Any, ...] | None:
 def _iterated(m: Machine, value: V) -> tuple[Any, ...] | None:
     """The items of an iterable whose items are all known and hashed without user code."""
     found = _elements(m, value)
+    if m.class_of(value) is dict:
+        return None  # makes room for all of them first, which may change the order
     if found is None and not (isinstance(value, Known) and type(value.value) in (set, frozenset)):
         items = iteration.known_items(m, value)
         constants = [as_constant(m, item) for item in items] if items is not None else [None]
@@ -57,14 +59,15 @@ def _past(m: Machine, value: V, items: tuple[Any, ...] = ()) -> Any:
     if obj is not None:
         return obj.extra or History(obj.keys)
     if isinstance(value, Known) and type(value.value) in (set, frozenset):
-        return History(value.value)
+        # a set that may have changed by the time it is looked at again is no base
+        return History(value.value) if m.frozen or type(value.value) is frozenset else None
     return value.value if isinstance(value, Known) and is_immutable(value.value) else items
 
 
 def _after(m: Machine, value: V, fn: Any, *operands: Any) -> History | None:
     """The history of the set value after one step more; None: that would be a long one."""
-    past: History = _past(m, value)
-    return past.then(fn, operands) if len(past.steps) < _STEPS else None
+    past: History | None = _past(m, value)
+    return past.then(fn, operands) if past is not None and len(past.steps) < _STEPS else None
 
 
 # ------------------------------------------------------------------------------------------------- making
@@ -78,8 +81,6 @@ def make_set(m: Machine, args: Args, named: Named) -> Any:
     if items is None or len(items) > CELLS:
         return None
     use(m, args[0])
-    if m.class_of(args[0]) is dict:
-        return None
     if m.class_of(args[0]) in (set, frozenset):
         return _copy(m, args[0], set)  # these are copied as they lie
     return m.new(VObj("set", set, keys=tuple(dict.fromkeys(items))))
@@ -196,7 +197,8 @@ def _combined(m: Machine, args: Args, strict: bool, elements: Any) -> tuple[tupl
     use(m, *args)
     for other in others:
         mine = elements(mine, other)
-    return mine, [_past(m, a, items) for a, items in zip(args[1:], others, strict=True)]  # type: ignore[arg-type]
+    pasts = [_past(m, a, items) for a, items in zip(args[1:], others, strict=True)]  # type: ignore[arg-type]
+    return None if any(past is None for past in pasts) else (mine, pasts)
 
 
 def _new_set(fn: Any, elements: Any, strict: bool) -> Any:
