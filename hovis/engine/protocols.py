@@ -91,14 +91,6 @@ def text(method: Method, x: Any, name: str) -> str:
     raise TypeError(f"{name} returned non-string (type {type(result).__name__})")
 
 
-def formatted(method: Method, x: Any, spec: Any) -> str:
-    """PyObject_Format."""
-    result = method(x, spec)
-    if isinstance(result, str):
-        return result
-    raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
-
-
 def contained(method: Method, container: Any, item: Any) -> bool:
     """slot_sq_contains."""
     return bool(method(container, item))
