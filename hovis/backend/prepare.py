@@ -8,9 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import networkx
-
-from hovis.ir.analysis import predecessors, reverse_postorder, successors
+from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
 from hovis.ir.operations import enter_handler, leave_handler, raise_now, raised
 from hovis.lattice import ANY, Const, Type
@@ -203,6 +201,11 @@ def one_landing_each(function: Function, landing: Block) -> None:
 
 def reducible(function: Function) -> None:
     """Loops with several entries get one, which is told where to go on."""
+    if natural_loops(function).reducible:
+        return None
+    # takes a third of a second to import, and few functions need it
+    import networkx  # noqa: PLC0415
+
     graph: networkx.DiGraph[Block] = networkx.DiGraph()
     graph.add_nodes_from(function.blocks)
     graph.add_edges_from((block, to) for block in function.blocks for to in successors(block))
