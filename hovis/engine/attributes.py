@@ -8,10 +8,10 @@ import types
 from typing import Any, Final
 
 from hovis.engine import classattrs, descriptors, exceptions, instances, models, protocols, templates
-from hovis.engine.descriptors import NOT_MODELLED, Access
+from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
-from hovis.engine.lookups import ABSENT, FUNCTION, find, is_data_descriptor, is_python_class, own_getattribute
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_data_descriptor, is_python_class, own_getattribute
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel

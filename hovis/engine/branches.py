@@ -53,7 +53,8 @@ def _by_type(a: V, b: V) -> Known | None:
     value = known.value
     if (value is END and not dyn.maybe_end) or (value is UNBOUND and not dyn.maybe_unbound):
         return Known(False)
-    if not _could_be(dyn.type, value) or (value is NotImplemented and isinstance(dyn.value, Op) and dyn.value.callee in _ANSWERED):
+    declines = value is NotImplemented and isinstance(dyn.value, Op) and dyn.value.callee in _ANSWERED
+    if declines or not _could_be(dyn.type, value) or (isinstance(value, type) and _of_another_class(dyn.value, value)):
         return Known(False)
     if isinstance(dyn.type, Type) and dyn.type.cls is type(None) and value is None:
         return Known(True)
@@ -65,6 +66,15 @@ _ANSWERED: Final = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt, operator.le, operator.gt, operator.ge,
      operator.eq, operator.ne)
 )  # fmt: skip
+
+
+def _of_another_class(asked: Any, cls: type) -> bool:
+    """Is asked ``type(x)`` of an x that is surely no instance of cls itself?"""
+    if not isinstance(asked, Op) or asked.callee is not type or len(asked.args) != 1:
+        return False
+    kind = getattr(asked.args[0], "type", ANY)
+    members = kind.members if isinstance(kind, Union) else (kind,)
+    return all(isinstance(t, Type) and t.cls is not cls for t in members)
 
 
 def _could_be(kind: Any, value: object) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 from hovis.engine import classdefs, classes, operators
 from hovis.engine.entering import call_function
+from hovis.engine.lookups import ABSENT, find, is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.primitives import by_library, call_builtin
@@ -35,6 +36,9 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     callee = m.resolve(callee)
     if isinstance(callee, Dyn):
         m.use(callee)
+        cls = m.class_of(callee)
+        if cls is not None and (is_python_class(cls) or find(cls, "__call__") is ABSENT):
+            return classes.call_instance(m, callee, args, kwargs, mode)
         return finish(m, opaque(m, callee, args, kwargs), mode)
     if callee.labels:
         m.use(callee)
@@ -61,7 +65,7 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     if plain is not None:
         descriptor, instance = plain
         return call(m, Known(descriptor), [Known(instance, callee.labels), *args], kwargs, mode)
-    if builtin_callable(fn) and type(fn) not in m.library.models:
+    if builtin_callable(fn) and callable(fn) and type(fn) not in m.library.models:
         arity = operators.ARITY.get(fn)
         if arity is not None:
             fits = not kwargs and len(args) == arity

@@ -7,7 +7,7 @@ from hovis.engine import exceptions, groups, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, is_plain, is_python_class, lookup, special
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_abstract, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.operators import truth
@@ -16,7 +16,7 @@ from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, Type
-from hovis.lattice.constants import is_immutable
+from hovis.lattice.constants import ATOMS, is_immutable
 
 OBJECT_NEW: Final = object.__dict__["__new__"]
 OBJECT_INIT: Final = object.__dict__["__init__"]
@@ -47,32 +47,65 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         return m.call(Known(meta_call), [callee, *args], kwargs, mode)
     if type(cls) is not type and lookup(type(cls), "__call__") is not type.__dict__["__call__"]:
         return finish(m, opaque(m, cls, args, kwargs), mode)
+    return type_call(m, cls, args, kwargs, mode)
+
+
+def type_call(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """``cls.__new__``, and ``__init__`` of what that gives if it is an instance."""
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
-    if new is OBJECT_NEW and is_plain(cls) and m.here() not in m.tables.not_virtual:
-        return _plain(m, cls, init, args, kwargs, mode)
+    if new is OBJECT_NEW:
+        return _by_object_new(m, cls, init, args, kwargs, mode)
     if isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION):
-        head = [Known(cls), Known(new.__func__)]
-        if isinstance(init, FUNCTION):
-            model: Any = protocols.construct_both
-            head.append(Known(init))
-        elif init is OBJECT_INIT or issubclass(cls, tuple):
-            model = protocols.construct_new
-        else:
-            return finish(m, opaque(m, cls, args, kwargs), mode)
+        head: list[V] = [Known(cls), Known(new.__func__)]
+        model: Any = protocols.construct_new if init is OBJECT_INIT else protocols.construct_both
         return call_function(m, Known(model), model, [*head, *args], kwargs, mode)
     return _foreign_layout(m, cls, new, init, args, kwargs, mode)
 
 
+def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """object_new, object_init: arguments are for those who want them."""
+    if is_abstract(cls):
+        m.emit(cls, args, kwargs, effect=Effect.RAISES | Effect.READS)  # the complaint differs from version to version
+        return m.unreachable()
+    if init is OBJECT_INIT and (args or kwargs):
+        return m.raise_new(TypeError, f"{cls.__name__}() takes no arguments")
+    if is_plain(cls) and m.here() not in m.tables.not_virtual:
+        return _plain(m, cls, init, args, kwargs, mode)
+    return finish(m, opaque(m, cls, args, kwargs), mode)
+
+
 def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     """A class that derives from one of C code: the object is real from the beginning."""
-    if isinstance(new, types.BuiltinFunctionType) and type(cls) is type and lookup(cls, "__del__") is None:
-        quiet = not isinstance(init, FUNCTION)
-        if quiet and issubclass(cls, BaseException) and not issubclass(cls, OSError | UnicodeError) and not kwargs:
+    if isinstance(new, types.BuiltinFunctionType) and lookup(cls, "__del__") is None:
+        if issubclass(cls, BaseException) and (kwargs or isinstance(init, FUNCTION) or issubclass(cls, OSError | UnicodeError)):
+            return finish(m, _of_class(opaque(m, cls, args, kwargs), cls), mode)
+        if issubclass(cls, BaseException):
             return finish(m, m.emit(cls, args, kwargs, Type(cls), Effect.PURE), mode)
-        made = opaque(m, cls, args, kwargs)
-        made.value.type = Type(cls)  # type: ignore[union-attr]
-        return finish(m, Dyn(made.value, Type(cls)), mode)
+        if init is OBJECT_INIT and not kwargs and _harmless(m, cls, args):
+            return finish(m, m.emit(cls, args, kwargs, Type(cls), Effect.RAISES), mode)
+        return finish(m, _of_class(opaque(m, cls, args, kwargs), cls), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)
+
+
+def _of_class(made: Dyn, cls: type) -> Dyn:
+    made.value.type = Type(cls)  # type: ignore[union-attr]
+    return Dyn(made.value, Type(cls))
+
+
+def _harmless(m: Machine, cls: type, args: list[V]) -> bool:
+    """Does the constructor of an immutable builtin class run nothing of the user's on these arguments?"""
+    return issubclass(cls, int | float | str | bytes | complex) and all(m.class_of(a) in ATOMS for a in args)
+
+
+def new_of_builtin(m: Machine, base: type, args: list[V]) -> Dyn | None:
+    """``int.__new__(cls, …)`` and the like: an instance of that very class."""
+    cls = args[0].value if args and isinstance(args[0], Known) else None
+    if not isinstance(cls, type) or not issubclass(cls, base) or not is_python_class(cls):
+        return None
+    new: Any = base.__dict__["__new__"]
+    if _harmless(m, cls, args[1:]):
+        return m.emit(new, args, type=Type(cls), effect=Effect.RAISES)
+    return _of_class(opaque(m, new, args), cls)
 
 
 def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> object:
@@ -90,7 +123,7 @@ def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V]
     if isinstance(init, FUNCTION):
         made = m.new(VObj("instance", cls))
         return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
-    if init is OBJECT_INIT and not args and not kwargs:
+    if init is OBJECT_INIT:
         return finish(m, m.new(VObj("instance", cls)), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)
 
@@ -145,21 +178,14 @@ def _enum(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str)
             return finish(m, Known(table[value], args[0].labels), mode)
         if type(value) is cls:
             return finish(m, args[0], mode)
+    missing = lookup(cls, "_missing_")
+    if len(args) == 1 and not kwargs and m.class_of(args[0]) in ATOMS and getattr(missing, "__module__", None) == "enum":
+        return finish(m, m.emit(cls, args, type=Type(cls), effect=Effect.RAISES | Effect.READS), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)
 
 
 def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """int, str, list, … : of instances of Python classes, by their special methods."""
-    if len(args) == 1 and not kwargs and cls is str:
-        value = m.resolve(args[0])
-        own = models.acting_class(m, value)
-        if own is not None and is_python_class(own) and not isinstance(value, Dyn):
-            for name in ("__str__", "__repr__"):
-                found = lookup(own, name)
-                if isinstance(found, FUNCTION):
-                    return call_function(m, Known(protocols.text), protocols.text, [Known(found), value, Known(name)], {}, mode)
-                if name == "__str__" and found is not object.__dict__["__str__"]:
-                    break
+    """int, str, list, …"""
     return call_builtin(m, cls, args, kwargs, mode)
 
 
@@ -173,10 +199,12 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
         if status is not models.NOT_MINE:
             return status  # type: ignore[no-any-return]
         return finish(m, opaque(m, callee, args, kwargs), mode)
-    cls = models.acting_class(m, callee)
-    method = special(cls, "__call__") if cls is not None else None
-    if method is not None:
-        return m.call(Known(method), [callee, *args], kwargs, mode)
+    cls = m.class_of(callee)
+    if cls is not None and find(cls, "__call__") is ABSENT:
+        return m.raise_new(TypeError, f"'{cls.__name__}' object is not callable")
+    found = models.special(m, callee, "__call__")
+    if found is not NOT_MODELLED:
+        return m.call(Known(found), [callee, *args], kwargs, mode)
     if isinstance(callee, Known):
         return call_builtin(m, callee.value, args, kwargs, mode)
     return finish(m, opaque(m, callee, args, kwargs), mode)

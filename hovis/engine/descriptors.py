@@ -9,13 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from hovis.engine import protocols, templates
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, FUNCTION, find
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish
 from hovis.engine.values import NONE, Known, Labels, V, labels_of
-
-#: The descriptor has a slot function that is not modelled: the real operation has to do it.
-NOT_MODELLED: Final = object()
 
 
 class Access(NamedTuple):

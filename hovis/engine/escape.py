@@ -108,7 +108,10 @@ def _materialize(m: "Machine", aid: int) -> None:
     template = templates.template_of(obj.cls) if templates.ALL else None
     if template is not None:
         # its class comes first, which may hold this very object
-        m.operand(Known(obj.cls))
+        if template.aid not in m.state.heap:
+            m.operand(Known(obj.cls))
+        elif m.state.heap[template.aid].node is None:
+            _materialize(m, template.aid)
         if m.state.heap[aid].node is not None:
             return
     inner = templates.parts(m.state.heap, obj, _cells_in(m.state.heap, obj))

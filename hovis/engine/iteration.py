@@ -7,7 +7,7 @@ from typing import Any, Final
 from hovis.engine import generators, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
-from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special
 from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import AFTER, finish, opaque
@@ -58,14 +58,31 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
         return finish(m, value, mode)
     cls = models.acting_class(m, value)
     if cls is not None and is_python_class(cls):
-        method = special(cls, "__iter__")
-        if method is not None and not isinstance(value, Dyn):
-            return m.call(Known(method), [value], {}, mode)
+        made = iter_instance(m, value, mode)
+        if made is not NOT_MODELLED:
+            return made  # type: ignore[no-any-return]
     if cls in ITERATOR_OF and isinstance(value, Dyn):
         return finish(m, m.emit(iter, [value], type=Type(ITERATOR_OF[cls]), effect=Effect.READS), mode)
     if isinstance(value, Known | Ref) or cls is not None:
         return call_builtin(m, iter, [value], {}, mode)
     return finish(m, m.emit(iter, [value]), mode)
+
+
+def iter_instance(m: Machine, value: V, mode: str) -> Any:
+    """By ``__iter__``, else by ``__getitem__`` (PyObject_GetIter)."""
+    found = models.special(m, value, "__iter__")
+    cls = models.written_class(m, value)
+    if cls is None:
+        return NOT_MODELLED
+    if found is ABSENT and isinstance(find(cls, "__getitem__"), FUNCTION):
+        if m.user_site() in m.tables.not_virtual:
+            return NOT_MODELLED
+        return m.call(Known(protocols.by_position), [value], {}, mode)
+    if (found is ABSENT and find(cls, "__getitem__") is ABSENT) or (found is NOT_MODELLED and find(cls, "__iter__") is None):
+        return m.raise_new(TypeError, f"'{cls.__name__}' object is not iterable")
+    if found is ABSENT or found is NOT_MODELLED:
+        return NOT_MODELLED
+    return m.call(Known(protocols.iterator_of), [Known(found), value], {}, mode)
 
 
 def _steps(step: V) -> bool:
@@ -122,15 +139,17 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
             return rule(m, iterator, obj, mode)
         if obj.kind == "model":
             return _step_model(m, iterator, mode)
-    if isinstance(iterator, Dyn) or obj is None or obj.node is not None:
-        return _step_unknown(m, iterator, mode)
     cls = m.class_of(iterator)
-    method = special(cls, "__next__") if cls is not None else None
-    if method is None:
+    found = models.special(m, iterator, "__next__")
+    if found is ABSENT and cls is not None:
+        return m.raise_new(TypeError, f"'{cls.__name__}' object is not an iterator")
+    if found is NOT_MODELLED or (isinstance(iterator, Dyn) and mode == "send"):
         return _step_unknown(m, iterator, mode)
+    if isinstance(iterator, Dyn) and mode == "for" and not m.header():
+        return STOP
     if mode == "value":
-        return m.call(Known(method), [iterator], {}, mode)
-    return call_function(m, Known(protocols.step), protocols.step, [Known(method), iterator, Known(END)], {}, "step_" + mode)
+        return m.call(Known(found), [iterator], {}, mode)
+    return call_function(m, Known(protocols.step), protocols.step, [Known(found), iterator, Known(END)], {}, "step_" + mode)
 
 
 def _step_model(m: Machine, iterator: Ref, mode: str) -> int | None:

@@ -9,9 +9,13 @@ from typing import Any, Final
 
 FUNCTION: Final = types.FunctionType
 _HEAP_TYPE: Final = 1 << 9
+_ABSTRACT: Final = 1 << 20
 
 #: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
 ABSENT: Final = object()
+
+#: There is something, but what it does only the real operation knows.
+NOT_MODELLED: Final = object()
 
 #: Descriptors of C code whose ``__get__`` runs nothing but itself.
 C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
@@ -61,6 +65,12 @@ def special(cls: type, name: str) -> Any:
     return found if isinstance(found, FUNCTION) else None
 
 
+def method(cls: type, name: str) -> Any:
+    """A special method: the Python function, ABSENT, or NOT_MODELLED for None, C code and stranger things."""
+    found = find(cls, name)
+    return found if found is ABSENT or isinstance(found, FUNCTION) else NOT_MODELLED
+
+
 def is_python_class(cls: type) -> bool:
     """Is cls made by a class statement?"""
     return bool(cls.__flags__ & _HEAP_TYPE) and cls.__module__ != "builtins" and "__dict__" in type.__dict__
@@ -68,13 +78,20 @@ def is_python_class(cls: type) -> bool:
 
 def is_plain(cls: type) -> bool:
     """Can instances of cls be virtual: nothing but attributes, no finaliser, made by ``object.__new__``?"""
-    if type(cls) is not type and type(cls).__name__ not in ("ABCMeta", "_ProtocolMeta"):
+    return lookup(cls, "__new__") is object.__dict__["__new__"] and has_plain_layout(cls)
+
+
+def has_plain_layout(cls: type) -> bool:
+    """The same, where a ``__new__`` of its own may call that of object."""
+    if not is_python_class(cls) or cls.__flags__ & _ABSTRACT or lookup(cls, "__del__") is not None:
         return False
-    if not is_python_class(cls) or lookup(cls, "__new__") is not object.__dict__["__new__"]:
-        return False
-    if getattr(cls, "__abstractmethods__", None) or lookup(cls, "__del__") is not None:
-        return False
-    return all(base is object or (is_python_class(base) and _layout_is_plain(base)) for base in cls.__mro__)
+    return all(base is object or (is_python_class(base) and _layout_is_plain(base) and _new_is_python(base)) for base in cls.__mro__)
+
+
+def _new_is_python(base: type) -> bool:
+    """A class of C code has a ``__new__`` that is."""
+    new = base.__dict__.get("__new__")
+    return new is None or (isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION))
 
 
 def _layout_is_plain(base: type) -> bool:
@@ -85,6 +102,11 @@ def _layout_is_plain(base: type) -> bool:
 
 def _slots_below(base: type) -> bool:
     return any("__slots__" in b.__dict__ for b in base.__mro__) or base.__dictoffset__ != 0
+
+
+def is_abstract(cls: type) -> bool:
+    """Does ``object.__new__`` refuse to make an instance?"""
+    return bool(cls.__flags__ & _ABSTRACT)
 
 
 def has_dict(cls: type) -> bool:

@@ -13,7 +13,7 @@ from hovis.engine import protocols
 from hovis.engine.entering import Callee, bind, call_function, why_not
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import C_METHODS, FUNCTION, lookup
+from hovis.engine.lookups import ABSENT, C_METHODS, FUNCTION, NOT_MODELLED, is_python_class, lookup, method
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import Known, Ref, V, labels_of, relabel
@@ -38,6 +38,20 @@ def acting_class(m: Machine, value: V) -> type | None:
     """The class whose special methods are entered: the exact class of value, or what stands for it."""
     obj = virtual(m, value)
     return m.class_of(value) if obj is None else stand_of(obj).cls
+
+
+def written_class(m: Machine, value: V) -> type | None:
+    """The same, where it is written in Python."""
+    cls = acting_class(m, value)
+    return cls if cls is not None and is_python_class(cls) else None
+
+
+def special(m: Machine, value: V, name: str) -> Any:
+    """A special method of value: a Python function, ABSENT, or NOT_MODELLED."""
+    cls = written_class(m, value)
+    found = NOT_MODELLED if cls is None else method(cls, name)
+    # what stands for a class of C need not have all that it has
+    return NOT_MODELLED if found is ABSENT and virtual(m, value) is not None else found
 
 
 def stand_of(obj: VObj) -> Stand:

@@ -5,13 +5,14 @@ Special methods are looked up on the class, which is known or the operation is o
 
 import operator
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.engine import models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
-from hovis.engine.lookups import FUNCTION, is_python_class, lookup, special
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish
@@ -31,7 +32,7 @@ NAMES: Final[dict[Any, tuple[str, str | None]]] = {
     operator.ge: ("__ge__", "__le__"), operator.eq: ("__eq__", "__eq__"), operator.ne: ("__ne__", "__ne__"),
     operator.neg: ("__neg__", None), operator.pos: ("__pos__", None), operator.invert: ("__invert__", None), abs: ("__abs__", None),
     operator.getitem: ("__getitem__", None), operator.setitem: ("__setitem__", None), operator.delitem: ("__delitem__", None),
-    operator.contains: ("__contains__", None),
+    operator.contains: ("__contains__", None), divmod: ("__divmod__", "__rdivmod__"),
 }  # fmt: skip
 COMPARISONS: Final = frozenset({operator.lt, operator.gt, operator.le, operator.ge, operator.eq, operator.ne})
 INPLACE: Final[dict[Any, Any]] = {
@@ -48,12 +49,10 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
     """An operator on values of any kind."""
     args = [m.resolve(a) for a in args]
     for a in args[:2]:
-        if type(a) is Dyn:
-            continue
         cls = models.acting_class(m, a)
-        if cls is not None and is_python_class(cls):
+        if cls is not None and cls not in ATOMS and is_python_class(cls):
             status: int | None = _by_protocol(m, fn, args, mode)
-            if status is not _NOT_MINE:
+            if status is not NOT_MODELLED:
                 return status
             break
     return call_builtin(m, fn, args, {}, mode)
@@ -80,9 +79,6 @@ def call(m: Machine, fn: Any, args: list[V], mode: str) -> int | None:
     return operate(m, fn, args, mode)
 
 
-_NOT_MINE: Final = object()
-
-
 def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
     """An operator of which an operand's class is written in Python."""
     classes = [models.acting_class(m, a) for a in args]
@@ -90,31 +86,67 @@ def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
         return _inplace(m, fn, args, classes, mode)
     names = NAMES.get(fn)
     if names is None or classes[0] is None:
-        return _NOT_MINE
+        return NOT_MODELLED
     if names[1] is not None:
-        return _NOT_MINE if classes[1] is None else _two_sided(m, fn, args, classes, names, mode)
-    method = special(classes[0], names[0])
+        return NOT_MODELLED if classes[1] is None else _two_sided(m, fn, args, classes, names, mode)
+    if not is_python_class(classes[0]):
+        return _by_index(m, fn, args, classes, mode)
     if fn is operator.contains:
-        if method is not None:
-            return _enter(m, protocols.contained, [Known(method), *args], mode)
-        if lookup(classes[0], "__contains__") is None and special(classes[0], "__iter__") is not None:
-            return _enter(m, protocols.contained_by_iteration, args, mode)
-        return _NOT_MINE
-    if method is None:
-        return _NOT_MINE
-    return m.call(Known(method), args, {}, mode)
+        return _contains(m, args, mode)
+    found = models.special(m, args[0], names[0])
+    if found is ABSENT and fn in _UNARY:
+        return m.raise_new(TypeError, f"bad operand type for {_UNARY[fn]}: '{classes[0].__name__}'")
+    if found is ABSENT or found is NOT_MODELLED:
+        return NOT_MODELLED
+    if fn in (operator.setitem, operator.delitem) and mode != "discard":
+        return m.call(Known(protocols.without_result), [Known(found), *args], {}, mode)
+    return m.call(Known(found), args, {}, mode)
+
+
+_UNARY: Final = {operator.neg: "unary -", operator.pos: "unary +", operator.invert: "unary ~", abs: "abs()"}
+
+
+def _contains(m: Machine, args: list[V], mode: str) -> Any:
+    """PySequence_Contains: ``__contains__``, or one by one."""
+    found = models.special(m, args[0], "__contains__")
+    if found is ABSENT or (found is NOT_MODELLED and models.virtual(m, args[0]) is not None):
+        steps = models.special(m, args[0], "__iter__"), models.special(m, args[0], "__getitem__")
+        if steps[0] is NOT_MODELLED or (steps[0] is ABSENT and not isinstance(steps[1], FUNCTION)):
+            return NOT_MODELLED
+        return _enter(m, protocols.contained_by_iteration, args, mode)
+    return NOT_MODELLED if found is NOT_MODELLED else _enter(m, protocols.contained, [Known(found), *args], mode)
+
+
+def _by_index(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) -> Any:
+    """A builtin sequence, indexed by an instance of a class with ``__index__`` (PyNumber_AsSsize_t)."""
+    if fn is operator.contains and classes[0] in (list, tuple) and m.obj(args[0]) is not None:
+        return _enter(m, protocols.contained_by_iteration, args, mode)
+    if fn not in _ITEMS or classes[0] not in (list, tuple, str, bytes, range) or classes[1] is None or not is_python_class(classes[1]):
+        return NOT_MODELLED
+    found = models.special(m, args[1], "__index__")
+    if found is ABSENT or found is NOT_MODELLED:
+        return NOT_MODELLED
+    return _enter(m, _ITEMS[fn], [Known(found), *args], mode)
+
+
+_ITEMS: Final[dict[Any, Callable[..., Any]]] = {
+    operator.getitem: protocols.item_by_index, operator.setitem: protocols.store_by_index, operator.delitem: protocols.delete_by_index,
+}  # fmt: skip
 
 
 def _enter(m: Machine, model: Callable[..., Any], args: list[V], mode: str) -> int | None:
     return call_function(m, Known(model), model, args, {}, mode)
 
 
+# ------------------------------------------------------------------------------------------------- two operands
+
+
 def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list[tuple[Any, bool]] | None:
-    """The methods to try in order, with True for the reflected one; None if that is not known."""
+    """The methods to try in order, with True for the reflected one; None if that is not known (binary_op1, do_richcompare)."""
     left = _candidate(a, names[0], b)
     # of operands of one class only comparisons ask both
     right = _candidate(b, names[1] or "", a) if a is not b or fn in COMPARISONS else None
-    if left is _STRANGE or right is _STRANGE:
+    if left is NOT_MODELLED or right is NOT_MODELLED:
         return None
     found = []
     if right is not None and a is not b and issubclass(b, a) and (fn in COMPARISONS or lookup(b, names[1] or "") is not lookup(a, names[1] or "")):
@@ -127,47 +159,65 @@ def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list
     return found
 
 
-_STRANGE: Final = object()
-
-
 def _candidate(cls: type, name: str, other: type) -> Any:
-    found = lookup(cls, name)
-    if found is None or isinstance(found, FUNCTION):
+    """What cls has for an operator: a Python function, None if it has nothing to say to the other operand."""
+    found = find(cls, name)
+    if isinstance(found, FUNCTION):
         return found
-    if cls in MODEST and is_python_class(other) and not issubclass(other, cls):
+    if found is ABSENT or (cls in MODEST and is_python_class(other) and not issubclass(other, cls)):
         return None
     if getattr(found, "__objclass__", None) is object:
-        return None
-    return _STRANGE
+        return _unequal(cls) if name == "__ne__" else None
+    return NOT_MODELLED
+
+
+def _unequal(cls: type) -> Any:
+    """``object.__ne__`` of a class: the contrary of its ``__eq__`` (object_richcompare)."""
+    equal = find(cls, "__eq__")
+    if isinstance(equal, FUNCTION):
+        if equal not in _CONTRARIES:
+            _CONTRARIES[equal] = protocols.contrary(equal)
+        return _CONTRARIES[equal]
+    return None if equal is object.__dict__["__eq__"] else NOT_MODELLED
+
+
+#: ``__eq__`` → its contrary: one function each, so that a trace finds it again.
+_CONTRARIES: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
 
 
 def _two_sided(m: Machine, fn: Any, args: list[V], classes: list[Any], names: tuple[str, str | None], mode: str) -> Any:
     a, b = args
     tried = candidates(fn, classes[0], classes[1], names)
     if tried is None:
-        return _NOT_MINE
-    model: Any = None
-    if fn is operator.ne and not any(lookup(c, "__ne__") is not object.__ne__ for c in classes if is_python_class(c)):
-        tried = candidates(operator.eq, classes[0], classes[1], NAMES[operator.eq])
-        if tried is None or (len(tried) > 1 and classes[0] is not classes[1]):
-            return _NOT_MINE
-        tried, model = tried[:1], protocols.inverted
-    if fn in (operator.eq, operator.ne) and not tried:
-        same = identical(m, a, b)
-        if same is None:
-            return _NOT_MINE
-        return finish(m, Known(same.value is (fn is operator.eq), same.labels), mode)
+        return NOT_MODELLED
     if not tried:
-        return _NOT_MINE
-    ordered = [(Known(f), b, a) if reflected else (Known(f), a, b) for f, reflected in tried]
-    if len(ordered) > 1 and fn not in COMPARISONS and ordered[0][0].value is ordered[1][0].value and classes[0] is classes[1]:
-        ordered = ordered[:1]
-    failing = Known(_failure(fn) if not any(models.virtual(m, x) for x in args) else models.failing(fn))
-    if model is not None or len(ordered) == 1:
-        f, x, y = ordered[0]
-        return _enter(m, model or protocols.one, [f, x, y, failing, a, b], mode)
-    (f, x, y), (g, z, w) = ordered
-    return _enter(m, protocols.two, [f, g, x, y, z, w, failing, a, b], mode)
+        return _nobody(m, fn, a, b, classes, mode)
+    if len(tried) > 1 and fn not in COMPARISONS and classes[0] is classes[1]:
+        tried = tried[:1]
+    return _try(m, [(Known(f), b, a) if reflected else (Known(f), a, b) for f, reflected in tried], fn, a, b, mode)
+
+
+def _try(m: Machine, ordered: list[tuple[V, V, V]], fn: Any, a: V, b: V, mode: str) -> int | None:
+    """Ask one method after the other until one answers."""
+    flat = [part for attempt in ordered for part in attempt]
+    failing = models.failing(fn) if models.virtual(m, a) or models.virtual(m, b) else _failure(fn)
+    return _enter(m, _ATTEMPTS[len(ordered) - 1], [*flat, Known(failing), a, b], mode)
+
+
+_ATTEMPTS: Final[tuple[Callable[..., Any], ...]] = (protocols.one, protocols.two, protocols.three)
+
+
+def _nobody(m: Machine, fn: Any, a: V, b: V, classes: list[Any], mode: str) -> Any:
+    """Neither operand has a method for this."""
+    if fn in (operator.eq, operator.ne):
+        same = identical(m, a, b)
+        if same is not None:
+            return finish(m, Known(same.value is (fn is operator.eq), same.labels), mode)
+        plain = operator.is_ if fn is operator.eq else operator.is_not
+        return finish(m, m.emit(plain, [a, b], type=Type(bool), effect=Effect.PURE), mode)
+    if any(c not in MODEST and not is_python_class(c) for c in classes) or models.virtual(m, a) or models.virtual(m, b):
+        return NOT_MODELLED
+    return _enter(m, _failure(fn), [a, b], mode)
 
 
 def _failure(fn: Any) -> Callable[..., Any]:
@@ -199,6 +249,7 @@ _SYMBOLS: Final = {
     operator.lshift: "<<", operator.rshift: ">>",
 }  # fmt: skip
 _FAILURES: Final[dict[Any, Callable[..., Any]]] = {
+    divmod: _unsupported("divmod()"),
     **{fn: _unsupported(symbol) for fn, symbol in _SYMBOLS.items()},
     **{fn: _unsupported("**=" if symbol.startswith("**") else symbol + "=") for fn, symbol in ((i, _SYMBOLS[o]) for i, o in INPLACE.items())},
     operator.lt: _not_ordered("<"), operator.gt: _not_ordered(">"), operator.le: _not_ordered("<="), operator.ge: _not_ordered(">="),
@@ -208,28 +259,19 @@ _FAILURES: Final[dict[Any, Callable[..., Any]]] = {
 def _inplace(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) -> Any:
     """``a op= b``: the in-place method, then the binary operator (binary_iop1)."""
     if classes[0] is None or classes[1] is None:
-        return _NOT_MINE
+        return NOT_MODELLED
     plain = INPLACE[fn]
-    name = "__i" + NAMES[plain][0][2:]
-    own = lookup(classes[0], name)
-    if own is not None and not isinstance(own, FUNCTION):
-        return _NOT_MINE
+    own = method(classes[0], "__i" + NAMES[plain][0][2:])
+    if own is NOT_MODELLED:
+        return NOT_MODELLED
     a, b = args
     tried = candidates(plain, classes[0], classes[1], NAMES[plain])
-    if tried is None or (own is None and not tried):
-        return _NOT_MINE
-    ordered = [(Known(f), b, a) if reflected else (Known(f), a, b) for f, reflected in tried]
-    if own is not None:
+    if tried is None:
+        return NOT_MODELLED
+    ordered: list[tuple[V, V, V]] = [(Known(f), b, a) if reflected else (Known(f), a, b) for f, reflected in tried]
+    if own is not ABSENT:
         ordered.insert(0, (Known(own), a, b))
-    failing = Known(_FAILURES[fn] if not any(models.virtual(m, x) for x in args) else models.failing(fn))
-    if len(ordered) == 1:
-        f, x, y = ordered[0]
-        return _enter(m, protocols.one, [f, x, y, failing, a, b], mode)
-    if len(ordered) == 2:
-        (f, x, y), (g, z, w) = ordered
-        return _enter(m, protocols.two, [f, g, x, y, z, w, failing, a, b], mode)
-    (h, _, _), (f, x, y), (g, z, w) = ordered
-    return _enter(m, protocols.three, [h, f, g, x, y, z, w, failing, a, b], mode)
+    return _try(m, ordered, fn, a, b, mode) if ordered else _nobody(m, fn, a, b, classes, mode)
 
 
 # ------------------------------------------------------------------------------------------------- truth, len, text
@@ -247,50 +289,43 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, value, mode)
         if isinstance(value.type, Type) and value.type.cls is type(None):
             return finish(m, FALSE, mode)
-        return call_builtin(m, bool, [value], {}, mode)
-    cls = models.acting_class(m, value)
-    assert cls is not None
+    cls = models.written_class(m, value)
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
-        if obj.kind in ("list", "tuple", "dict", "set") and (cls.__module__ == "builtins" or lookup(cls, "__bool__") is None):
+        if obj.kind in ("list", "tuple", "dict", "set") and (obj.cls.__module__ == "builtins" or lookup(obj.cls, "__bool__") is None):
             return finish(m, Known(bool(obj.keys if obj.kind == "set" else obj.cells), labels_of(value)), mode)
         if obj.kind in ("function", "method", "cell", "slice", "sequence_iter", "range_iter", "dict_iter", "generator", "super"):
             return finish(m, TRUE, mode)
-        if obj.kind == "exception" and not is_python_class(cls):
+        if obj.kind == "exception" and cls is None:
             return finish(m, Known(True, labels_of(value)), mode)
-    if is_python_class(cls):
+    if cls is not None:
         for name, model in (("__bool__", protocols.truth_by_bool), ("__len__", protocols.truth_by_len)):
-            found = lookup(cls, name)
-            if isinstance(found, FUNCTION):
-                return _enter(m, model, [Known(found), value], mode)
-            if found is not None:
+            found = method(cls, name)
+            if found is NOT_MODELLED:
                 return call_builtin(m, bool, [value], {}, mode)
-        return finish(m, Known(True, labels_of(value)), mode)
-    if isinstance(value, Known) and isinstance(value.value, type | types.ModuleType | FUNCTION | types.BuiltinFunctionType):
+            if found is not ABSENT:
+                return _enter(m, model, [Known(found), value], mode)
+        return finish(m, Known(True, frozenset() if isinstance(value, Dyn) else value.labels), mode)
+    if isinstance(value, Known) and isinstance(value.value, types.ModuleType | FUNCTION | types.BuiltinFunctionType):
+        return finish(m, TRUE, mode)
+    if isinstance(value, Known) and type(value.value) is type:
         return finish(m, TRUE, mode)
     return call_builtin(m, bool, [value], {}, mode)
 
 
 def length(m: Machine, value: V, mode: str = "value") -> Any:
     """``len`` of an instance of a Python class; None: not mine."""
-    cls = models.acting_class(m, value)
-    method = special(cls, "__len__") if cls is not None and is_python_class(cls) and not isinstance(value, Dyn) else None
-    return None if method is None else _enter(m, protocols.length, [Known(method), value], mode)
+    found = models.special(m, value, "__len__")
+    if found is ABSENT:
+        cls: Any = m.class_of(value)
+        return m.raise_new(TypeError, f"object of type '{cls.__name__}' has no len()")
+    return None if found is NOT_MODELLED else _enter(m, protocols.length, [Known(found), value], mode)
 
 
 def format_value(m: Machine, value: V, spec: V) -> int | None:
     """``format(value, spec)`` of an f-string."""
     value = m.resolve(value)
-    cls = models.acting_class(m, value)
-    if cls is not None and is_python_class(cls) and not isinstance(value, Dyn):
-        method = special(cls, "__format__")
-        if method is not None:
-            return _enter(m, protocols.formatted, [Known(method), value, spec], "value")
-        text = special(cls, "__str__") or special(cls, "__repr__")
-        if lookup(cls, "__format__") is object.__dict__["__format__"] and text and isinstance(spec, Known) and spec.value == "":
-            name = "__str__" if special(cls, "__str__") else "__repr__"
-            return _enter(m, protocols.text, [Known(text), value, Known(name)], "value")
-    if cls is str and isinstance(spec, Known) and spec.value == "":
+    if m.class_of(value) is str and isinstance(spec, Known) and spec.value == "":
         m.push(value)
         return None
-    return call_builtin(m, ops.format_value, [value, spec], {})
+    return m.call(Known(format), [value, spec], {}) if models.written_class(m, value) else call_builtin(m, ops.format_value, [value, spec], {})

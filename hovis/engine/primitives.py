@@ -18,10 +18,11 @@ from hovis.engine.lending import lend
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
-from hovis.engine.values import Dyn, Known, Ref, V, lost_of
+from hovis.engine.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, join
+from hovis.lattice.constants import is_immutable
 from hovis.library.core import Stand
 
 #: Combinations of Union members that a rule is asked for.
@@ -125,7 +126,7 @@ def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: st
     return call_function(m, Known(model), model, args, kwargs, mode)
 
 
-def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | None:
+def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | Known | None:
     """Leave the call of a callable whose rule knows its result; None: it does not."""
     types_ = [_describe(m, a) for a in args]
     named = {name: _describe(m, v) for name, v in kwargs.items()}
@@ -135,6 +136,8 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     result, effect = answer
     if effect._value_ & _OPAQUE:
         return opaque(m, rule.fn, args, kwargs, kind=result)
+    if type(result) is Const and not effect._value_ and is_immutable(result.value):
+        return Known(result.value, labels_of(*(a for a in args if not isinstance(a, Dyn))))
     args, effect = lend(m, rule.fn, args, types_, result, effect)
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)

@@ -4,12 +4,12 @@ Each function is what CPython's slot function does (Objects/typeobject.c, Object
 methods have been looked up; the engine does the look-up, since classes are known.  Frames of this file are hidden.
 """
 
+import operator
+import sys
 from collections.abc import Callable
-from operator import index
-from sys import maxsize
 from typing import Any
 
-from hovis.ir.operations import lacks, own_attribute
+from hovis.ir.operations import converted, converted_to_float, converted_to_hash, inherits, is_iterator, lacks, own_attribute
 
 Method = Callable[..., Any]
 
@@ -22,7 +22,7 @@ def one(method: Method, a: Any, b: Any, fail: Method, x: Any, y: Any) -> Any:
     return fail(x, y)
 
 
-def two(first: Method, second: Method, a: Any, b: Any, c: Any, d: Any, fail: Method, x: Any, y: Any) -> Any:
+def two(first: Method, a: Any, b: Any, second: Method, c: Any, d: Any, fail: Method, x: Any, y: Any) -> Any:
     """A binary operation with two candidates, the first on (a, b), the second on (c, d)."""
     result = first(a, b)
     if result is not NotImplemented:
@@ -33,20 +33,24 @@ def two(first: Method, second: Method, a: Any, b: Any, c: Any, d: Any, fail: Met
     return fail(x, y)
 
 
-def three(zero: Method, first: Method, second: Method, a: Any, b: Any, c: Any, d: Any, fail: Method, x: Any, y: Any) -> Any:
+def three(
+    zero: Method, u: Any, v: Any, first: Method, a: Any, b: Any, second: Method, c: Any, d: Any, fail: Method, x: Any, y: Any
+) -> Any:
     """An in-place operation with its own method and two candidates of the binary one."""
-    result = zero(x, y)
+    result = zero(u, v)
     if result is not NotImplemented:
         return result
-    return two(first, second, a, b, c, d, fail, x, y)
+    return two(first, a, b, second, c, d, fail, x, y)
 
 
-def inverted(method: Method, a: Any, b: Any, fail: Method, x: Any, y: Any) -> Any:
+def contrary(equal: Method) -> Method:
     """``!=`` of a class that has only ``__eq__`` (object_richcompare)."""
-    result = method(a, b)
-    if result is not NotImplemented:
-        return not result
-    return fail(x, y)
+
+    def differs(a: Any, b: Any) -> Any:
+        result = equal(a, b)
+        return result if result is NotImplemented else not result
+
+    return differs
 
 
 def truth_by_bool(method: Method, x: Any) -> bool:
@@ -61,26 +65,19 @@ def truth_by_bool(method: Method, x: Any) -> bool:
 
 def truth_by_len(method: Method, x: Any) -> bool:
     """slot_nb_bool by ``__len__``."""
-    return length(method, x) != 0
+    return bool(length(method, x))
 
 
 def length(method: Method, x: Any) -> int:
     """slot_sq_length."""
     result = method(x)
-    size = result if type(result) is int else int(index(result))
-    if size < 0:
+    if type(result) is not int:
+        result = operator.index(result)
+    if result < 0:
         raise ValueError("__len__() should return >= 0")
-    if size > maxsize:
+    if result > sys.maxsize:
         raise OverflowError("cannot fit 'int' into an index-sized integer")
-    return size
-
-
-def formatted(method: Method, x: Any, spec: Any) -> str:
-    """PyObject_Format."""
-    result = method(x, spec)
-    if isinstance(result, str):
-        return result
-    raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
+    return result
 
 
 def text(method: Method, x: Any, name: str) -> str:
@@ -89,6 +86,78 @@ def text(method: Method, x: Any, name: str) -> str:
     if type(result) is str or isinstance(result, str):
         return result
     raise TypeError(f"{name} returned non-string (type {type(result).__name__})")
+
+
+def formatted(method: Method, x: Any, spec: Any) -> str:
+    """PyObject_Format."""
+    result = method(x, spec)
+    if type(result) is str or isinstance(result, str):
+        return result
+    raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
+
+
+def formatted_as_text(cls: type, x: Any, spec: str) -> str:
+    """object___format___impl."""
+    if len(spec) > 0:
+        raise TypeError(f"unsupported format string passed to {cls.__name__}.__format__")
+    return str(x)
+
+
+def item_by_index(method: Method, sequence: Any, key: Any) -> Any:
+    """A builtin sequence's item by an instance with ``__index__``."""
+    return sequence[as_index(method, key)]
+
+
+def store_by_index(method: Method, sequence: Any, key: Any, value: Any) -> None:
+    """The same, written to."""
+    sequence[as_index(method, key)] = value
+
+
+def delete_by_index(method: Method, sequence: Any, key: Any) -> None:
+    """The same, deleted."""
+    del sequence[as_index(method, key)]
+
+
+def as_index(method: Method, x: Any) -> int:
+    """PyNumber_Index."""
+    result = method(x)
+    if type(result) is int:
+        return result
+    return converted(result, "__index__")
+
+
+def as_int(method: Method, x: Any, name: str) -> int:
+    """PyNumber_Long."""
+    result = method(x)
+    if type(result) is int:
+        return result
+    return converted(result, name)
+
+
+def as_float(method: Method, x: Any) -> float:
+    """PyNumber_Float."""
+    result = method(x)
+    if type(result) is float:
+        return result
+    return converted_to_float(result, type(x).__name__)
+
+
+def by_index(fn: Method, method: Method, x: Any) -> Any:
+    """A builtin that takes an index."""
+    return fn(as_index(method, x))
+
+
+def power_modulo(method: Method, x: Any, y: Any, z: Any) -> Any:
+    """ternary_op, of a class with ``__pow__``."""
+    result = method(x, y, z)
+    if result is not NotImplemented:
+        return result
+    raise TypeError(f"unsupported operand type(s) for ** or pow(): '{type(x).__name__}', '{type(y).__name__}', '{type(z).__name__}'")
+
+
+def hashed(method: Method, x: Any) -> int:
+    """slot_tp_hash."""
+    return converted_to_hash(method(x))
 
 
 def contained(method: Method, container: Any, item: Any) -> bool:
@@ -178,7 +247,27 @@ def defined(cls: type, naming: tuple[tuple[Method, Any, str], ...], init: Method
     return cls
 
 
-def construct(instance: Any, init: Method, *args: Any, **kwargs: Any) -> Any:
+def iterator_of(method: Method, x: Any) -> Any:
+    """PyObject_GetIter."""
+    found = method(x)
+    if is_iterator(found):
+        return found
+    raise TypeError(f"iter() returned non-iterator of type '{type(found).__name__}'")
+
+
+def by_position(sequence: Any) -> Any:
+    """iter_iternext of Objects/iterobject.c: a class with ``__getitem__`` alone."""
+    at = 0
+    while True:
+        try:
+            item = sequence[at]
+        except (IndexError, StopIteration):
+            return
+        at += 1
+        yield item
+
+
+def construct(instance: Any, init: Method, /, *args: Any, **kwargs: Any) -> Any:
     """type_call behind ``object.__new__``."""
     result = init(instance, *args, **kwargs)
     if result is not None:
@@ -186,15 +275,15 @@ def construct(instance: Any, init: Method, *args: Any, **kwargs: Any) -> Any:
     return instance
 
 
-def construct_new(cls: type, new: Method, *args: Any, **kwargs: Any) -> Any:
+def construct_new(cls: type, new: Method, /, *args: Any, **kwargs: Any) -> Any:
     """type_call with a ``__new__`` written in Python and no ``__init__`` of its own."""
     return new(cls, *args, **kwargs)
 
 
-def construct_both(cls: type, new: Method, init: Method, *args: Any, **kwargs: Any) -> Any:
-    """type_call with ``__new__`` and ``__init__`` written in Python."""
+def construct_both(cls: type, new: Method, /, *args: Any, **kwargs: Any) -> Any:
+    """type_call with a ``__new__`` written in Python and an ``__init__``."""
     made = new(cls, *args, **kwargs)
-    if isinstance(made, cls):
+    if inherits(made, cls):
         return construct(made, type(made).__init__, *args, **kwargs)
     return made
 
@@ -205,3 +294,41 @@ def step(method: Method, iterator: Any, end: Any) -> Any:
         return method(iterator)
     except StopIteration:
         return end
+
+
+def match_class(subject: Any, cls: type, itself: bool, names: tuple[str, ...], complaint: str | None) -> tuple[Any, ...] | None:
+    """match_class of Python/ceval.c: None where subject is no instance, or lacks an attribute."""
+    if not isinstance(subject, cls):
+        return None
+    found: tuple[Any, ...] = (subject,) if itself else ()
+    for name in names:
+        try:
+            value = getattr(subject, name)
+        except AttributeError:
+            return None
+        found += (value,)
+    if complaint is not None:
+        raise TypeError(complaint)
+    return found
+
+
+def match_keys(subject: Any, keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """match_keys of Python/ceval.c."""
+    missing = object()
+    get = subject.get
+    found: tuple[Any, ...] = ()
+    for k, key in enumerate(keys):
+        if key in keys[:k]:
+            raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
+        value = get(key, missing)
+        if value is missing:
+            return None
+        found += (value,)
+    return found
+
+
+def is_instance(check: Method, cls: type, x: Any) -> bool:
+    """object_isinstance by a metaclass's ``__instancecheck__`` (object_recursive_isinstance)."""
+    if type(x) is cls:
+        return True
+    return bool(check(cls, x))

@@ -7,6 +7,7 @@ instruction sequence.  They print by their bare name.
 import builtins
 import contextlib
 import functools
+import operator
 import os
 import sys
 import types
@@ -288,6 +289,11 @@ def lacks(instance: object, name: str) -> bool:
     return name not in object.__getattribute__(instance, "__dict__")
 
 
+def inherits(value: object, cls: type) -> bool:
+    """Is cls the class of value or one above it, whatever these say of themselves (PyObject_TypeCheck)?"""
+    return cls in type(value).__mro__
+
+
 def own_attribute(instance: object, name: str) -> object:
     """What the instance itself has by that name."""
     return object.__getattribute__(instance, "__dict__")[name]
@@ -359,6 +365,34 @@ def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:
     return made if value is END else made(value)
 
 
+# ------------------------------------------------------------------------------------------------- conversions
+
+
+class _Answer:
+    """Gives a result by a special method, so that CPython can say what it thinks of it."""
+
+    def __init__(self, name: str, result: object) -> None:
+        self.made = type("object", (), {name: lambda _: result})()
+
+
+def converted(result: Any, name: str) -> int:
+    """An int that ``__int__`` or ``__index__`` gave, if it is one (PyNumber_Long, PyNumber_Index)."""
+    made: Any = _Answer(name, result).made
+    return int(made) if name == "__int__" else operator.index(made)
+
+
+def converted_to_float(result: Any, name: str) -> float:
+    """A float that ``__float__`` gave, if it is one (PyNumber_Float)."""
+    return float(type(name, (), {"__float__": lambda _: result})())
+
+
+def converted_to_hash(result: Any) -> int:
+    """An int that ``__hash__`` gave, if it is one (slot_tp_hash)."""
+    if type(result) is int and -sys.maxsize <= result <= sys.maxsize:
+        return -2 if result == -1 else result
+    return hash(_Answer("__hash__", result).made)
+
+
 # ------------------------------------------------------------------------------------------------- iteration
 
 
@@ -373,6 +407,11 @@ def unpack_star(iterable: Iterable[object], before: int, after: int) -> tuple[ob
 
 
 _unpackers: dict[tuple[int, int], Callable[[Iterable[object]], tuple[object, ...]]] = {}
+
+
+def is_iterator(value: object) -> bool:
+    """Can value be stepped (PyIter_Check)?"""
+    return any("__next__" in cls.__dict__ for cls in type(value).__mro__)
 
 
 def _unpacker(before: int, after: int) -> Callable[[Iterable[object]], tuple[object, ...]]:

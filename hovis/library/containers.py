@@ -355,6 +355,27 @@ def _made_of_dict(source: AbstractValue, position: AbstractValue, view: Abstract
     return Answer(_DICT_ITERATORS[view.value], READS | RAISES) if known else None  # type: ignore[attr-defined]
 
 
+def _steppable(value: AbstractValue) -> Answer:
+    cls = class_of(value)
+    return Answer(BOOL if cls is None else Const(any("__next__" in base.__dict__ for base in cls.__mro__)))
+
+
+def _inherits(value: AbstractValue, cls: AbstractValue) -> Answer | None:
+    known = class_of(value)
+    if not isinstance(cls, Const) or not isinstance(cls.value, type):
+        return None
+    return Answer(BOOL if known is None else Const(cls.value in known.__mro__))
+
+
+def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
+    """What a special method gave is taken as it is if it is of the very class."""
+    return Answer(INT) if class_of(result) is int and isinstance(name, Const) and name.value in ("__int__", "__index__") else None
+
+
+row(CONTAINERS, operations.is_iterator, _steppable, True)
+row(CONTAINERS, operations.inherits, _inherits, True)
+row(CONTAINERS, operations.converted_to_hash, lambda result: Answer(INT) if class_of(result) is int else None, False)
+row(CONTAINERS, operations.converted, _converted, False)
 row(CONTAINERS, operations.make_iterator, _made, False)
 row(CONTAINERS, operations.make_range_iterator, lambda *bounds: Answer(_any_of(RANGE_ITERATORS)), False)
 row(CONTAINERS, operations.make_dict_iterator, _made_of_dict, False)

@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.numpy import numpy_over
@@ -24,7 +25,8 @@ def _attributes() -> dict[tuple[type, str], Callable[[Any, Any], Any]]:
 #: Callables whose result is of one class, whatever they are given.
 _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
     (bool, (bool, operator.not_, operator.truth, operator.contains, operator.is_, operator.is_not, isinstance, issubclass, callable, hasattr)),
-    (int, (len, id, hash)),
+    (int, (len, id, hash, operator.index, operations.converted, operations.converted_to_hash)),
+    (float, (operations.converted_to_float,)),
     (list, (sorted, dir)),
     (type(None), (setattr, delattr, operator.setitem, operator.delitem, print)),
 )

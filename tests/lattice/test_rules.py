@@ -76,6 +76,9 @@ TRUSTING = {
     operations.store_global,
     operations.delete_global,
     operations.check_bound,
+    operations.converted,
+    operations.lacks,
+    operations.own_attribute,
     operations.exception_matches,
     operations.unpack,
     operations.unpack_star,
@@ -160,7 +163,7 @@ def check(fn, row, values, named, hows):
 
 
 #: Rows whose result does not depend on the contents of a mutable argument.
-ALLOCATES = {fn for fn, _ in ROWS if getattr(fn, "__name__", "") in ("is_", "is_not", "type", "isinstance", "issubclass", "callable", "make_tuple", "match_sequence", "match_mapping", "slice")}
+ALLOCATES = {fn for fn, _ in ROWS if getattr(fn, "__name__", "") in ("is_", "is_not", "type", "isinstance", "issubclass", "callable", "make_tuple", "match_sequence", "match_mapping", "is_iterator", "inherits", "slice")}
 
 
 # ------------------------------------------------------------------------------------------------- every row, by kinds

@@ -3,13 +3,13 @@
 import types
 from typing import Any, Final
 
-from hovis.engine import operators
+from hovis.engine import operators, protocols
 from hovis.engine.lookups import lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Type, Union
-from hovis.library.virtual.base import Args, Named, action
+from hovis.library.virtual.base import Args, Named, action, pushed
 
 
 @action(len, counts=(1, 1))
@@ -43,7 +43,7 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
     cls = m.class_of(args[0])
     classes = _class_info(m, args[1])
     if classes is None:
-        return None
+        return _by_metaclass(m, args)
     if cls is not None:
         return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
     kind = m.type_of(args[0])
@@ -53,6 +53,16 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
             return Known(found.pop())
         return m.emit(isinstance, [args[0], Known(classes)], type=Type(bool), effect=Effect.PURE)
     return None
+
+
+def _by_metaclass(m: Machine, args: Args) -> Any:
+    """A class whose metaclass has an ``__instancecheck__`` written in Python."""
+    if not isinstance(args[1], Known) or not isinstance(args[1].value, type):
+        return None
+    check = special(type(args[1].value), "__instancecheck__")
+    if check is None:
+        return None
+    return pushed(m, lambda: m.call(Known(protocols.is_instance), [Known(check), args[1], args[0]], {}))
 
 
 @action(issubclass, counts=(2, 2))

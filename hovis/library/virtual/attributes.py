@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from hovis.engine import attributes, storing
+from hovis.engine import attributes, classes, storing, templates
 from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import has_dict, is_plain, is_python_class, lookup
+from hovis.engine.lookups import has_dict, has_plain_layout, is_abstract, is_python_class, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref
+from hovis.ir.model import Effect
 from hovis.library.virtual.base import Args, Named, action, pushed
 
 
@@ -64,7 +65,7 @@ def object_getattribute(m: Machine, args: Args, named: Named) -> Any:
 @action(object.__setattr__, counts=(3, 3))
 def object_setattr(m: Machine, args: Args, named: Named) -> Any:
     cls = m.class_of(args[0]) if _names(args, named, 3) else None
-    if cls is None or isinstance(args[0], Known) or not is_plain_for_new(cls):
+    if cls is None or isinstance(args[0], Known) or not (has_plain_layout(cls) or m.obj(args[0], "exception")):
         return None
     name: Any = args[1].value  # type: ignore[union-attr]
     status = pushed(m, lambda: storing.generic_set(m, args[0], cls, name, args[2], "value"))
@@ -74,7 +75,7 @@ def object_setattr(m: Machine, args: Args, named: Named) -> Any:
 @action(object.__delattr__, counts=(2, 2))
 def object_delattr(m: Machine, args: Args, named: Named) -> Any:
     cls = m.class_of(args[0]) if _names(args, named, 2) else None
-    if cls is None or isinstance(args[0], Known) or not is_plain_for_new(cls):
+    if cls is None or isinstance(args[0], Known) or not (has_plain_layout(cls) or m.obj(args[0], "exception")):
         return None
     name: Any = args[1].value  # type: ignore[union-attr]
     status = pushed(m, lambda: storing.generic_delete(m, args[0], cls, name, "value"))
@@ -92,19 +93,25 @@ def variables(m: Machine, args: Args, named: Named) -> Any:
 
 @action(object.__new__)
 def object_new(m: Machine, args: Args, named: Named) -> Any:
-    if args and isinstance(args[0], Known) and isinstance(args[0].value, type) and is_plain_for_new(args[0].value) and (len(args) == 1 and not named):
-        return m.new(VObj("instance", args[0].value))
-    return None
+    """object_new: what is given besides the class is for ``__init__``."""
+    cls = args[0].value if args and isinstance(args[0], Known) else None
+    if not isinstance(cls, type) or not (has_plain_layout(cls) or is_abstract(cls)):
+        return None
+    if len(args) > 1 or named:
+        if lookup(cls, "__new__") is not object.__dict__["__new__"]:
+            return m.raise_new(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
+        if lookup(cls, "__init__") is object.__dict__["__init__"]:
+            return m.raise_new(TypeError, f"{cls.__name__}() takes no arguments")
+    if is_abstract(cls):
+        m.emit(object.__new__, args, effect=Effect.RAISES | Effect.READS)
+        return m.unreachable()
+    return m.new(VObj("instance", cls))
 
 
-def is_plain_for_new(cls: type) -> bool:
-    """Like is_plain, for a class whose own ``__new__`` calls that of object."""
-    if is_plain(cls):
-        return True
-    if type(cls) is not type or lookup(cls, "__del__") is not None or not is_python_class(cls):
-        return False
-    return all(base is object or (is_python_class(base) and base.__basicsize__ <= 64 and base.__itemsize__ == 0) for base in cls.__mro__) and _python_only(cls)
-
-
-def _python_only(cls: type) -> bool:
-    return not any(issubclass(cls, b) for b in (BaseException, int, float, str, bytes, list, tuple, dict, set, frozenset, type, complex))
+@action(type.__call__)
+def call_of_class(m: Machine, args: Args, named: Named) -> Any:
+    """A metaclass's ``__call__`` ends here."""
+    cls = args[0].value if args and isinstance(args[0], Known) else None
+    if not isinstance(cls, type) or not is_python_class(cls) or issubclass(cls, type | BaseException) or templates.template_of(cls) is not None:
+        return None
+    return pushed(m, lambda: classes.type_call(m, cls, args[1:], named, "value"))

@@ -4,10 +4,10 @@ from typing import Any
 
 from hovis.engine import iteration, models
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import is_python_class, special
+from hovis.engine.lookups import NOT_MODELLED
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
-from hovis.library.virtual.base import Args, Named, action
+from hovis.engine.values import NONE, Known, Ref, V, labels_of
+from hovis.library.virtual.base import Args, Named, action, pushed
 
 
 @action(iter, counts=(1, 1))
@@ -19,9 +19,10 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
     if steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
         status = iteration.get_iter(m, value)
         return _pushed(m, status)
-    cls = models.acting_class(m, value)
-    method = special(cls, "__iter__") if cls is not None and is_python_class(cls) and not isinstance(value, Dyn) else None
-    return m.call(Known(method), [value], {}) if method is not None else None
+    if models.written_class(m, value) is None:
+        return None
+    found = pushed(m, lambda: iteration.iter_instance(m, value, "value"))
+    return None if found is NOT_MODELLED else found
 
 
 def _pushed(m: Machine, status: "int | None") -> Any:
