@@ -119,6 +119,10 @@ def _items(m: Machine, value: V) -> list[V]:
     return [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else []
 
 
+#: Long programs about objects that are better real.
+_LEFT: Final = frozenset({inspect.signature, inspect.getfullargspec, inspect.getmembers, inspect.getsource, inspect.getdoc})
+
+
 def why_not(m: Machine, known: Callee) -> str | None:
     """The reason not to enter a function; "" for reasons that nobody needs to hear."""
     code = known.code
@@ -132,6 +136,8 @@ def why_not(m: Machine, known: Callee) -> str | None:
         return "calls are nested too deep"
     if known.fn is not None and id(known.fn.__kwdefaults__) in m.tables.thawed:
         return "its defaults are written to"
+    if known.fn in _LEFT:
+        return "it takes functions and classes apart"
     if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False):
         return "it is marked as a boundary"
     return None

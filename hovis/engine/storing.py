@@ -36,11 +36,20 @@ def run(m: Machine, fn: V, args: list[V], mode: str) -> int | None:
     return m.call(Known(protocols.without_result), [fn, *args], {}, mode)
 
 
+#: What a call of a function goes by.
+_CALLED_BY: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
+
+
 def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     acted = models.acting(m, target)
     if acted is not None and models.set_attribute(m, target, acted, name, value):
         return DONE
     target = m.resolve(target)
+    if isinstance(target, Ref) and name in _CALLED_BY and m.obj(target, "function"):
+        # what is called from now on is another function
+        m.operand(target)
+        m.put(target, m.state.heap[target.aid].replace(forgotten=True, cells=(), keys=()))
+        target = m.resolve(target)
     if isinstance(target, Known):
         if isinstance(target.value, type):
             return _set_on_class(m, target, target.value, name, value, mode)

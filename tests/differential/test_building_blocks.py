@@ -6,6 +6,7 @@ Each program is run with everything known, with the types of its arguments, with
 import collections
 import copy
 import functools
+import inspect
 import itertools
 import operator
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque, namedtuple
@@ -494,6 +495,137 @@ def d_namedtuple(x,y,z):
     P = namedtuple("P", "a b"); p = P(x, b=y)
     return p.a, p, p._replace(a=z), p._asdict(), P._fields, p == (x, y), type(p).__name__
 
+
+class W:
+    def __init__(self, k, v): self.k, self.v = k, v
+    def __lt__(self, o): return self.k < o.k
+    def __repr__(self): return f"W{self.k}"
+@case((1,2,3))
+def s_key(x,y,z): return sorted([("b", x), ("a", y), ("c", z)], key=lambda p: p[0]), sorted([(x, 3), (y, 1), (z, 2)], key=operator.itemgetter(1)), sorted([(x, 1), (y, 1), (z, 0)], key=operator.itemgetter(1), reverse=True), sorted(["bb", "a", "ccc"], key=len), sorted("hello", key=str.upper)
+@case((1,2,3), (3,1,2))
+def s_plain(x,y,z): return sorted([x,y,z]), sorted((x,y)), sorted([3,1,2], reverse=True), sorted({"b":x,"a":y}), sorted({"b":x,"a":y}.items()), sorted({z,x}), sorted(v for v in [x,y]), sorted(map(neg, [1,2])) , sorted([]), sorted([x])
+@case((1,2,3), (3,1,2))
+def s_unknown(x,y,z): return sorted([x,y,z], key=lambda v: -v), sorted([(x,"a"),(y,"b")], key=lambda p: (p[0], p[1])), sorted([z,x], key=str)
+@case((1,2,3))
+def s_sort(x,y,z):
+    l = [("b", x), ("a", y)]; m = l; l.sort(); n = [x,y,z]; n.sort(reverse=True); k = ["x","yy","z"]; k.sort(key=len, reverse=True); q = [3,1,2]; q.sort(); o = [W(2,x), W(1,y)]; o.sort(key=lambda v: v.k)
+    return l, m is l, n, k, q, [v.v for v in o], [v.v for v in sorted(o)], l.sort()
+@case((1,2,3))
+def s_modify(x,y,z):
+    l = [3,1,2]; seen = []
+    def key(v):
+        seen.append(len(l)); l.append(v); return v
+    try: l.sort(key=key)
+    except ValueError as e: seen.append(str(e))
+    l2 = [3,1]
+    def bad(v):
+        if v == 1: raise KeyError(v)
+        return v
+    try: l2.sort(key=bad)
+    except KeyError as e: seen.append(repr(e))
+    return l, seen, l2
+@case((1,2,3))
+def s_err(x,y,z):
+    r=[]
+    for f in (lambda: sorted([1,"a"]), lambda: sorted(5), lambda: sorted([1], key=3), lambda: sorted([1,2], reverse="x"), lambda: sorted([1,2], None), lambda: sorted(), lambda: [1,"a"].sort(), lambda: [2,1].sort(key=None), lambda: sorted([None, None]), lambda: sorted([[2],[1]]), lambda: sorted([1j,2j]), lambda: sorted([1,2], key=lambda: 1), lambda: [1].sort(3), lambda: sorted([2,1], reverse=1)):
+        try: r.append(f())
+        except Exception as e: r.append((type(e).__name__, str(e)))
+    return r
+@case((1,2,3))
+def s_cmp(x,y,z): return sorted([3,1,2], key=functools.cmp_to_key(lambda a,b: b-a)), max(["a","bbb"], key=len), min([W(2,x),W(1,y)], key=lambda v: v.k).v, max([W(2,x),W(1,y)]).v
+@case(([3,1,2],))
+def s_dyn(xs):
+    xs.sort(key=lambda v: -v); return sorted(xs, key=lambda v: v % 2), xs, sorted(xs, reverse=True), sorted(enumerate(xs), key=lambda p: p[1])
+
+
+def opq(f): return f
+@case((1,2,3))
+def f_wraps(x,y,z):
+    def deco(f):
+        @functools.wraps(f)
+        def w(*a, **k): return f(*a, **k) + 1
+        return w
+    @deco
+    def g(a, b=2): "doc"; return a * b
+    return g(x), g(x, b=y), g.__name__, g.__doc__, g.__wrapped__(z), g.__qualname__, g.__module__, g.__dict__.keys() == {"__wrapped__"}
+@case((1,2,3))
+def f_wraps_escape(x,y,z):
+    def deco(f):
+        @functools.wraps(f)
+        def w(*a, **k): w.calls += 1; return f(*a, **k) + 1
+        w.calls = 0
+        return w
+    @deco
+    def g(a: int, b=2) -> int: "doc"; return a * b
+    r = g(x), g(y)
+    return r, g.calls, g, g.__name__, g.__annotations__, g.__wrapped__, inspect.signature(g).parameters.keys() == {"a","b"}, g.__dict__["calls"]
+@case((1,2,3))
+def f_attrs(x,y,z):
+    def f(a, b=1, *, c=2): return a + b + c
+    r = [f(x), f.__defaults__, f.__kwdefaults__, f.__doc__, f.__annotations__, f.__dict__, hasattr(f, "zz"), getattr(f, "zz", 9), f.__code__.co_argcount]
+    f.tag = y; f.__defaults__ = (10,); r.append(f(x)); f.__kwdefaults__ = {"c": z}; r.append(f(x)); f.__doc__ = "d"; f.__name__ = "n"; r += [f.tag, f.__doc__, f.__name__, vars(f)]
+    f.__dict__["k"] = 5; r.append(f.k); del f.tag; r.append(hasattr(f, "tag"))
+    f.__defaults__ = None
+    try: f(x)
+    except TypeError as e: r.append(str(e))
+    return r, f
+@case((1,2,3))
+def f_self(x,y,z):
+    def f(): return f.n
+    f.n = x; f.me = f; g = f; g.n += y
+    d = f.__dict__; d["q"] = z
+    a = f.__annotations__; a["r"] = int
+    return f(), f.me is f, f, d, f.q, f.__annotations__ is a, d is f.__dict__
+@case((1,2,3))
+def f_err(x,y,z):
+    def f(a): return a
+    r = []
+    for g in (lambda: f.nope, lambda: setattr(f, "__name__", 3), lambda: setattr(f, "__defaults__", 3), lambda: setattr(f, "__dict__", 3), lambda: setattr(f, "__annotations__", 3), lambda: delattr(f, "zz"), lambda: f.__closure__, lambda: setattr(f, "__closure__", None), lambda: setattr(f, "__module__", 5), lambda: f.__module__, lambda: f.__wrapped__):
+        try: r.append(g())
+        except Exception as e: r.append((type(e).__name__, str(e)))
+    return r
+@case((1,2,3))
+def f_code(x,y,z):
+    def f(a): return a
+    def g(a): return a * 100
+    r = [f(x)]; f.__code__ = g.__code__; r.append(f(x)); h = opq(f); h.__defaults__ = (7,); r.append(f())
+    return r
+@case((1,2,3))
+def f_registry(x,y,z):
+    handlers = {}
+    def on(name):
+        def deco(f):
+            handlers[name] = f; f.names = getattr(f, "names", []) + [name]
+            return f
+        return deco
+    @on("a")
+    @on("b")
+    def h(v): return v * x
+    return [handlers[n](v) for n, v in (("a", y), ("b", z))], h.names
+@case((1,2,3))
+def f_memo(x,y,z):
+    def memo(f):
+        f.cache = {}
+        @functools.wraps(f)
+        def w(n):
+            if n not in f.cache: f.cache[n] = f(n)
+            return f.cache[n]
+        return w
+    @memo
+    def fib(n): return n if n < 2 else fib(n-1) + fib(n-2)
+    return fib(10), len(fib.cache), fib.__name__
+@case((1,2,3))
+def f_class(x,y,z):
+    def deco(f):
+        @functools.wraps(f)
+        def w(self, *a): return f(self, *a) + 1
+        return w
+    class C:
+        def __init__(self, v): self.v = v
+        @deco
+        def m(self, k): "doc"; return self.v * k
+    c = C(x)
+    return c.m(y), C.m.__name__, C.m.__wrapped__(c, z), C.m.__doc__
 
 
 def _id(item):
