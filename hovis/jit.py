@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from hovis import api
+from hovis.backend.load import hide
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.machine import Promote
@@ -90,7 +91,11 @@ class Jitted:
         variant = self._variants.get(self._key(args, kwargs))
         if variant is None or not variant.holds():
             variant = self._compile(args, kwargs)
-        return variant.run(args, kwargs)
+        try:
+            return variant.run(args, kwargs)
+        except BaseException:
+            hide()
+            raise
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         return key_of(args, kwargs, self._policy)
