@@ -24,7 +24,8 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
     if name == "reads_locals":
         return {name: reads_locals(code)}
     if name == "live":
-        return {name: [-1] * len(code) if reads_locals(code) else live_slots(code)}
+        every = (1 << len(whole.names)) - 1
+        return {name: [every] * len(code) if reads_locals(code) else live_slots(code, every)}
     if name == "loop_heads":
         return {name: loop_heads(code)}
     if name in ("ipdom", "pdom_depth"):
@@ -58,8 +59,8 @@ def reads_locals(code: "Sequence[Instruction]") -> bool:
 _SEES_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
-def live_slots(code: "Sequence[Instruction]") -> list[int]:
-    """Which slots may be read from before each instruction on, exception edges included, as bit masks.
+def live_slots(code: "Sequence[Instruction]", every: int) -> list[int]:
+    """Which slots may be read from before each instruction on, exception edges included, as bit masks; every: that of all slots.
 
     Backwards until nothing changes: once for straight code, and once more for each level of loops.
     """
@@ -73,7 +74,7 @@ def live_slots(code: "Sequence[Instruction]") -> list[int]:
             slot = 1 << instruction.arg[2]
         # super() without arguments finds them in the frame: the name, and the call behind it, see all variables
         before, asked = asked, op == "GetGlobal" and instruction.arg == "super"
-        reads.append(-1 if asked or before else 0 if op == "SetLocal" else slot)
+        reads.append(every if asked or before else 0 if op == "SetLocal" else slot)
         keeps.append(~slot if op == "SetLocal" else -1)
         handlers.append(None if instruction.handler is None else instruction.handler.target)
     live = [0] * len(code)

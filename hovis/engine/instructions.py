@@ -33,7 +33,14 @@ def const(m: Machine, value: Any) -> None:
 
 @handles("Pop")
 def pop(m: Machine, _: Any) -> None:
-    m.frame.stack.pop()
+    stack = m.frame.stack
+    if m.endings and type(stack[-1]) is Ref:
+        # as a generator left by break: what it holds ends with it
+        before = lifetimes.held(m.state)
+        stack.pop()
+        lifetimes.end(m, before)
+    else:
+        stack.pop()
 
 
 @handles("Copy")
