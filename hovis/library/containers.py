@@ -310,9 +310,6 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.make_list, LIST, PURE),
     (operations.make_cell, Type(types.CellType), PURE),
     (operations.make_function, Type(types.FunctionType), PURE),
-    (operations.make_class, Type(type), PURE),
-    (operations.make_class_quietly, Type(type), PURE),
-    (operations.is_plain, BOOL, PURE),
     (operations.bind, Type(types.MethodType), PURE),
     (operations.cell_get, ANY, READS | RAISES),
     (operations.cell_set, NONE, WRITES),
@@ -339,6 +336,9 @@ row(CONTAINERS, operations.make_tuple, lambda *items: Answer(tuple_of(*items)), 
 row(CONTAINERS, operations.make_set, _hashed(set), False)
 row(CONTAINERS, operations.make_dict, _hashed(dict), False)
 row(CONTAINERS, operations.make_object, _instance, False)
+row(CONTAINERS, operations.make_class, _instance, False)
+row(CONTAINERS, operations.make_class_quietly, _instance, False)
+row(CONTAINERS, operations.is_plain, lambda value: Answer(BOOL), False)
 row(CONTAINERS, operations.unpack, _unpack, False)
 row(CONTAINERS, operations.unpack_star, _unpack, False)
 row(CONTAINERS, operations.check_bound, _checked, False)

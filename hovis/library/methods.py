@@ -168,9 +168,19 @@ def repr_dict(mapping: Any) -> str:
     return join_strings("{", ", ".join(parts), "}")
 
 
+def written(parts: list[str], pieces: Any) -> str:
+    """The parts in one string, as CPython's writer gives it (Objects/unicodeobject.c: _PyUnicodeWriter_WriteStr).
+
+    What is put in last, with nothing before it, is taken as it is: of a class of the user's, if it is of one.
+    """
+    if parts and not any(piece[0] for piece in pieces) and type(parts[-1]) is not str and join_strings(parts[-1]) and not join_strings(*parts[:-1]):
+        return parts[-1]
+    return join_strings(*parts)
+
+
 def percent(pieces: Any, values: Any) -> str:
     """``template % values``, the template taken apart: texts, and what converts a value before it is put in (or None)."""
-    parts = []
+    parts: list[str] = []
     at = 0
     for text, spec, convert in pieces:
         if text:
@@ -184,12 +194,12 @@ def percent(pieces: Any, values: Any) -> str:
                 parts.append(convert(value))
             else:
                 parts.append(spec % (convert(value),))
-    return join_strings(*parts)
+    return written(parts, pieces)
 
 
 def filled(pieces: Any, values: Any) -> str:
     """``template.format(…)``, the template taken apart: texts, conversions, specifications, and the values in order of use."""
-    parts = []
+    parts: list[str] = []
     at = 0
     for text, field, convert, spec in pieces:
         if text:
@@ -200,4 +210,4 @@ def filled(pieces: Any, values: Any) -> str:
             if convert is not None:
                 value = convert(value)
             parts.append(format(value, spec))
-    return join_strings(*parts)
+    return written(parts, pieces)

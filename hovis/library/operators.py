@@ -20,6 +20,7 @@ from hovis.library.signatures import (
     PURE,
     RAISES,
     READS,
+    STR,
     TUPLE,
     Answer,
     Rule,
@@ -159,7 +160,19 @@ def _repeated(a: AbstractValue, b: AbstractValue) -> Answer | None:
     return Answer(Type(cls), (PURE if modest else RAISES) | (READS if cls is list else PURE))
 
 
-_formatted = signatures("str solid -> str !", "bytes solid -> bytes !", "str list|tuple|dict|set|frozenset -> str o")
+_shown = signatures("str solid -> str !", "bytes solid -> bytes !", "str list|set|frozenset -> str o")
+
+#: With what a conversion of ``%`` can end.
+_LETTERS: Final = frozenset("diouxXeEfFgGcrsa")
+
+
+def _formatted(template: AbstractValue, values: AbstractValue) -> Answer | None:
+    """``template % values``: a conversion alone gives what ``__str__`` of an item gives, of a subclass of str too."""
+    found = _shown(template, values)
+    if found is not None or class_of(values) not in (tuple, dict) or not isinstance(template, Const) or type(template.value) is not str:
+        return found
+    text = template.value
+    return Answer(STR, ANYTHING) if text and (text[0] != "%" or text[-1] not in _LETTERS) else None
 
 
 def contents(a: AbstractValue) -> AbstractValue:

@@ -1,6 +1,7 @@
 """Methods of str and bytes, formatting (CPython: Objects/unicodeobject.c, bytesobject.c, Python/formatter_unicode.c)."""
 
 import re
+import string
 from typing import Any, Final
 
 from hovis.ir import operations
@@ -218,8 +219,16 @@ def _format_method(template: AbstractValue, *args: AbstractValue, **named: Abstr
     if class_of(template) is not str:
         return None
     if not all(map(solid, (*args, *named.values()))):
-        return Answer(STR, ANYTHING)
+        return Answer(STR, ANYTHING) if _has_text(template) else None
     return Answer(STR, RAISES | READS)
+
+
+def _has_text(template: AbstractValue) -> bool:
+    """Is there more in a template than fields?  A field alone gives what ``__format__`` gives, of a subclass of str too."""
+    try:
+        return isinstance(template, Const) and any(text for text, *_ in string.Formatter().parse(str(template.value)))
+    except ValueError:
+        return False
 
 
 row(STRINGS, str.format, _format_method, _fold_format)

@@ -65,6 +65,8 @@ NOT_CALLED = {operations.enter_handler, operations.leave_handler, operations.cur
 TRUSTING = {
     operations.make_cell,
     operations.make_function,
+    operations.make_class,
+    operations.make_class_quietly,
     operations.make_object,
     operations.make_iterator,
     operations.make_range_iterator,
@@ -75,6 +77,9 @@ TRUSTING = {
     operations.load_global,
     operations.store_global,
     operations.delete_global,
+    operations.load_name,
+    operations.load_name_or_cell,
+    operations.delete_name,
     operations.check_bound,
     operations.converted,
     operations.lacks,
@@ -163,7 +168,7 @@ def check(fn, row, values, named, hows):
 
 
 #: Rows whose result does not depend on the contents of a mutable argument.
-ALLOCATES = {fn for fn, _ in ROWS if getattr(fn, "__name__", "") in ("is_", "is_not", "type", "isinstance", "issubclass", "callable", "make_tuple", "match_sequence", "match_mapping", "is_iterator", "inherits", "slice")}
+ALLOCATES = {fn for fn, _ in ROWS if getattr(fn, "__name__", "") in ("is_", "is_not", "type", "isinstance", "issubclass", "callable", "make_tuple", "match_sequence", "match_mapping", "is_iterator", "is_plain", "inherits", "slice")}
 
 
 # ------------------------------------------------------------------------------------------------- every row, by kinds
@@ -213,13 +218,14 @@ def test_every_row_answers_for_something(fn, row):
 
 @pytest.mark.parametrize(("fn", "row"), ROWS, ids=lambda x: name_of(x) if not hasattr(x, "effect") else "")
 def test_nothing_is_known_of_unknown_operands(fn, row):
-    """Any and user classes are opaque, but for what never looks at them."""
+    """Calls with Any and user classes may do anything, but for what never looks at them."""
     blind = ALLOCATES | TRUSTING | NOT_CALLED | {operations.raised, operations.traceback_of, operations.make_list, slice}
     if fn in blind or isinstance(fn, type) and issubclass(fn, BaseException):
         return
     for unknown in (ANY, Type(User), join(Type(int), Type(User))):
         for arity in (1, 2):
-            assert ask(row, [unknown] * arity) is None, (fn, unknown)
+            answer = ask(row, [unknown] * arity)
+            assert answer is None or answer[1] & Effect.OPAQUE, (fn, unknown)
 
 
 # ------------------------------------------------------------------------------------------------- single facts
@@ -269,7 +275,21 @@ def test_containers():
     assert effect_of(len, STR) == Effect.PURE
     assert effect_of(print, INT, STR) == Effect.IO | Effect.RAISES
     assert effect_of(print, ANY) is None
-    assert effect_of(operator.eq, LIST, LIST) is None
+    assert effect_of(operator.eq, LIST, LIST) & Effect.OPAQUE
+    assert type_of(operator.eq, LIST, LIST) == Type(bool)
+    assert type_of(operator.eq, LIST, ANY) is None
+
+
+def test_what_formatting_gives_may_be_of_a_subclass_of_str():
+    """A field or a conversion alone gives the very object that the method gave."""
+    import operator
+
+    for template, exact in [("{}", False), ("{}{}", False), ("{!r:}", False), ("{{{}", True), ("a{}", True), ("{}a", True)]:
+        assert type_of(str.format, Const(template), ANY) == (STR if exact else None)
+    for template, exact in [("%s", False), ("%(s)s", False), ("%s%r", False), ("a%s", True), ("%s.", True), ("%s%%", True)]:
+        assert type_of(operator.mod, Const(template), Type(tuple)) == type_of(operator.mod, Const(template), Type(dict)) == (STR if exact else None)
+    assert type_of(str.format, STR, ANY) is type_of(operator.mod, STR, Type(tuple)) is None
+    assert type_of(operator.mod, STR, LIST) == STR
 
 
 @pytest.mark.parametrize(

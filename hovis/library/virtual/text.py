@@ -85,12 +85,17 @@ def _taken_apart(m: Machine, template: str, values: list[V]) -> list[tuple[str, 
             return None
         mine = _is_users(m, values[used])
         used += 1
-        if mine and letter not in _CONVERT:
+        if mine and (letter not in _CONVERT or (flags and _alone(template, found.end()))):
             return None
         pieces.append((text, f"%{flags}{'s' if mine else letter}", _CONVERT[letter] if mine else None))
     if "%" in template[end:] or used != len(values):
         return None
     return [*pieces, (template[end:], "", None)]
+
+
+def _alone(template: str, end: int) -> bool:
+    """Is nothing written but conversions, the last of which ends here?  It may give an object of a subclass of str."""
+    return end == len(template) and not _CONVERSION.sub("", template)
 
 
 @action(str.format)
