@@ -98,7 +98,9 @@ class Names:
         self._kept: list[object] = []
         #: names that variables of some function have: what is known must not be called so
         self.variables: set[str] = set()
-        self._functions = {id(one): self._free(_identifier(one.name)) for one in functions}
+        self._functions: dict[int, str] = {}
+        for one in functions:
+            self._functions[id(one)] = self._free(_identifier(one.name), shadowing=True)
 
     def function(self, one: Function) -> str:
         return self._functions[id(one)]
@@ -129,13 +131,13 @@ class Names:
             return self._import(ops.__name__, repr(value), repr(value), value)
         own = getattr(value, "__name__", None)
         own = own if type(own) is str and own.isidentifier() and not keyword.iskeyword(own) else None
-        if own and getattr(builtins, own, None) is value:
+        if own and getattr(builtins, own, None) is value and own not in self._functions.values():
             return own
         if isinstance(value, types.ModuleType):
             return self._import(value.__name__, None, self.namespace.get(id(value)) or value.__name__.rpartition(".")[2], value)
         home = _public(getattr(value, "__module__", None), own, value)
         module = sys.modules.get(home) if type(home) is str else None
-        if own and isinstance(module, types.ModuleType) and home != "__main__" and getattr(module, own, None) is value:
+        if own and isinstance(module, types.ModuleType) and "__main__" not in str(home).split(".") and getattr(module, own, None) is value:
             if home in _MODULES:
                 return f"{self._import(home, None, home, module)}.{own}"
             return self._import(str(home), own, self._apart(own), value)
@@ -156,9 +158,10 @@ class Names:
             self.imports[name] = f"from {module} import {item}" + ("" if item == name else f" as {name}")
         return name
 
-    def _free(self, wanted: str) -> str:
+    def _free(self, wanted: str, shadowing: bool = False) -> str:
+        """A name that nothing has; with shadowing, it may be that of a builtin."""
         name, count = wanted, 1
-        while name in self.taken or name in self.variables or hasattr(builtins, name):
+        while name in self.taken or name in self.variables or (hasattr(builtins, name) and not shadowing):
             count += 1
             name = f"{wanted}{count}" if wanted.endswith("_") else f"{wanted}_{count}"
         self.taken[name] = None
