@@ -62,10 +62,11 @@ class _Outline:
         self.count += 1
         name, way, result = self.own_name(f"part_{self.count}"), self.own_name("left_by"), self.own_name("result")
         ways: set[int] = set()
-        inner = _leaving([statement], ways, result, own=False)
+        # from the inside out: what a function inside is left by is then left here in turn
+        inner = _leaving(self.body([statement], 0, 0), ways, result, own=False)
         names = sorted(_assigned(inner))
         self.shared |= set(names)
-        body = [*([ast.Nonlocal(names)] if names else []), *self.body(inner, 0, 0)]
+        body = [*([ast.Nonlocal(names)] if names else []), *inner]
         arguments = ast.arguments([], [], None, [], [], None, [])
         made = ast.FunctionDef(name, arguments, body, [], None, None)
         made.type_params = []  # type: ignore[attr-defined]  # 3.12

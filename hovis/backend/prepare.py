@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Param, Raise, edges
 from hovis.ir.operations import enter_handler, leave_handler, raise_now, raised
 from hovis.lattice import ANY, Const, Type
 from hovis.passes.rewriting import MAY_RAISE, effect_of, substitute
@@ -55,7 +55,7 @@ def prepare(function: Function) -> None:
 
 def _one_handler(function: Function) -> bool:
     """Where exceptions that are being handled meet, their handling ends, and that of the one that it is goes on; was there such a place?"""
-    handled: dict[Block, list[Operand]] = {function.blocks[0]: []}
+    handled: dict[Block, list[Op]] = {function.blocks[0]: []}
     order = reverse_postorder(function.blocks[0])
     for block in order:
         for edge in edges(block.terminator):
@@ -63,32 +63,33 @@ def _one_handler(function: Function) -> bool:
     for block in order:
         after = _handled_behind(block, handled[block])
         for edge in edges(block.terminator):
-            pairs = zip(handled[edge.block], after, strict=True)
-            unlike = next((k for k, (a, b) in enumerate(pairs) if a is not b and not (isinstance(a, Const) and a == b)), None)
+            unlike = next((k for k, (a, b) in enumerate(zip(handled[edge.block], after, strict=True)) if a is not b), None)
             if unlike is not None:
                 _meet(function, edge.block, unlike, handled)
                 return True
     return False
 
 
-def _handled_behind(block: Block, handled: list[Operand]) -> list[Operand]:
+def _handled_behind(block: Block, handled: list[Op]) -> list[Op]:
+    """The ``enter_handler`` of each handler that is open behind block."""
     found = list(handled)
     for op in block.ops:
         if op.callee is enter_handler:
-            found.append(op.args[0])
+            found.append(op)
         elif op.callee is leave_handler:
             found.pop()
     return found
 
 
-def _meet(function: Function, block: Block, first: int, handled: dict[Block, list[Operand]]) -> None:
+def _meet(function: Function, block: Block, first: int, handled: dict[Block, list[Op]]) -> None:
     """From the first-th handler on, block is given the exceptions and handles them itself."""
     count = len(handled[block]) - first
     caught = [Param(ANY, None, "error") for _ in range(count)]
     for source, edge in predecessors(function)[block]:
         own: tuple[Param, ...] = (Param(ANY, None, "error"),) if is_error(source, edge) else ()
         given = tuple(own[0] if a is CAUGHT else a for a in edge.args)
-        passed = (*given, *_handled_behind(source, handled[source])[first:]) if source in handled else given
+        open_ = _handled_behind(source, handled[source])[first:] if source in handled else []
+        passed = (*given, *(enter.args[0] for enter in open_))
         way = Block(own, [Op(leave_handler, (), (), ANY, None, Effect.WRITES) for _ in range(count)], Jump(Edge(block, passed)))
         function.blocks.append(way)
         edge.block, edge.args = way, (CAUGHT,) if own else ()

@@ -222,6 +222,8 @@ class _Writer:
         self.names = names
         self.tree = structured(function)
         self.variables = Variables(function, names.reserved)
+        #: what stands behind calls that only raise
+        self.nowhere = {b.terminator.ok.block for b in function.blocks if isinstance(b.terminator, Invoke) and b.terminator.op.callee in _RAISING}
         #: the landings of the except clauses around what is being written
         self.handled: list[Block] = []
         self._own: dict[str, str] = {}
@@ -315,16 +317,23 @@ class _Writer:
                 waiting = []
         return found
 
-    def end(self, end: Return | Raise) -> list[ast.stmt]:
+    def end(self, block: Block) -> list[ast.stmt]:
+        """The block's Return or Raise."""
+        end = block.terminator
+        assert isinstance(end, Return | Raise)
+        if block in self.nowhere:
+            return []
         if isinstance(end, Return):
             return [ast.Return(self.write(end.value))]
-        if isinstance(end.value, Const) and end.value.value is None:
-            return [ast.Pass()]
         if end.again and self.handled and self.handled[-1].params[:1] == (end.value,):
             return [ast.Raise(None, None)]
         if end.again:
             return [ast.Expr(ast.Call(self.names(raise_as_it_is), [self.write(end.value)], []))]
         return [ast.Raise(self.write(end.value), None)]
+
+
+#: Ops that never give a result.
+_RAISING: Final = (ops.raise_now, ops.raise_from, ops.raise_current, handling_again)
 
 
 def read_names(tree: ast.AST) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from hovis.backend.expressions import both, negated
 from hovis.backend.structure import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
-from hovis.ir.model import Block, Branch, Edge, Operand, Raise, Return
+from hovis.ir.model import Block, Branch, Edge, Operand
 
 #: A place that control may go to: where a block stands, or the head of its loop.
 Place = tuple[bool, Block]
@@ -29,7 +29,7 @@ class Writer(Protocol):
     def body(self, block: Block) -> list[ast.stmt]: ...
     def moves(self, edge: Edge) -> list[ast.stmt]: ...
     def condition(self, cond: Operand) -> ast.expr: ...
-    def end(self, end: Return | Raise) -> list[ast.stmt]: ...
+    def end(self, block: Block) -> list[ast.stmt]: ...
     def error_name(self, landing: Block) -> str | None: ...
     def own_name(self, wanted: str) -> str: ...
 
@@ -79,8 +79,7 @@ class Simplifier:
                 made = write.moves(node.edge)
                 return [Plain(made)] if made else []
             case End():
-                assert isinstance(node.block.terminator, Return | Raise)
-                return [Plain(write.end(node.block.terminator), True)]
+                return [Plain(write.end(node.block), True)]
             case If():
                 assert isinstance(node.block.terminator, Branch)
                 cond = write.condition(node.block.terminator.cond)
