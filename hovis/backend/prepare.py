@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Param, Raise, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import enter_handler, leave_handler, raise_now, raised
 from hovis.lattice import ANY, Const, Type
-from hovis.passes.rewriting import MAY_RAISE, effect_of, substitute
+from hovis.passes.rewriting import MAY_RAISE, effect_of, replaced, substitute
 
 
 def handling_again(exception: object) -> None:
@@ -41,8 +41,9 @@ def with_history(exception: BaseException, known: Any) -> None:
 
 def prepare(function: Function) -> None:
     """Change a private copy so that what has to be a statement of its own is a block of its own."""
-    while _one_handler(function):
+    while _one_depth(function):
         pass
+    _one_handler(function)
     for block in list(function.blocks):
         _split(function, block, _raised_at)
     _landings(function)
@@ -53,24 +54,117 @@ def prepare(function: Function) -> None:
     function.blocks[:] = reverse_postorder(function.blocks[0])
 
 
-def _one_handler(function: Function) -> bool:
-    """Where exceptions that are being handled meet, their handling ends, and that of the one that it is goes on; was there such a place?"""
-    handled: dict[Block, list[Op]] = {function.blocks[0]: []}
-    order = reverse_postorder(function.blocks[0])
-    for block in order:
+def _one_depth(function: Function) -> bool:
+    """A block that is reached with more handlers open or fewer (it raises, which ends them all) is written once for each; was there one?"""
+    depth = {function.blocks[0]: 0}
+    for block in reverse_postorder(function.blocks[0]):
+        after = depth[block] + sum((op.callee is enter_handler) - (op.callee is leave_handler) for op in block.ops)
         for edge in edges(block.terminator):
-            handled.setdefault(edge.block, _handled_behind(block, handled[block]))
-    for block in order:
-        after = _handled_behind(block, handled[block])
-        for edge in edges(block.terminator):
-            unlike = next((k for k, (a, b) in enumerate(zip(handled[edge.block], after, strict=True)) if a is not b), None)
-            if unlike is not None:
-                _meet(function, edge.block, unlike, handled)
+            if depth.setdefault(edge.block, after) != after:
+                edge.block = _twin(function, edge.block)
                 return True
     return False
 
 
-def _handled_behind(block: Block, handled: list[Op]) -> list[Op]:
+def _twin(function: Function, block: Block) -> Block:
+    """A copy of block that goes on where it does."""
+    twin = Block(tuple(Param(p.type, p.dims, p.name) for p in block.params))
+    new: dict[Value, Operand] = dict(zip(block.params, twin.params, strict=True))
+    for op in block.all_ops():
+        copied = Op(op.callee, replaced(op.args, new), tuple((k, replaced((v,), new)[0]) for k, v in op.kwargs), op.type, None, op.effect, op.location, op.name)
+        if isinstance(op.callee, Param | Op) and op.callee in new:
+            found = new[op.callee]
+            copied.callee = found.value if isinstance(found, Const) else found
+        new[op] = copied
+        if op in block.ops:
+            twin.ops.append(copied)
+
+    def edge(found: Edge) -> Edge:
+        return Edge(found.block, replaced(found.args, new))
+
+    match block.terminator:
+        case Jump():
+            twin.terminator = Jump(edge(block.terminator.edge))
+        case Branch():
+            twin.terminator = Branch(replaced((block.terminator.cond,), new)[0], edge(block.terminator.true), edge(block.terminator.false))
+        case Invoke():
+            call = new[block.terminator.op]
+            assert isinstance(call, Op)
+            twin.terminator = Invoke(call, edge(block.terminator.ok), edge(block.terminator.error))
+        case Return():
+            twin.terminator = Return(replaced((block.terminator.value,), new)[0])
+        case Raise():
+            twin.terminator = Raise(replaced((block.terminator.value,), new)[0], block.terminator.again)
+    function.blocks.append(twin)
+    return twin
+
+
+#: What is being handled: where that began, or the number of a handler that a block goes on with, whichever way was taken.
+_Handled = list[Op | tuple[Block, int]]
+
+
+def _one_handler(function: Function) -> None:
+    """Where exceptions that are being handled meet, their handling ends, and that of the one that it is goes on."""
+    order = reverse_postorder(function.blocks[0])
+    if not any(op.callee is enter_handler for block in order for op in block.ops):
+        return
+    firsts: dict[Block, int] = {}
+    handled = _handled(order, firsts)
+    while (found := _unlike(order, handled)) is not None:
+        block, first = found
+        firsts[block] = min(first, firsts.get(block, first))
+        handled = _handled(order, firsts)
+    caught = {(block, k): Param(ANY, None, "error") for block, first in firsts.items() for k in range(first, len(handled[block]))}
+
+    def value(of: Op | tuple[Block, int]) -> Operand:
+        return of.args[0] if isinstance(of, Op) else caught[of]
+
+    incoming = predecessors(function)
+    behind = {block: _handled_behind(block, handled[block]) for block in order}
+    for block, first in firsts.items():
+        for source, edge in incoming[block]:
+            if source in behind and edge.block is block:
+                _end_before(function, source, edge, [value(of) for of in behind[source][first:]])
+        mine = [caught[block, k] for k in range(first, len(handled[block]))]
+        block.params += tuple(mine)
+        block.ops[:0] = [Op(enter_handler, (param,), (), ANY, None, Effect.WRITES) for param in mine]
+
+
+def _handled(order: list[Block], firsts: dict[Block, int]) -> dict[Block, _Handled]:
+    """What is being handled at the start of each block, by the way that comes first; from its first-th on a block has its own."""
+    found: dict[Block, _Handled] = {order[0]: []}
+    for block in order:
+        for edge in edges(block.terminator):
+            to = edge.block
+            if to not in found:
+                after = _handled_behind(block, found[block])
+                first = firsts.get(to, len(after))
+                found[to] = [*after[:first], *((to, k) for k in range(first, len(after)))]
+    return found
+
+
+def _unlike(order: list[Block], handled: dict[Block, _Handled]) -> tuple[Block, int] | None:
+    """A block where ways meet that handle different exceptions, and the first handler in which they differ."""
+    for block in order:
+        after = _handled_behind(block, handled[block])
+        for edge in edges(block.terminator):
+            for k, (a, b) in enumerate(zip(handled[edge.block], after, strict=True)):
+                if a != b and a != (edge.block, k):
+                    return edge.block, k
+    return None
+
+
+def _end_before(function: Function, source: Block, edge: Edge, handled: list[Operand]) -> None:
+    """On the way over edge the innermost handlers end, and what they handled is passed on."""
+    own: tuple[Param, ...] = (Param(ANY, None, "error"),) if is_error(source, edge) else ()
+    given = tuple(own[0] if a is CAUGHT else a for a in edge.args)
+    leaves = [Op(leave_handler, (), (), ANY, None, Effect.WRITES) for _ in handled]
+    way = Block(own, leaves, Jump(Edge(edge.block, (*given, *handled))))
+    function.blocks.append(way)
+    edge.block, edge.args = way, (CAUGHT,) if own else ()
+
+
+def _handled_behind(block: Block, handled: _Handled) -> _Handled:
     """The ``enter_handler`` of each handler that is open behind block."""
     found = list(handled)
     for op in block.ops:
@@ -79,22 +173,6 @@ def _handled_behind(block: Block, handled: list[Op]) -> list[Op]:
         elif op.callee is leave_handler:
             found.pop()
     return found
-
-
-def _meet(function: Function, block: Block, first: int, handled: dict[Block, list[Op]]) -> None:
-    """From the first-th handler on, block is given the exceptions and handles them itself."""
-    count = len(handled[block]) - first
-    caught = [Param(ANY, None, "error") for _ in range(count)]
-    for source, edge in predecessors(function)[block]:
-        own: tuple[Param, ...] = (Param(ANY, None, "error"),) if is_error(source, edge) else ()
-        given = tuple(own[0] if a is CAUGHT else a for a in edge.args)
-        open_ = _handled_behind(source, handled[source])[first:] if source in handled else []
-        passed = (*given, *(enter.args[0] for enter in open_))
-        way = Block(own, [Op(leave_handler, (), (), ANY, None, Effect.WRITES) for _ in range(count)], Jump(Edge(block, passed)))
-        function.blocks.append(way)
-        edge.block, edge.args = way, (CAUGHT,) if own else ()
-    block.params += tuple(caught)
-    block.ops[:0] = [Op(enter_handler, (value,), (), ANY, None, Effect.WRITES) for value in caught]
 
 
 def is_error(source: Block, edge: Edge) -> bool:
