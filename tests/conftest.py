@@ -1,5 +1,7 @@
 """What all tests share: `--bless` for the golden texts, and how long hypothesis searches."""
 import os
+import sys
+import zlib
 
 import hypothesis
 import pytest
@@ -26,6 +28,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--bless") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("--bless rewrites files: run it without -n")
+
+
+#: Differential tests that run on every Python in any case.
+EVERYWHERE = ("test_regressions", "test_review", "test_breaking", "test_environment", "test_differential", "test_compare")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A differential program runs on one of the three Pythons, drawn by its name; on each of them with HOVIS_EXAMPLES set."""
+    if "HOVIS_EXAMPLES" in os.environ or config.option.keyword or len(items) < 2000:
+        return
+    mine = sys.version_info.minor % 3
+    away = [
+        item for item in items
+        if item.path.parent.name == "differential" and item.path.stem not in EVERYWHERE and zlib.crc32(item.nodeid.encode()) % 3 != mine
+    ]
+    config.hook.pytest_deselected(items=away)
+    gone = set(away)
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture
