@@ -131,6 +131,9 @@ def yielded(m: Machine) -> int | None:
     obj = m.state.heap[frame.owner] = old.replace(cells=cells, extra=extra)
     m.watching |= lifetimes.must_close(obj)
     m.state.frames.pop()
+    if m.endings:
+        # the consumer may have held the generator for this item alone
+        lifetimes.end_cells(m, kept, value)
     return deliver(m, value, frame.mode)
 
 
@@ -163,6 +166,8 @@ def finished(m: Machine, value: V) -> int | None:
     assert frame.owner is not None
     m.state.heap[frame.owner] = m.state.heap[frame.owner].replace(cells=(), extra=finished_extra(m.state.heap[frame.owner]))
     m.state.frames.pop()
+    if m.endings:
+        lifetimes.end_cells(m, frame.locals, value)
     return _to_caller(m, exhausted(m, value, frame.mode))
 
 

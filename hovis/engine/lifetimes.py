@@ -27,9 +27,12 @@ GENERATOR: Final = type(_ for _ in ())
 
 def held(state: State) -> dict[int, Dyn]:
     """All values in the state whose end may show, by the identity of the SSA value."""
+    return _reached(state, deque(value for _, value in state.roots()))
+
+
+def _reached(state: State, todo: deque[V]) -> dict[int, Dyn]:
     found: dict[int, Dyn] = {}
     seen: set[int] = set()
-    todo: deque[V] = deque(value for _, value in state.roots())
     while todo:
         value = todo.popleft()
         if isinstance(value, Dyn):
@@ -39,7 +42,8 @@ def held(state: State) -> dict[int, Dyn]:
             seen.add(value.aid)
             obj = state.heap[value.aid]
             if not obj.bulk:
-                todo.extend(obj.cells)
+                # the last item goes first (list_dealloc, tuple_dealloc)
+                todo.extend(reversed(obj.cells) if obj.kind in ("list", "tuple") else obj.cells)
     return found
 
 
@@ -57,6 +61,15 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     for key, value in before.items():
         if key not in after and key != spared:
             m.block.ops.append(Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location()))
+
+
+def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
+    """A generator hands value to the frame on top: what only its variables hold ends, if it has ended or nobody holds it."""
+    before = _reached(m.state, deque(cell for cell in cells if cell is not None))
+    if before:
+        m.push(value)
+        end(m, before)
+        m.pop()
 
 
 # ------------------------------------------------------------------------------------------------- generators

@@ -1403,6 +1403,22 @@ def what_a_loop_held_ends_with_it(n):
 
 
 @case(3)
+def generator_held_for_one_item(n):
+    class D:
+        def __init__(self, x): self.x = x
+        def __del__(self): print('del', self.x)
+    def f():
+        d = D(n); print('in'); yield 1; yield d.x
+    print(next(f())); print('next')
+    for x in f():
+        for y in f(): print(x, y); break
+        print('inner')
+    print('outer')
+    [D(1), D(2)]
+    print('end')
+
+
+@case(3)
 def yield_none_and_falsy(n):
     def f(): yield; yield 0; yield ''; yield []
     return list(f()), next(f(), 5)
