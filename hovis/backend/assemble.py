@@ -34,16 +34,16 @@ from hovis.backend.encode import (
     unique,
 )
 from hovis.backend.flow import Flow, Sightings, may_finalize
-from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, LOAD, MOVE, STORE, Item, Linear, Pool
+from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, KEEP, LOAD, MOVE, STORE, Item, Linear, Pool
 from hovis.backend.load import Tracebacks, outline
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import PACKAGE, bind, current_exception, drop, make_exception, with_attribute
+from hovis.ir.operations import PACKAGE, bind, current_exception, drop, keep, make_exception, with_attribute
 from hovis.lattice import Const
 
 #: Helpers that are never called.
-_SILENT: Final = (drop, current_exception, bind, make_exception, with_attribute)
+_SILENT: Final = (drop, keep, current_exception, bind, make_exception, with_attribute)
 
 
 def assemble(
@@ -331,7 +331,7 @@ class Emitter:
             elif kind == HANDLERS:
                 self.handlers += item[1]
                 asm.region = self._region(self.handlers)
-            else:
+            elif kind != KEEP:
                 item[1](self)
         return self._terminator(block, following, pad)
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Op, Operand, Param, Raise, Return, Terminator, Value, edges
-from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, leave_handler, passed
+from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 
 #: Exact classes whose values end without anybody noticing.
@@ -223,7 +223,7 @@ class _ByIdentity(tuple[object, ...]):
 #: They give back the exception that they are given.
 _TRACES: Final = _ByIdentity((caught_at, passed))
 #: They take an exception without looking at its traceback.
-_BLIND: Final = _ByIdentity((enter_handler, leave_handler, exception_matches, drop))
+_BLIND: Final = _ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
 
 
 def members(values: list[Value], bits: int) -> set[Value]:

@@ -38,6 +38,8 @@ COVER: Final = 7
 HANDLERS: Final = 8
 #: (MACRO, function of the emitter)
 MACRO: Final = 9
+#: (KEEP, value): the local holds it until the function has been left
+KEEP: Final = 10
 
 Item = tuple[Any, ...]
 
@@ -150,6 +152,8 @@ class Linear:
 
     def pushed(self, op: Op) -> list[Operand]:
         """The operands in the order in which they are pushed."""
+        if op.callee is ops.keep:
+            return []
         rule = self.rule(op)
         if rule is None:
             return list(op.operands())
@@ -215,6 +219,9 @@ class Linear:
             if op.callee is ops.drop:
                 self._drop(op)
                 continue
+            if op.callee is ops.keep:
+                items.append((KEEP, op.args[0]))
+                continue
             start = len(items)
             if op in self._spread:
                 self._unpack(op)
@@ -222,7 +229,8 @@ class Linear:
                 self.op(op)
                 self.finish(op)
         terminator = block.terminator
-        if isinstance(terminator, Return | Raise):
+        if isinstance(terminator, Return):
+            # the frame goes at once; with a Raise it stays as long as the traceback, which a local with the exception would hold
             self.tails[block] = len(items) if terminator.value in self.inline else start
         self._terminator(block, step)
         return items

@@ -8,7 +8,7 @@ whose code has the right file, name and lines.  Entries of hovis' own helpers ar
 import bisect
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Final
 
@@ -23,12 +23,12 @@ _SCRATCH: Final = frozenset({"<string>", "<match>"})
 _PUT_BACK: Final = "hovis: an inlined call"
 
 
-def _stub() -> FrameType:
-    return _getframe()
+def _stub() -> Generator[None]:
+    yield
 
 
 _getframe: Final = sys._getframe
-_SCOPE: Final = {"_getframe": _getframe}
+_SCOPE: Final[dict[str, object]] = {}
 
 
 def outline(location: Location | None) -> tuple[Location, ...]:
@@ -57,8 +57,9 @@ def _entry(at: Location, rest: TracebackType | None) -> TracebackType:
     if watching is not None:
         # a debugger is not to see how the frame comes about
         sys.settrace(None)
+    # the frame of a generator has no caller: that of a function would keep these frames alive, and the exception with them
     code = _stub_code(at.file, at.function, at.first_line, (at.line, at.end_line, at.col, at.end_col))
-    frame = FunctionType(code, _SCOPE)()
+    frame = FunctionType(code, _SCOPE)().gi_frame
     if watching is not None:
         sys.settrace(watching)
     return TracebackType(rest, frame, 0, at.first_line if at.line is None else at.line)

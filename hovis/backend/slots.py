@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hovis.backend.encode import unique
 from hovis.backend.flow import Flow
-from hovis.backend.linear import DROP, LOAD, MOVE, STORE, Item
+from hovis.backend.linear import DROP, KEEP, LOAD, MOVE, STORE, Item
 from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Value, edges
 
 
@@ -49,7 +49,7 @@ class Slots:
         for k in range(len(items) - 1, -1, -1):
             item = items[k]
             kind = item[0]
-            if kind in (LOAD, MOVE, DROP):
+            if kind in (LOAD, MOVE, DROP, KEEP):
                 value = item[1]
                 if value not in live and isinstance(value, Param | Op):
                     live.add(value)

@@ -13,13 +13,13 @@ from typing import Final
 from hovis.backend.expressions import IN_PLACE, evaluation_order, is_expression
 from hovis.ir.analysis import uses
 from hovis.ir.model import CAUGHT, Block, Branch, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import drop, enter_handler, leave_handler
+from hovis.ir.operations import drop, enter_handler, keep, leave_handler
 from hovis.passes.rewriting import effect_of
 
 #: Calls and operators within one expression.
 MAX_NESTED: Final = 10
 
-_SILENT: Final = (enter_handler, leave_handler)
+_SILENT: Final = (enter_handler, leave_handler, keep)
 
 
 class Variables:

@@ -64,10 +64,10 @@ def close_with_value(generator: Any, throw_exit: Any) -> Any:
     raise RuntimeError("generator ignored GeneratorExit")
 
 
-def finalize(generator: Any, close: Any, unraisable: Any) -> None:
-    """_PyGen_Finalize."""
+def finalize(generator: Any, close: Any, throw_exit: Any, unraisable: Any) -> None:
+    """_PyGen_Finalize of a generator that has begun; close is that of above, which gives nothing."""
     try:
-        close(generator)
+        close(generator, throw_exit)
     except BaseException as error:
         unraisable(error)
 

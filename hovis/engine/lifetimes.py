@@ -57,10 +57,19 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     if not before:
         return
     after = held(m.state)
+    if m.watching:
+        # what a generator holds that is to be closed lives until that is done
+        after |= _reached(m.state, deque(Ref(aid) for aid in dying(m)))
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
         if key not in after and key != spared:
             m.block.ops.append(Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location()))
+
+
+def keep(m: "Machine", held: dict[int, Dyn]) -> None:
+    """An exception leaves the residual: the locals hold what they hold until its traceback goes (frame_dealloc)."""
+    for value in held.values():
+        m.block.ops.append(Op(ops.keep, (value.value,), (), Type(type(None)), None, Effect.IO, None))
 
 
 def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
@@ -116,7 +125,7 @@ def close_dying(m: "Machine", held: Sequence[int] = ()) -> bool:
         lost.sort(key=lambda aid: -turns.get(aid, 0))
     for aid in lost:
         # the last one that is entered is the first to run
-        m.call(Known(delegation.finalize), [Ref(aid), Known(GENERATOR.close), Known(ops.unraisable)], {}, "closed")
+        m.call(Known(delegation.finalize), [Ref(aid), Known(delegation.close), Known(ops.throw_exit), Known(ops.unraisable)], {}, "closed")
     return bool(lost)
 
 

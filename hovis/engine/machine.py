@@ -29,6 +29,22 @@ STOP: Final = -2
 MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
 
+
+
+def _always_converts() -> bool:
+    try:
+        (_ for _ in ()).throw(StopIteration)
+    except StopIteration:
+        return False
+    except RuntimeError:
+        pass
+    return True
+
+
+#: Does a StopIteration thrown into a generator that has not begun become a RuntimeError too?  (The generator's own bytecode does that
+#: since CPython 3.12, and only where it has got to.)
+ALWAYS_CONVERTS: Final = _always_converts()
+
 _MAY_RAISE: Final = MAY_RAISE.value
 _MAY_WRITE: Final = MAY_WRITE.value
 _OPAQUE: Final = Effect.OPAQUE.value
@@ -441,7 +457,7 @@ class Machine:
 
     def _unwound(self, here: State, thrown: V) -> int:
         """Unwind to the handler; the generators that go with the frames and their stacks end first."""
-        location = self.location()
+        location, before = self.location(), lifetimes.held(self.state) if self.endings else {}
         caught, exception = self.unwind(self.state, thrown, self.block)
         if caught:
             self._meet_in(here, self.frame.pc)
@@ -450,8 +466,14 @@ class Machine:
             return SWITCH
         if self.watching and lifetimes.close_leaving(self, exception):
             return SWITCH
-        self.block.terminator = Raise(self.operand(exception), True, location)
+        self._leave_with(exception, True, location, before)
         return STOP
+
+    def _leave_with(self, exception: V, again: bool, location: Location | None, held: dict[int, Dyn]) -> None:
+        """The exception leaves the residual; what was held is held by its traceback from now on."""
+        value = self.operand(exception)
+        lifetimes.keep(self, held)
+        self.block.terminator = Raise(value, again, location)
 
     def _meet_in(self, here: State, target: int) -> None:
         """Where an op goes on in state here, and target, in the frame that is on top now, paths part that meet again."""
@@ -568,7 +590,8 @@ class Machine:
             if frame.owner is not None:
                 obj = state.heap[frame.owner]
                 state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", obj.extra[1], None, 0, 0, obj.extra[5], False))
-                exception = self._out_of_generator(exception, block)
+                if ALWAYS_CONVERTS or frame.code.instructions[frame.pc - 1].op != "MakeGenerator":
+                    exception = self._out_of_generator(exception, block)
         outermost.stack = []
         state.frames.append(outermost)
         return False, exception
@@ -587,7 +610,7 @@ class Machine:
         exception = self.resolve(exception)
         exceptions.told(self, exception)
         if not self.catching():
-            self.block.terminator = Raise(self.operand(exception), again, location)
+            self._leave_with(exception, again, location, lifetimes.held(self.state) if self.endings else {})
             return STOP
         if isinstance(exception, Ref) and self.obj(exception, "exception"):
             if not again:
@@ -597,12 +620,13 @@ class Machine:
         elif isinstance(exception, Ref):
             exception = Dyn(self.operand(exception), self.type_of(exception))
         exception = exceptions.traced(self, exception, again)
+        before = lifetimes.held(self.state) if self.endings else {}
         caught, left = self.unwind(self.state, exception, self.block)
         if caught:
             return SWITCH
         if self.watching and lifetimes.close_leaving(self, left):
             return SWITCH
-        self.block.terminator = Raise(self.operand(left), True, location)
+        self._leave_with(left, True, location, before)
         return STOP
 
     def _raised_type(self, exception: V) -> AbstractValue:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from hovis.engine import models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method, type_name
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish
@@ -95,7 +95,7 @@ def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
         return _contains(m, args, mode)
     found = models.special(m, args[0], names[0])
     if found is ABSENT and fn in _UNARY:
-        return m.raise_new(TypeError, f"bad operand type for {_UNARY[fn]}: '{classes[0].__name__}'")
+        return m.raise_new(TypeError, f"bad operand type for {_UNARY[fn]}: '{type_name(classes[0])}'")
     if found is ABSENT or found is NOT_MODELLED:
         return NOT_MODELLED
     if fn in (operator.setitem, operator.delitem) and mode != "discard":
@@ -318,7 +318,7 @@ def length(m: Machine, value: V, mode: str = "value") -> Any:
     found = models.special(m, value, "__len__")
     if found is ABSENT:
         cls: Any = m.class_of(value)
-        return m.raise_new(TypeError, f"object of type '{cls.__name__}' has no len()")
+        return m.raise_new(TypeError, f"object of type '{type_name(cls)}' has no len()")
     return None if found is NOT_MODELLED else _enter(m, protocols.length, [Known(found), value], mode)
 
 

@@ -245,6 +245,10 @@ def drop(value: object) -> None:
     """The end of the life of value here: the residual holds it no longer."""
 
 
+def keep(value: object) -> None:
+    """An exception leaves the residual: its traceback holds the frame, and that holds value."""
+
+
 # ------------------------------------------------------------------------------------------------- calls
 
 

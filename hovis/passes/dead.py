@@ -69,7 +69,7 @@ class _Needed:
         yield from function.params
         for block in function.blocks:
             for op in block.ops:
-                if op.callee is operations.drop:
+                if op.callee is operations.drop or op.callee is operations.keep:
                     self._drop(op, dropped)
                 elif is_one_of(op.callee, CHANGES_EXCEPTION):
                     yield from self._raise(op)

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from hovis.ir.analysis import liveness, terminator_operands
 from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import current_exception, drop, enter_handler, leave_handler, yield_, yield_from
+from hovis.ir.operations import current_exception, drop, enter_handler, keep, leave_handler, yield_, yield_from
 from hovis.lattice import Const
 
 
@@ -213,6 +213,8 @@ class Interpreter:
             return leave_handler, None
         if callee is drop:
             at.release(at.index - 1)
+            return None
+        if callee is keep:
             return None
         args = [at.value(self, arg) for arg in op.args]
         if isinstance(callee, Function) and callee.is_generator:

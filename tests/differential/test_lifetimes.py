@@ -1,0 +1,132 @@
+"""When objects end: by reference counts alone, as in CPython, also where exceptions and generators are about.
+
+PYTEST_DONT_REWRITE: some of the programs look at their variables.
+"""
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+import hovis
+from tests.differential.compare import observe, same
+
+
+class Ends:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        print("end of", self.name)
+
+
+def closing(n):
+    held = Ends("held")
+    try:
+        yield held.name
+        yield n
+    finally:
+        print("closing")
+
+
+def closed_by_hand(n):
+    steps = closing(n)
+    next(steps)
+    print("begun")
+    del steps
+    print("gone")
+    return n
+
+
+def fails(n):
+    return n["key"]
+
+
+def handled_in_an_inlined_call(n):
+    kept = Ends("kept")
+    try:
+        fails(n)
+    except TypeError as error:
+        print(type(error))
+    return kept.name
+
+
+def leaves_with_a_traceback(n):
+    kept = Ends("kept")
+    print(kept.name)
+    return fails(n)
+
+
+def leaves_from_a_handler(n):
+    kept = Ends("kept")
+    try:
+        fails(n)
+    except TypeError:
+        print(kept.name)
+        raise
+
+
+def leaves_another_way(n):
+    kept = Ends("kept")
+    try:
+        fails(n)
+    except TypeError as error:
+        del kept
+        raise ValueError("other") from error
+
+
+def caught_outside(leaves):
+    def run(n):
+        try:
+            leaves(n)
+        except (TypeError, ValueError) as error:
+            print("caught", type(error).__name__)
+        print("out")
+    return run
+
+
+PROGRAMS = [closed_by_hand, handled_in_an_inlined_call]
+LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
+
+
+@pytest.fixture(autouse=True)
+def _without_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("fn", PROGRAMS)
+@pytest.mark.parametrize("spec", [hovis.Any, hovis.Int])
+def test_ends_where_it_does(fn, spec):
+    same(observe(fn, (3,)), observe(hovis.specialize(fn, spec), (3,)))
+
+
+@pytest.mark.parametrize("fn", LEAVING)
+@pytest.mark.parametrize("spec", [hovis.Any, hovis.Int])
+def test_a_traceback_holds_the_variables(fn, spec):
+    same(observe(caught_outside(fn), (3,)), observe(caught_outside(hovis.specialize(fn, spec)), (3,)))
+
+
+@pytest.mark.parametrize("fn", LEAVING)
+def test_nothing_but_the_traceback_holds_the_frame(fn):
+    residual = hovis.specialize(fn, hovis.Any)
+    alive = weakref.WeakSet()
+
+    class Seen:
+        pass
+
+    def run():
+        seen = Seen()
+        alive.add(seen)
+        try:
+            residual(seen)
+        except TypeError:
+            assert sys.exception() is not None
+        except ValueError:
+            pass
+    run()
+    assert not alive
