@@ -319,7 +319,12 @@ def _specialize(traced: Trace) -> Callable[..., Any]:
     return compiled  # type: ignore[no-any-return]
 
 
-def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options) -> Trace:
+def trace_call(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options) -> Trace:
+    """As :func:`trace`, for calls with just these arguments: ``*args`` and ``**kwargs`` have nothing else in them."""
+    return _trace(fn, specs, named, chosen, closed=True)
+
+
+def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options, closed: bool = False) -> Trace:
     function, bound = python_function(fn)
 
     def parts_of(spec: Any, name: str) -> Part:
@@ -328,7 +333,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
         except SpecError as wrong:
             raise SpecError(f"{_name(fn)}, argument {name!r}: {wrong}") from None
 
-    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of)
+    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of, closed)
     signature.bound = bool(bound)
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")

@@ -26,6 +26,9 @@ from hovis.signature import own_signature
 VARIANTS: Final = 64
 #: Values of what chooses (a number, a string, a class, a shape), before it is unknown after all.
 VALUES: Final = 8
+#: The same, once tracing the function has taken so many instructions that another trace has to be worth it.
+FEW_VALUES: Final = 2
+EXPENSIVE: Final = 60_000
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
 
@@ -68,6 +71,8 @@ class Jitted:
         self._static = frozenset(self._policy)
         self._seen: dict[Path, set[Any]] = {}
         self._made = 0
+        #: instructions that its traces have taken
+        self._spent = 0
         #: guards that have failed, and how often, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
 
@@ -111,6 +116,7 @@ class Jitted:
             self._widen(args, kwargs)
             made = self._variant(args, kwargs)
             self._made += 1
+            self._spent += made.trace.stats.get("instructions", EXPENSIVE if made.trace.fallback else 0)
             table = {k: v for k, v in self._variants.items() if k != made.key}
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
@@ -154,7 +160,7 @@ class Jitted:
         """One more value at a path; False if there were too many, and from now on it is unknown."""
         seen = self._seen.setdefault(path, set())
         seen.add(value)
-        if len(seen) > VALUES and path not in self._static:
+        if len(seen) > (VALUES if self._spent < EXPENSIVE else FEW_VALUES) and path not in self._static:
             self._policy = {**self._policy, path: otherwise}
             del self._seen[path]
             return False
@@ -174,7 +180,7 @@ class Jitted:
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
         given, extra = self._with_defaults(*self._specs(args, kwargs))
         try:
-            traced = self._options.trace(self.__wrapped__, *given, **extra)
+            traced = api.trace_call(self.__wrapped__, tuple(given), extra, self._options)
             traced.compile()
             return traced
         except SpecError:

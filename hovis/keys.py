@@ -6,6 +6,7 @@ dicts with string keys; of other containers and of objects the class is.  Number
 choose; and whatever has too many values is unknown after all.  A *policy* says so, path by path.
 """
 
+import re
 import types
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -34,7 +35,7 @@ SIZES: Final = (64, 16, 4)
 _NUMBERS: Final = frozenset({int, float, complex})
 _WORDS: Final = frozenset({bool, type(None)})
 _TEXTS: Final = frozenset({str, bytes})
-_NAMED: Final = frozenset({types.FunctionType, types.ModuleType})
+_NAMED: Final = frozenset({types.FunctionType, types.ModuleType, re.Pattern})
 #: Containers and the like of which the residual may know the class.
 _TYPED: Final = frozenset({list, set, bytearray, dict, tuple, str, bytes, frozenset})
 

@@ -39,11 +39,13 @@ class Signature:
         self.double_star: Leaf | None = None
 
     @staticmethod
-    def of(fn: Any, function: types.FunctionType | None, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part]) -> "Signature":
-        """Bind specs as a call binds arguments."""
+    def of(
+        fn: Any, function: types.FunctionType | None, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part], closed: bool = False
+    ) -> "Signature":
+        """Bind specs as a call binds arguments.  closed: there are no other arguments than these."""
         if function is None:
             return _of_builtin(fn, specs, named, part_of)
-        return _Binder(function, specs, dict(named), part_of).bind()
+        return _Binder(function, specs, dict(named), part_of, closed).bind()
 
     def names(self) -> list[tuple[Any, str]]:
         """Where a call of the original passes each unknown argument: its position (None: by name only) and its name.
@@ -152,8 +154,9 @@ def _renamed(part: Part, names: dict[int, Param]) -> Part:
 class _Binder:
     """The binding of one list of specs."""
 
-    def __init__(self, function: types.FunctionType, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part]) -> None:
+    def __init__(self, function: types.FunctionType, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part], closed: bool) -> None:
         self.function = function
+        self.closed = closed
         self.specs = list(specs)
         self.named = named
         self.part_of = part_of
@@ -217,7 +220,7 @@ class _Binder:
             self._double(double)
 
     def _star(self, star: inspect.Parameter) -> None:
-        if not self.specs:
+        if not self.specs and not self.closed:
             leaf = Leaf(Param(Type(tuple), None, star.name))
             self.out.star = leaf
             self.out.parts.append(leaf)
@@ -231,7 +234,7 @@ class _Binder:
         self.out.parts.append(Fresh(None, parts))
 
     def _double(self, double: inspect.Parameter) -> None:
-        if not self.named:
+        if not self.named and not self.closed:
             leaf = Leaf(Param(Type(dict), None, double.name))
             self.out.double_star = leaf
             self.out.parts.append(leaf)

@@ -6,6 +6,7 @@ Syntax trees are made (``ast``), so that parentheses are never a question.
 import ast
 import keyword
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -13,8 +14,8 @@ from typing import Any, Final
 
 from hovis.backend.rules import constant_of, is_constant
 from hovis.ir import operations as ops
-from hovis.ir.model import Op, Operand, Value
-from hovis.lattice import Const, Type
+from hovis.ir.model import Effect, Op, Operand, Value
+from hovis.lattice import Const, Type, Union
 
 #: What writes an operand.
 Write = Callable[[Operand], ast.expr]
@@ -112,8 +113,8 @@ def _call(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr
     callee = op.callee
     if isinstance(callee, Value):
         return ast.Call(write(callee), [write(a) for a in op.args], keywords)
-    if isinstance(callee, types.MethodDescriptorType) and op.args and _is_exactly(op.args[0], callee.__objclass__):
-        if not isinstance(op.args[0], Const) or type(op.args[0].value) is str:
+    if isinstance(callee, types.MethodDescriptorType) and op.args and _is_surely(op, op.args[0], callee.__objclass__):
+        if not isinstance(op.args[0], Const) or type(op.args[0].value) in (str, re.Pattern):
             method = ast.Attribute(write(op.args[0]), callee.__name__, ast.Load())
             return ast.Call(method, [write(a) for a in op.args[1:]], keywords)
     if all(name.isidentifier() and not keyword.iskeyword(name) for name, _ in op.kwargs):
@@ -126,6 +127,14 @@ def _is_exactly(value: Operand, cls: type) -> bool:
     if isinstance(value, Const):
         return type(value.value) is cls
     return isinstance(getattr(value, "type", None), Type) and value.type.cls is cls  # type: ignore[union-attr]
+
+
+def _is_surely(op: Op, value: Operand, cls: type) -> bool:
+    """The same of an operand of op; where something is known of the result, it is not None any more."""
+    kind = getattr(value, "type", None)
+    if isinstance(kind, Union) and not op.effect & Effect.OPAQUE:
+        return {getattr(t, "cls", None) for t in kind.members} == {cls, type(None)}
+    return _is_exactly(value, cls)
 
 
 _Rule = Callable[[Op, Write, Callable[[object], ast.expr]], ast.expr | None]

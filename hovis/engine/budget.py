@@ -6,7 +6,7 @@ from typing import Any, Final
 from hovis.engine.machine import GiveUp, Tables
 
 #: What of the fuel each attempt may use.
-SHARES: Final = (0.5, 0.2, 0.1, 0.1, 0.1)
+SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
 #: A callee with more than this part of its caller's cost is where the cost is.
 DOMINATES: Final = 0.5
 #: What is cheap enough to be entered in the last attempt.

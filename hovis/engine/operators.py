@@ -12,6 +12,7 @@ from typing import Any, Final
 from hovis.engine import models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
+from hovis.engine.environment import can_change
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method, type_name
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
@@ -19,7 +20,7 @@ from hovis.engine.results import finish
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Type
+from hovis.lattice import AbstractValue, Type, Union
 from hovis.lattice.constants import ATOMS
 
 NAMES: Final[dict[Any, tuple[str, str | None]]] = {
@@ -310,7 +311,23 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
         return finish(m, TRUE, mode)
     if isinstance(value, Known) and type(value.value) is type:
         return finish(m, TRUE, mode)
+    if isinstance(value, Dyn):
+        members = value.type.members if isinstance(value.type, Union) else (value.type,)
+        if all(map(_always_true, members)):
+            return finish(m, TRUE, mode)
+        if all(_always_true(t) or t == _NONE for t in members):
+            return finish(m, m.emit(operator.is_not, [value, Known(None)], type=Type(bool), effect=Effect.PURE, lost=value.lost), mode)
     return call_builtin(m, bool, [value], {}, mode)
+
+
+_NONE: Final = Type(type(None))
+
+
+def _always_true(kind: AbstractValue) -> bool:
+    """Is it of a class of C code that says nothing of truth or length?"""
+    if not isinstance(kind, Type) or can_change(kind.cls) or kind.cls is type(NotImplemented):
+        return False
+    return not any(hasattr(kind.cls, name) for name in ("__bool__", "__len__"))
 
 
 def length(m: Machine, value: V, mode: str = "value") -> Any:

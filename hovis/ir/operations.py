@@ -7,6 +7,7 @@ instruction sequence.  They print by their bare name.
 import builtins
 import contextlib
 import functools
+import itertools
 import operator
 import os
 import sys
@@ -688,6 +689,11 @@ def import_from(module: Any, name: str) -> object:
 
 
 # ------------------------------------------------------------------------------------------------- containers
+
+
+def match_at(pattern: Any, text: Any, index: int) -> Any:
+    """The match at an index of all that pattern finds in text."""
+    return next(itertools.islice(pattern.finditer(text), index, None))
 
 
 def list_extend(items: list[object], iterable: Iterable[object]) -> None:

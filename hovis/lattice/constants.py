@@ -4,6 +4,7 @@ Constants are compared by type and bits: ``1``, ``True`` and ``1.0`` differ, ``0
 equals itself, tuples are compared element by element, everything else by identity.
 """
 
+import re
 import struct
 from collections.abc import Hashable
 
@@ -50,6 +51,8 @@ def is_immutable(value: object) -> bool:
     """Is value of a builtin type that cannot change, all the way down?"""
     kind = type(value)
     if kind in ATOMS:
+        return True
+    if kind is re.Pattern:
         return True
     if kind is tuple or kind is frozenset:
         return all(map(is_immutable, value))  # type: ignore[call-overload]

@@ -1,12 +1,12 @@
 """The lattice of what may be known of a value.
 
-    Bottom  ⊑  Const  ⊑  Partial  ⊑  Type (and its refinement Array)  ⊑  Union  ⊑  Any
+    Bottom  ⊑  Const  ⊑  Partial  ⊑  Type (and its refinements)  ⊑  Union  ⊑  Any
 
 A ``Type`` means *exactly* this class, never a subclass of it.  The join is the least upper bound, so that
 everything which holds of the join holds of both sides.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Final
 
 from hovis.lattice.constants import constant_key, same_constant
@@ -118,6 +118,22 @@ class Array(Type):
         return f"{self.dtype}[{', '.join([':'] * self.rank)}]"
 
 
+class Refined(Type):
+    """An unknown value of an exact class, of which a library knows more: its own facts, which are hashable."""
+
+    __slots__ = ("facts",)
+
+    def __init__(self, cls: type, facts: Hashable) -> None:
+        super().__init__(cls)
+        self.facts = facts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Refined) and self.cls is other.cls and self.facts == other.facts
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.facts))
+
+
 class Partial(AbstractValue):
     """A container whose structure is known and whose parts are abstract values.
 
@@ -226,8 +242,13 @@ def _union(members: set[AbstractValue]) -> AbstractValue:
         for other in arrays[:k]:
             if (one.cls, one.dtype, one.rank, one.place) == (other.cls, other.dtype, other.rank, other.place):
                 return _union(members - {one, other} | {Array(one.cls, one.dtype, one.rank, "", one.place)})
-    # the bare class stands above all arrays of it
-    members = {m for m in members if not (isinstance(m, Array) and Type(m.cls) in members)}
+    refined = [m for m in members if type(m) is Refined]
+    if len(refined) > 1:
+        # of two objects of one class only the class is known
+        classes = [m.cls for m in refined]
+        members = {Type(m.cls) if type(m) is Refined and classes.count(m.cls) > 1 else m for m in members}
+    # the bare class stands above all arrays of it, and above all else of which more is known
+    members = {m for m in members if not (type(m) in (Array, Refined) and Type(m.cls) in members)}  # type: ignore[attr-defined]
     if len(members) == 1:
         return members.pop()
     return Union(frozenset(members)) if len(members) <= UNION_CAP else ANY

@@ -11,10 +11,11 @@ from hovis.library.containers import CONTAINERS
 from hovis.library.iterators import ITERATORS
 from hovis.library.math import MATH
 from hovis.library.operators import OPERATORS
+from hovis.library.patterns import PATTERNS
 from hovis.library.reductions import REDUCTIONS
 from hovis.library.strings import STRINGS
 
-PYTHON: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS | ITERTOOLS | CHOICES | CALLABLES | COLLECTIONS
+PYTHON: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS | ITERTOOLS | CHOICES | CALLABLES | COLLECTIONS | PATTERNS
 PYTHON.name = "python"
 
 __all__ = ["ATTRIBUTES", "PYTHON"]

@@ -118,6 +118,7 @@ rows(
     strip         str|none? -> str
     swapcase      -> str
     title         -> str
+    translate     any -> str o
     upper         -> str
     zfill         index -> str
     """,

@@ -9,6 +9,7 @@ import io
 import itertools
 import math
 import os
+import re
 import sys
 import warnings
 from contextlib import redirect_stdout
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from hovis.ir import operations
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, contains, forget, join
+from hovis.lattice import ANY, AbstractValue, Const, Partial, Refined, Type, contains, forget, join
 from hovis.lattice.constants import is_immutable
 from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.signatures import small
@@ -54,6 +55,8 @@ SAMPLES: dict[str, list[object]] = {
     "list": [[], [1], [User()], [[1]], ["a", "b"], [3, 1, 2]],
     "dict": [{}, {"a": 1}, {1: 2, "b": None}, {97: "x"}],
     "set": [set(), {1, 2}, {"a", 1.5}],
+    "pattern": [re.compile("a"), re.compile("(?P<a>a)|(b+)"), re.compile(b"a?"), re.compile(b"a", re.LOCALE)],
+    "match": [re.match("(?P<a>a)|b", "ab"), re.search("(?P<a>a)|b", "b"), re.match(b"", b"abc")],
     "other": [object(), User(), User, int, bool, (int, str), int | str, type, function, len, ValueError, KeyError("k"), ValueError, OSError, ...],
 }
 
@@ -111,6 +114,8 @@ def abstract(value: object, how: int) -> AbstractValue:
         return Partial(dict, value, [abstract(v, 2) for v in value.values()])
     if how == 1 and type(value) is slice:
         return Partial(slice, ("start", "stop", "step"), [forget(Const(v)) for v in (value.start, value.stop, value.step)])
+    if how in (0, 1) and type(value) is re.Match:
+        return Refined(re.Match, (value.re, type(value.string), None if how else value))
     if how == 3:
         return join(Type(type(value)), Type(int))
     if how == 4:

@@ -3,6 +3,7 @@
 import operator
 import re
 import string
+import sys
 from typing import Any, Final
 
 from hovis.engine import operators
@@ -11,7 +12,10 @@ from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.values import Known, Ref, V
+from hovis.ir.model import Effect
+from hovis.lattice import Type
 from hovis.library import methods
+from hovis.library.signatures import small
 from hovis.library.virtual.base import Args, Named, action, use
 from hovis.library.virtual.comparing import FEW, user_code
 
@@ -96,6 +100,29 @@ def _taken_apart(m: Machine, template: str, values: list[V]) -> list[tuple[str, 
 def _alone(template: str, end: int) -> bool:
     """Is nothing written but conversions, the last of which ends here?  It may give an object of a subclass of str."""
     return end == len(template) and not _CONVERSION.sub("", template)
+
+
+@action(str.translate, counts=(2, 2))
+def translate(m: Machine, args: Args, named: Named) -> Any:
+    """By a known table, from ints to ints, strings and None."""
+    table = args[1].value if isinstance(args[1], Known) else None
+    if type(table) is not dict or m.class_of(args[0]) is not str or not all(map(_is_entry, table.items())) or not m.static(args[1]):
+        return None
+    if isinstance(args[0], Known) and small(args[0].value) and len(table) <= FEW_ENTRIES:
+        use(m, args[0])
+        return Known(args[0].value.translate(table), args[0].labels)  # type: ignore[attr-defined]
+    return m.emit(str.translate, args, type=Type(str), effect=Effect.READS)
+
+
+#: A table larger than this is not looked through for each text.
+FEW_ENTRIES: Final = 1_000
+
+
+def _is_entry(entry: tuple[object, object]) -> bool:
+    key, value = entry
+    if type(key) is not int:
+        return False
+    return value is None or type(value) is str or (type(value) is int and 0 <= value <= sys.maxunicode)
 
 
 @action(str.format)
