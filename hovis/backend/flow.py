@@ -3,7 +3,7 @@
 from typing import Final
 
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Op, Operand, Param, Raise, Return, Terminator, Value, edges
-from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed
+from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed, raised
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 
 #: Exact classes whose values end without anybody noticing.
@@ -185,7 +185,7 @@ class Sightings:
 
 
 def _asked_for(block: Block, start: int) -> bool:
-    """Is there an opaque call between here and the end of the handler that has just begun?"""
+    """Until the handler ends that has just begun: an opaque call, or another exception, of which this one is the context?"""
     seen = {block}
     todo = [(block, start, 1)]
     while todo:
@@ -194,9 +194,11 @@ def _asked_for(block: Block, start: int) -> bool:
             depth += (op.callee is enter_handler) - (op.callee is leave_handler)
             if depth == 0:
                 break
-            if op.effect & (Effect.OPAQUE | Effect.IO) and op.callee not in _BLIND:
+            if op.callee is raised or (op.effect & (Effect.OPAQUE | Effect.IO | Effect.RAISES) and op.callee not in _BLIND):
                 return True
         else:
+            if isinstance(at.terminator, Raise) and not at.terminator.again:
+                return True
             for edge in edges(at.terminator):
                 if edge.block not in seen:
                     seen.add(edge.block)

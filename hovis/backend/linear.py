@@ -4,6 +4,7 @@ An op whose only use is an operand of a later op of the same block, with nothing
 nothing changes its order.  Stack code still names values, not locals.
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from operator import getitem
@@ -116,8 +117,6 @@ class Linear:
         #: does somebody look at the traceback of what this op gives?
         self.watched = watched
         self.items: list[Item] = []
-        #: are there tracebacks that tell of less than all inlined calls?
-        self.trims = any(op.callee is ops.caught_at for block in flow.order for op in block.all_ops())
         self.rules: dict[Op, Rule | None] = {}
         #: ops whose result stays on the stack
         self.inline: set[Operand] = set()
@@ -397,6 +396,11 @@ class Linear:
             self.items.append((DO, OP["LOAD_CONST"], self.pool.constant(value), 1))
         else:
             self.items.append((CELL, OP["LOAD_DEREF"], self.pool.cell(value), 1))
+
+    @functools.cached_property
+    def trims(self) -> bool:
+        """Are there tracebacks that tell of less than all inlined calls?  Whoever lets them pass says so, seen or not."""
+        return any(op.callee is ops.caught_at and self.watched(op) for block in self.flow.order for op in block.all_ops())
 
     def op(self, op: Op, cover: bool = False) -> None:
         """The instructions of an op; with cover, an exception out of its last ones goes to the error edge."""

@@ -525,7 +525,7 @@ def _caught_at(linear: "Linear", op: Op) -> None:
 
 def _passed(linear: "Linear", op: Op) -> None:
     around = outline(op.location)[constant_of(op.args[1]) - 1 : -1]
-    if linear.trims and around and linear.watched(op):
+    if linear.trims and around:
         linear.tell(Untrim(around))
 
 

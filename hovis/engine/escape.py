@@ -105,6 +105,9 @@ def _materialize(m: "Machine", aid: int) -> None:
     if obj.kind == "class":
         _class(m, aid, obj)
         return
+    if obj.kind == "model":
+        # what cannot be made may hold itself
+        _check_model(m.state.heap, obj)
     template = templates.template_of(obj.cls) if templates.ALL else None
     if template is not None:
         # its class comes first, which may hold this very object

@@ -21,7 +21,7 @@ from hovis.engine.machine import STOP, SWITCH, GiveUp, Landing, Machine, Promote
 from hovis.engine.state import Frame, State
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V
 from hovis.engine.whistle import whistle
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Op, Param
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op, Param
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import constant_key, is_immutable, same_constant
@@ -676,7 +676,9 @@ class Engine(Machine):
             assert self.start is not None
             entry = self.start
         else:
-            entry = self.arrive(site, state, Function(name, []))
+            code = frame.code
+            place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)
+            entry = self.arrive(site, state, Function(name, [], place))
             ctx = self.tables.contexts["body", frame.code, entry.key]
             entry.state.frames[0].ctx = ctx
             self.homes[ctx] = entry

@@ -231,11 +231,11 @@ def raise_thrown(m: Machine, exception: V) -> int:
         context = exceptions.get(m, exception, "__context__") or NONE
         exceptions.changed(m, exception, ops.raised, [], Effect.READS)
         exceptions.changed(m, exception, ops.in_context, [context], Effect.WRITES)
-        return m.raise_(exception, again=True)
+        return m.raise_(exception, again=True, thrown=True)
     kind = m.type_of(exception) if isinstance(exception, Dyn) else Type(m.class_of(exception) or BaseException)
     context = m.emit(getattr, [exception, Known("__context__")], effect=Effect.READS)
     raised = m.emit(ops.raised, [exception], type=kind, effect=Effect.READS)
-    return m.raise_(m.emit(ops.in_context, [raised, context], type=kind, effect=Effect.WRITES), again=True)
+    return m.raise_(m.emit(ops.in_context, [raised, context], type=kind, effect=Effect.WRITES), again=True, thrown=True)
 
 
 # ------------------------------------------------------------------------------------------------- yield from

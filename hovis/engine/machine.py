@@ -604,8 +604,11 @@ class Machine:
         block.ops.append(op)
         return Dyn(op, ANY)
 
-    def raise_(self, exception: V, again: bool = False) -> int:
-        """A raise that is certain: a jump, if the handler is known, else the end of the residual."""
+    def raise_(self, exception: V, again: bool = False, thrown: bool = False) -> int:
+        """A raise that is certain: a jump, if the handler is known, else the end of the residual.
+
+        again: it has been raised before, its context is what it is; thrown: that was here, its traceback begins with all calls.
+        """
         location = self.location()
         exception = self.resolve(exception)
         exceptions.told(self, exception)
@@ -619,7 +622,7 @@ class Machine:
             exception = self.emit(raised, [exception], type=self._raised_type(exception), effect=Effect.READS)
         elif isinstance(exception, Ref):
             exception = Dyn(self.operand(exception), self.type_of(exception))
-        exception = exceptions.traced(self, exception, again)
+        exception = exceptions.traced(self, exception, again and not thrown)
         before = lifetimes.held(self.state) if self.endings else {}
         caught, left = self.unwind(self.state, exception, self.block)
         if caught:

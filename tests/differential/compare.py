@@ -76,8 +76,8 @@ class _Picture:
             return (name, unplaced(x))
         if x is None or kind in (bool, int, bytes):
             return (name, x)
-        if kind is float:
-            return (name, repr(x), struct.pack(">d", x).hex())
+        if kind is float:      # of a nan the sign is chance: CPython's own changes where an addition gets its fast instruction
+            return (name, repr(x), struct.pack(">d", x).hex() if x == x else "")
         if kind is complex:
             return (name, self(x.real), self(x.imag))
         if kind is tuple:

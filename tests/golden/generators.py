@@ -87,39 +87,40 @@ def first_beyond(limit):
 #   %7 = GeneratorExit() :: GeneratorExit
 #   %8 = raised(%7) :: GeneratorExit
 #   %9 = in_context!(%8, None) :: GeneratorExit
-#   %10 = enter_handler!(%9) :: Any
-#   %11 = print!('closed') :: None, br 5, or 6 (%err)
+#   %10 = caught_at(%9, 2) :: GeneratorExit
+#   %11 = enter_handler!(%10) :: Any
+#   %12 = print!('closed') :: None, br 5, or 6 (%err)
 # 5:
-#   %12 = leave_handler!() :: None
-#   %13 = passed(%9, 1) :: GeneratorExit
-#   %14 = enter_handler!(%13) :: Any
+#   %13 = leave_handler!() :: None
+#   %14 = passed(%10, 1) :: GeneratorExit
+#   %15 = enter_handler!(%14) :: Any
 #   br 7
-# 6: (%15 :: Any)
-#   %16 = caught_at(%15, 2) :: Any
-#   %17 = leave_handler!() :: None
-#   %18 = passed(%16, 1) :: Any
-#   %19 = stop_iteration_error!(%18) :: Any
-#   %20 = enter_handler!(%19) :: Any
-#   %21 = make_tuple(const(StopIteration), const(GeneratorExit)) :: tuple
-#   %22 = exception_matches(%19, %21) :: Bool
-#   br 8 unless %22
+# 6: (%16 :: Any)
+#   %17 = caught_at(%16, 2) :: Any
+#   %18 = leave_handler!() :: None
+#   %19 = passed(%17, 1) :: Any
+#   %20 = stop_iteration_error!(%19) :: Any
+#   %21 = enter_handler!(%20) :: Any
+#   %22 = make_tuple(const(StopIteration), const(GeneratorExit)) :: tuple
+#   %23 = exception_matches(%20, %22) :: Bool
+#   br 8 unless %23
 #   br 7
 # 7:
-#   %23 = leave_handler!() :: None
+#   %24 = leave_handler!() :: None
 #   return %6
 # 8:
-#   %24 = leave_handler!() :: None
-#   %25 = enter_handler!(%19) :: Any
-#   %26 = unraisable!(%19) :: None
-#   %27 = leave_handler!() :: None
+#   %25 = leave_handler!() :: None
+#   %26 = enter_handler!(%20) :: Any
+#   %27 = unraisable!(%20) :: None
+#   %28 = leave_handler!() :: None
 #   return %6
 # 9:
-#   %28 = print!('closed') :: None, br 10, or 11 (%err)
+#   %29 = print!('closed') :: None, br 10, or 11 (%err)
 # 10:
 #   return 2
-# 11: (%29 :: Any)
-#   %30 = stop_iteration_error!(%29) :: Any
-#   reraise %30
+# 11: (%30 :: Any)
+#   %31 = stop_iteration_error!(%30) :: Any
+#   reraise %31
 
 
 def begun(n):

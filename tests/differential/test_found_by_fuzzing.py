@@ -1,0 +1,133 @@
+"""What fuzzing and review found: tracebacks out of inlined code, iterators that hold themselves, traces that run out of fuel."""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import traceback
+
+import pytest
+
+import hovis
+from hovis.bytecode.normalize import normalize
+from hovis.engine.budget import leave_heaviest
+from hovis.engine.machine import Tables
+from tests.differential.test_regressions import agree
+
+
+def entries(call, *args):
+    """The exception out of a call and those behind it, with the lines of this file in their tracebacks."""
+    found = []
+    try:
+        call(*args)
+    except Exception as error:
+        at = error
+        while at is not None:
+            lines = [(frame.name, frame.lineno) for frame in traceback.extract_tb(at.__traceback__) if frame.filename == __file__ and frame.name != "entries"]
+            found.append((type(at).__name__, lines))
+            at = at.__cause__ or at.__context__
+    return found
+
+
+def caught_around_a_generator(k):
+    def items():
+        try:
+            [][k]
+        finally:
+            print()
+    try:
+        for _ in items():
+            pass
+    except ZeroDivisionError:
+        pass
+
+
+@contextlib.contextmanager
+def other_error(k):
+    try:
+        yield k
+    except ValueError:
+        raise TypeError(k) from None
+
+
+def raised_in_a_with(k):
+    with other_error(k) as q:
+        raise ValueError(q)
+
+
+def thrown_in(k):
+    def items():
+        try:
+            yield 1
+        except KeyError:
+            raise IndexError  # noqa: B904
+    it = items()
+    next(it)
+    it.throw(KeyError(k))
+
+
+def out_of_nested_generators(k):
+    def items():
+        yield from range(k)
+        raise KeyError(k)
+    made = items()
+    return sum(x for x in made)
+
+
+def out_of_a_recursive_one(k):
+    def visit(n):
+        if n == 0:
+            return [][k]
+        try:
+            return visit(n - 1)
+        except IndexError as error:
+            if n == 2:
+                raise ValueError from error
+            raise
+    return visit(k)
+
+
+@pytest.mark.parametrize("fn", [caught_around_a_generator, raised_in_a_with, thrown_in, out_of_nested_generators, out_of_a_recursive_one])
+@pytest.mark.parametrize("passes", ["clean", "default"])
+def test_tracebacks_of_inlined_calls(fn, passes):
+    # what was cut off where an exception was caught is put back where it goes on; residual functions stand in the user's file
+    expected = entries(fn, 3)
+    for spec in (int, hovis.Any):
+        assert entries(hovis.options(passes=passes).specialize(fn, spec), 3) == expected, spec
+    assert entries(hovis.options(passes=passes).specialize(fn, hovis.const(3))) == expected
+
+
+def test_a_call_that_does_not_fit_leaves_no_entry():
+    def reads_a_global(_):
+        return missing  # noqa: F821
+
+    expected = entries(reads_a_global, "x")
+    assert entries(hovis.specialize(reads_a_global, int), "x") == expected
+
+
+def first_of_groups(values):
+    kept = []
+    for key, group in itertools.groupby(sorted(values), key=lambda x: x > 1):
+        kept.append((key, next(group)))
+    return kept
+
+
+def test_a_group_that_its_iterator_holds():
+    # neither of them can be made: building one began with the other, and so on
+    agree(first_of_groups, ([255],), ([1, 2, 3],))
+    assert not hovis.trace(first_of_groups, [255]).fallback
+    assert hovis.jit(first_of_groups, static=["values"])([255]) == [(True, 255)]
+
+
+def test_a_generator_that_takes_too_long_to_trace():
+    # the call string of a frame that is resumed has one part more than that of a call
+    def plain():
+        pass
+
+    def resumed():
+        pass
+    tables = Tables()
+    start = tables.contexts["start", 0]
+    called, again = (normalize(fn.__code__) for fn in (plain, resumed))
+    spent = {tables.contexts[start, 3, called]: 10, tables.contexts[start, 5, again, 7]: 10}
+    assert leave_heaviest(tables, spent, "hovis", last=True)
+    assert set(tables.not_entered) == {plain.__code__, resumed.__code__}
