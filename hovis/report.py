@@ -375,6 +375,9 @@ def _guard(guard: Guard) -> str:
             return f"{_short(holder)} holds what it held"
         case "type":
             return f"{_short(holder)} is an instance of {value}"
+        case "asked":
+            cls, answer = guard.value
+            return f"{_short(cls)} is {'a' if answer else 'no'} subclass of {_short(holder)}"
         case "cell":
             return f"a closure's variable is {value}"
         case _:

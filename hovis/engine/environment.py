@@ -28,6 +28,7 @@ class Guard(NamedTuple):
     class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
     type      the class of an instance                               cell      the contents of a cell
     function  the code and the defaults of a function
+    asked     an abstract class about another class: that one, and the answer
     """
 
     kind: str
@@ -128,6 +129,9 @@ class _Writer:
             at, (code, defaults, named) = self.name(holder), value
             self.tests.append(f"{at}.__code__ is {self.name(code)} and {at}.__defaults__ is {self.name(defaults)}")
             self.tests.append(f"{at}.__kwdefaults__ is {self.name(named)}")
+        elif kind == "asked":
+            cls, answer = value
+            self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
         elif kind in ("items", "dict"):
             check = _same_items if kind == "items" else _same_pairs
             self.tests.append(f"{self.name(check)}({self.name(holder)}, {self.name(value)})")

@@ -116,6 +116,32 @@ def is_abstract(cls: type) -> bool:
     return bool(cls.__flags__ & _ABSTRACT)
 
 
+def flat(classes: Any) -> list[Any]:
+    """The classes that are given to ``isinstance`` or an except clause, one by one."""
+    if isinstance(classes, tuple):
+        return [cls for part in classes for cls in flat(part)]
+    if isinstance(classes, types.UnionType):
+        return [types.NoneType if cls is None else cls for cls in classes.__args__]
+    return [classes]
+
+
+def asked(classes: Any) -> "list[type]":
+    """Those of the classes that have a say in what is derived from them (``ABCMeta.__subclasscheck__``)."""
+    return [cls for cls in flat(classes) if type(cls) is not type and find(type(cls), "__subclasscheck__") is not _PLAIN_CHECK]
+
+
+_PLAIN_CHECK: Final = type.__dict__["__subclasscheck__"]
+
+#: Modules of the standard library whose ``__subclasshook__`` only look.
+_HARMLESS_HOOKS: Final = frozenset({"_collections_abc", "collections.abc", "contextlib", "typing", "os", "io", "abc"})
+
+
+def has_own_hook(cls: type) -> bool:
+    """Has cls a ``__subclasshook__`` written by the user?"""
+    hook = getattr(find(cls, "__subclasshook__"), "__func__", None)
+    return isinstance(hook, FUNCTION) and hook.__module__ not in _HARMLESS_HOOKS
+
+
 def has_dict(cls: type) -> bool:
     """Do instances of cls have attributes of their own?"""
     return cls.__dictoffset__ != 0

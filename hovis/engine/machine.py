@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from hovis.engine import escape, exceptions, lifetimes, templates
+from hovis.engine import escape, exceptions, lifetimes, lookups, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Consulted, Guard, Look, can_change, contents, places
 from hovis.engine.heap import VObj
@@ -291,11 +291,28 @@ class Machine:
             self.guard("bases", cls, None, cls.__mro__)
 
     def is_subclass(self, cls: type, classes: Any) -> bool:
-        """issubclass, which somebody may change by assigning to ``__bases__``."""
+        """issubclass: what the classes are derived from, or what a class that can be asked has to say (see lookups.asked)."""
+        asked, derived = lookups.asked(classes), self.derives(cls, classes)
+        if derived and not asked:
+            return True
+        for base in asked:
+            if issubclass(cls, base):
+                self._answered(cls, base, True)
+                return True
+            self._answered(cls, base, False)
+        return derived
+
+    def derives(self, cls: type, classes: Any) -> bool:
+        """Is cls derived from one of classes?  Somebody may change that by assigning to ``__bases__``."""
         if not self.frozen and can_change(cls):
             for base in cls.__mro__ if templates.ALL and templates.of(cls) is not None else (cls,):
                 self.guard("bases", base, None, base.__mro__)
-        return issubclass(cls, classes)
+        return not set(lookups.flat(classes)).isdisjoint(cls.__mro__)
+
+    def _answered(self, cls: type, base: type, answer: bool) -> None:
+        """An abstract class may be told of others that are its subclasses."""
+        if not self.frozen and not (templates.ALL and templates.of(cls) is not None):
+            self.guard("asked", base, id(cls), (cls, answer))
 
     def look(self) -> None:
         """An opaque call may have changed the environment: the residual looks, and goes on as before if it has not.

@@ -97,7 +97,7 @@ def match(m: Machine) -> int | None:
         m.push(Known(True, labels_of(classes)))
         return None
     if known is not None and cls is not None:
-        m.push(Known(m.is_subclass(cls, known), labels_of(classes)))
+        m.push(Known(m.derives(cls, known), labels_of(classes)))
         return None
     effect = Effect.PURE if known is not None else Effect.OPAQUE
     m.push(m.emit(ops.exception_matches, [exception, classes], type=Type(bool), effect=effect))

@@ -1,6 +1,7 @@
 """Code that writes to what tracing reads: classes, modules, globals, lists and caches that existed before."""
 from __future__ import annotations
 
+import abc
 import copy
 import sys
 
@@ -117,3 +118,45 @@ def test_what_is_written_is_read(fn, way):
         assert got == expected
     finally:
         reset()
+
+
+def abstract_classes():
+    class Abstract(abc.ABC):
+        pass
+
+    class Plain:
+        pass
+
+    def asks(x):
+        match x:
+            case Abstract():
+                return isinstance(x, Abstract), issubclass(type(x), Abstract | None), isinstance(3, Abstract), "matched"
+        return isinstance(x, Abstract), issubclass(type(x), Abstract), isinstance(3, Abstract)
+    return Abstract, Plain, asks
+
+
+@pytest.mark.parametrize("registered", [0, 1])
+def test_what_an_abstract_class_says_is_guarded(registered):
+    Abstract, Plain, asks = abstract_classes()
+    jitted = hovis.jit(asks)
+    assert jitted(Plain()) == asks(Plain())
+    Abstract.register((Plain, int)[registered])
+    assert jitted(Plain()) == asks(Plain())
+    assert any("subclass of" in line for line in jitted.traces[-1].show(guards=True).splitlines())
+
+
+def test_a_hook_of_the_users_runs_when_the_program_asks():
+    asked = []
+
+    class Abstract(abc.ABC):
+        @classmethod
+        def __subclasshook__(cls, other):
+            asked.append(other)
+            return True
+
+    def asks(x, now):
+        return isinstance(x, Abstract) if now else None
+
+    jitted = hovis.jit(asks)
+    assert jitted(asks, False) is None and not asked
+    assert jitted(asks, True) is True and asked == [type(asks)]

@@ -1,10 +1,9 @@
 """What is asked of any object: its length, its class, whether it can be called."""
 
-import types
 from typing import Any, Final
 
 from hovis.engine import operators, protocols
-from hovis.engine.lookups import lookup, special
+from hovis.engine.lookups import flat, has_own_hook, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir.model import Effect
@@ -48,7 +47,7 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
         return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
     kind = m.type_of(args[0])
     if isinstance(kind, Union):
-        found = {issubclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
+        found = {m.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
         if len(found) == 1:
             return Known(found.pop())
         return m.emit(isinstance, [args[0], Known(classes)], type=Type(bool), effect=Effect.PURE)
@@ -87,14 +86,11 @@ def _class_info(m: Machine, value: V) -> Any:
     if not isinstance(value, Known):
         return None
     held = value.value
-    flat = held if isinstance(held, tuple) else (held,)
-    for cls in flat:
-        if isinstance(cls, types.UnionType):
-            continue
+    for cls in flat(held):
         if not isinstance(cls, type):
             return None
         asks = special(type(cls), "__instancecheck__") or special(type(cls), "__subclasscheck__")
-        if asks is not None and type(cls).__name__ not in _QUIET_METACLASSES:
+        if asks is not None and (type(cls).__name__ not in _QUIET_METACLASSES or has_own_hook(cls)):
             return None
     return held
 
