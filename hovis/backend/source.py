@@ -185,6 +185,8 @@ _MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys"
 
 def _public(home: Any, name: str | None, value: object) -> Any:
     """The module that a user would import value from: what is in ``_operator`` is in ``operator``."""
+    if type(home) is str and home.startswith(ops.__name__):
+        return ops.__name__
     if type(home) is str and name and home.startswith("_"):
         module = sys.modules.get(home.lstrip("_"))
         if module is not None and getattr(module, name, None) is value:

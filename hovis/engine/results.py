@@ -64,7 +64,8 @@ def _changes_classes(callee: object) -> bool:
         return callee in _WRITERS
     if isinstance(callee, type):
         return bool(callee.__flags__ & _HEAP_TYPE) and callee.__module__ != "builtins"
-    return getattr(callee, "__module__", None) != "hovis.ir.operations" or callee in (operations.apply, operations.apply_positional)
+    own = str(getattr(callee, "__module__", "")).startswith(operations.__name__)
+    return not own or callee in (operations.apply, operations.apply_positional)
 
 
 _HEAP_TYPE: Final = 1 << 9

@@ -1,0 +1,157 @@
+"""Making objects, and filling containers."""
+
+import functools
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hovis.ir.operations.sentinels import END, UNBOUND
+from hovis.ir.operations.variables import cell_get
+
+
+def make_tuple(*items: object) -> tuple[object, ...]:
+    """A tuple of the items."""
+    return items
+
+
+def make_list(*items: object) -> list[object]:
+    """A new list of the items."""
+    return list(items)
+
+
+def make_set(*items: object) -> set[object]:
+    """A new set of the items."""
+    return set(items)
+
+
+def make_dict(*keys_and_values: object) -> dict[object, object]:
+    """A new dict of key, value, key, value, …"""
+    return dict(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+def make_object(cls: type, names: tuple[str, ...], *values: object) -> object:
+    """An instance of cls with these attributes, made without running any code of the class."""
+    instance: object = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(instance, name, value)
+    return instance
+
+
+def make_cell(contents: object) -> types.CellType:
+    """A closure cell; empty if contents is UNBOUND."""
+    return types.CellType() if contents is UNBOUND else types.CellType(contents)
+
+
+def make_function(
+    code: types.CodeType,
+    namespace: dict[str, Any],
+    name: str,
+    qualname: str,
+    defaults: tuple[object, ...] | None,
+    kwdefaults: dict[str, object] | None,
+    annotations: object,
+    *cells: types.CellType,
+) -> types.FunctionType:
+    """What MAKE_FUNCTION makes (CPython: Python/bytecodes.c)."""
+    made = types.FunctionType(code, namespace, name, defaults, cells or None)
+    made.__qualname__ = qualname
+    if kwdefaults:
+        made.__kwdefaults__ = kwdefaults
+    if isinstance(annotations, tuple):
+        annotations = dict(zip(annotations[::2], annotations[1::2], strict=True))
+    if annotations:
+        made.__annotations__ = annotations  # type: ignore[assignment]
+    return made
+
+
+def is_plain(value: object) -> bool:
+    """Is value, as an attribute of a class, just a value: has its class none of the methods of a descriptor?"""
+    return not any(name in base.__dict__ for base in type(value).__mro__ for name in ("__get__", "__set__", "__delete__", "__set_name__"))
+
+
+def make_class(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
+    """The class that a class statement makes of what its body has left in the namespace."""
+    made: type = meta(name, bases, dict(zip(names, values, strict=True)))
+    return made
+
+
+class _Quiet:
+    """The first base of a class while it is made: it keeps ``__init_subclass__`` of the others from being called."""
+
+    def __init_subclass__(cls, **_: object) -> None:
+        """Nothing."""
+
+
+class _QuietSlots:
+    """The same for classes whose instances have no dictionary."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **_: object) -> None:
+        """Nothing."""
+
+
+def make_class_quietly(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
+    """The same without ``__init_subclass__``, which has been called."""
+    first: type = _Quiet if any(base.__dictoffset__ for base in bases) else _QuietSlots
+    made: type = meta(name, (first, *bases), dict(zip(names, values, strict=True)))
+    made.__bases__ = bases
+    return made
+
+
+def finish_class(meta: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None, named: dict[str, Any]) -> type:
+    """What ``__build_class__`` does when the body has run, for a class of plain bases."""
+    made: type = meta(name, bases, namespace, **named)
+    if cell is not None and cell_get(cell, "__class__", True) is not made:
+        raise TypeError(f"__class__ set to {cell.cell_contents!r} defining {name!r} as {made!r}")
+    return made
+
+
+def bind(function: Callable[..., object], instance: object) -> types.MethodType:
+    """A bound method."""
+    return types.MethodType(function, instance)
+
+
+def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:
+    """``functools.cmp_to_key(compare)``; a key that this makes, if value is given (it is not END)."""
+    made = functools.cmp_to_key(compare)
+    return made if value is END else made(value)
+
+
+def list_extend(items: list[object], iterable: Iterable[object]) -> None:
+    """LIST_EXTEND: ``[*iterable]``, whose complaint differs from that of ``list.extend``."""
+    if not hasattr(type(iterable), "__iter__") and not hasattr(type(iterable), "__getitem__"):
+        raise TypeError(f"Value after * must be an iterable, not {type(iterable).__name__}")
+    items.extend(iterable)
+
+
+def arrange(keys: list[Any], items: list[object], reverse: bool) -> list[object]:
+    """The items in the order of their keys: what ``sorted(items, key=…)`` gives where keys are what key gave."""
+    return [items[k] for k in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
+def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> None:
+    """DICT_MERGE: ``f(**mapping)``, which refuses a key twice."""
+    for key in mapping.keys() if hasattr(mapping, "keys") else _not_a_mapping(function, mapping):
+        if key in target:
+            raise TypeError(f"{_called(function)} got multiple values for keyword argument {key!r}")
+        target[key] = mapping[key]
+
+
+def _not_a_mapping(function: Any, mapping: Any) -> Any:
+    raise TypeError(f"{_called(function)} argument after ** must be a mapping, not {type(mapping).__name__}")
+
+
+def _called(function: Any) -> str:
+    name = getattr(function, "__qualname__", None)
+    module = getattr(function, "__module__", None)
+    if name is None:
+        return str(function)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
+def dict_update(target: dict[object, object], mapping: Any) -> None:
+    """DICT_UPDATE: ``{**mapping}``."""
+    if not hasattr(mapping, "keys"):
+        raise TypeError(f"{type(mapping).__name__!r} object is not a mapping")
+    target.update(mapping)

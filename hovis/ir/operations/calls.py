@@ -1,0 +1,59 @@
+"""Calls, the special methods that protocols look up, and what an instance itself has."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def apply(function: Callable[..., object], args: Iterable[object], kwargs: Mapping[str, object]) -> object:
+    """``function(*args, **kwargs)``."""
+    return function(*args, **kwargs)
+
+
+def apply_positional(function: Callable[..., object], args: Iterable[object]) -> object:
+    """``function(*args)``."""
+    return function(*args)
+
+
+def apply_all(function: Any, star: Iterable[object], double: Mapping[str, object] | None, names: tuple[str, ...], *values: object) -> object:
+    """``function(*values, *star, **named, **double)``, the last of the values being named."""
+    count = len(values) - len(names)
+    named = dict(zip(names, values[count:], strict=True))
+    return function(*values[:count], *star, **named, **(double or {}))
+
+
+def method_of(special: str, instance: object, message: str) -> object:
+    """The special method of the type of instance, bound (``_PyObject_LookupSpecial``); TypeError if there is none."""
+    for cls in type(instance).__mro__:
+        if special in cls.__dict__:
+            found = cls.__dict__[special]
+            get = getattr(type(found), "__get__", None)
+            return found if get is None else get(found, instance, type(instance))
+    raise TypeError(message.format(type(instance).__name__))
+
+
+_ENTER = "'{}' object does not support the context manager protocol"
+
+
+def context_enter(manager: object) -> object:
+    """The bound ``__enter__`` of a context manager (BEFORE_WITH)."""
+    return method_of("__enter__", manager, _ENTER)
+
+
+def context_exit(manager: object) -> object:
+    """The bound ``__exit__`` of a context manager (BEFORE_WITH)."""
+    return method_of("__exit__", manager, _ENTER + " (missed __exit__ method)")
+
+
+def lacks(instance: object, name: str) -> bool:
+    """Has the instance itself nothing by that name (so that a method of its class is not hidden)?"""
+    return name not in object.__getattribute__(instance, "__dict__")
+
+
+def inherits(value: object, cls: type) -> bool:
+    """Is cls the class of value or one above it, whatever these say of themselves (PyObject_TypeCheck)?"""
+    return cls in type(value).__mro__
+
+
+def own_attribute(instance: object, name: str) -> object:
+    """What the instance itself has by that name."""
+    return object.__getattribute__(instance, "__dict__")[name]

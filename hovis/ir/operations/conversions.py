@@ -1,0 +1,40 @@
+"""What a special method gave, as the number or the text that it has to be."""
+
+import operator
+import sys
+from typing import Any
+
+
+class _Answer:
+    """Gives a result by a special method, so that CPython can say what it thinks of it."""
+
+    def __init__(self, name: str, result: object) -> None:
+        self.made = type("object", (), {name: lambda _: result})()
+
+
+def converted(result: Any, name: str) -> int:
+    """An int that ``__int__`` or ``__index__`` gave, if it is one (PyNumber_Long, PyNumber_Index)."""
+    made: Any = _Answer(name, result).made
+    return int(made) if name == "__int__" else operator.index(made)
+
+
+def converted_to_float(result: Any, name: str) -> float:
+    """A float that ``__float__`` gave, if it is one (PyNumber_Float)."""
+    return float(type(name, (), {"__float__": lambda _: result})())
+
+
+def converted_to_hash(result: Any) -> int:
+    """An int that ``__hash__`` gave, if it is one (slot_tp_hash)."""
+    if type(result) is int and -sys.maxsize <= result <= sys.maxsize:
+        return -2 if result == -1 else result
+    return hash(_Answer("__hash__", result).made)
+
+
+def format_value(value: object, spec: str = "") -> str:
+    """FORMAT_VALUE: ``format(value, spec)``, but nothing is called for an exact str without spec."""
+    return value if type(value) is str and not spec else format(value, spec)
+
+
+def join_strings(*parts: str) -> str:
+    """BUILD_STRING."""
+    return "".join(parts)

@@ -1,0 +1,203 @@
+"""Exceptions: made, raised, handled, told apart; groups of them; warnings."""
+
+import sys
+import types
+import warnings
+from collections.abc import Generator, Iterable
+from typing import Any
+
+from hovis.ir.operations.sentinels import PACKAGE
+
+
+def raised(exception: object) -> BaseException:
+    """The exception that ``raise exception`` raises here, with its context set."""
+    try:
+        raise exception  # type: ignore[misc]
+    except BaseException as caught:
+        return caught
+
+
+def make_exception(cls: Any, args: tuple[object, ...], names: tuple[str, ...] = (), *values: object) -> BaseException:
+    """An exception with these arguments and attributes, made without running any code of the class."""
+    made: BaseException = cls.__new__(cls, *args)
+    for name, value in zip(names, values, strict=True):
+        BaseException.__setattr__(made, name, value)
+    return made
+
+
+def caught_at(exception: BaseException, depth: int) -> BaseException:
+    """exception, caught in an inlined call so deep: its traceback has no entries of the calls around that (yet)."""
+    return exception
+
+
+def passed(exception: BaseException, depth: int) -> BaseException:
+    """exception, that leaves inlined calls for one so deep: its traceback gets the entries of those it passes."""
+    return exception
+
+
+def with_cause(exception: BaseException, cause: BaseException | None) -> BaseException:
+    """exception with its ``__cause__`` set, as ``raise exception from cause`` does first."""
+    exception.__cause__ = cause
+    return exception
+
+
+def with_attribute(exception: BaseException, name: str, value: object) -> BaseException:
+    """exception with an attribute set, by no code of its class."""
+    BaseException.__setattr__(exception, name, value)
+    return exception
+
+
+def with_note(exception: BaseException, note: str) -> BaseException:
+    """exception with one note more."""
+    exception.add_note(note)
+    return exception
+
+
+def in_context(exception: BaseException, context: BaseException | None) -> BaseException:
+    """exception, with this ``__context__``."""
+    exception.__context__ = context
+    return exception
+
+
+def raise_current() -> None:
+    """A bare ``raise``."""
+    raise
+
+
+def raise_again(exception: BaseException) -> object:
+    """RERAISE, as a call."""
+    raise exception
+
+
+def raise_now(exception: object) -> None:
+    """``raise exception``."""
+    raise exception  # type: ignore[misc]
+
+
+def raise_from(exception: object, cause: object) -> None:
+    """``raise exception from cause``."""
+    raise exception from cause  # type: ignore[misc]
+
+
+def unraisable(exception: BaseException) -> None:
+    """What becomes of an exception out of a finalizer (PyErr_WriteUnraisable)."""
+
+    def finalized() -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            raise exception
+
+    next(finalized())
+
+
+def stop_iteration_error(exception: BaseException) -> BaseException:
+    """What leaves a generator: exception, or the RuntimeError that stands for a StopIteration (PEP 479)."""
+    if not isinstance(exception, StopIteration):
+        return exception
+    made = RuntimeError("generator raised StopIteration")
+    made.__cause__ = made.__context__ = exception
+    return made
+
+
+def exception_matches(exception: object, classes: Any) -> bool:
+    """``except classes:`` (CHECK_EXC_MATCH): by the MRO alone, without ``__instancecheck__``."""
+    found = False
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        if not isinstance(cls, type) or not issubclass(cls, BaseException):
+            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+        found = found or cls in type(exception).__mro__
+    return found
+
+
+def group_matches(exception: Any, classes: Any) -> tuple[object, object]:
+    """``except* classes:`` (CHECK_EG_MATCH): what is left of exception, and the group of what matches; None for nothing."""
+    flat = classes if isinstance(classes, tuple) else (classes,)
+    if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in flat):
+        raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    if any(issubclass(cls, BaseExceptionGroup) for cls in flat):
+        raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")
+    if exception is None:
+        return None, None
+    if exception_matches(exception, classes):
+        return None, exception if isinstance(exception, BaseExceptionGroup) else BaseExceptionGroup("", [exception])
+    if isinstance(exception, BaseExceptionGroup):
+        match, rest = exception.split(classes)
+        return rest, match
+    return exception, None
+
+
+def prepare_reraise(original: BaseException, raised: list[BaseException | None]) -> object:
+    """What is to be raised behind the clauses of an ``except*`` (PREP_RERAISE_STAR), None for nothing."""
+    if not isinstance(original, BaseExceptionGroup):
+        return raised[0] if raised else None
+    found = [one for one in raised if one is not None]
+    again = [one for one in found if _same_metadata(one, original)]
+    new = [one for one in found if not _same_metadata(one, original)]
+    leaves = {id(leaf) for one in again for leaf in _leaves(one)}
+    rest = original.split(lambda one: id(one) in leaves)[0] if leaves else None
+    if not new:
+        return rest
+    if rest is not None:
+        new.append(rest)
+    return new[0] if len(new) == 1 else BaseExceptionGroup("", new)
+
+
+def _same_metadata(a: BaseException, b: BaseException) -> bool:
+    """Is a part of the group b, raised again?"""
+    if not isinstance(a, BaseExceptionGroup):
+        return False
+    names = ("__traceback__", "__cause__", "__context__", "__notes__")
+    return all(getattr(a, name, None) is getattr(b, name, None) for name in names)
+
+
+def _leaves(exception: BaseException) -> Iterable[BaseException]:
+    if isinstance(exception, BaseExceptionGroup):
+        for inner in exception.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield exception
+
+
+def enter_handler(exception: BaseException) -> None:
+    """From here on exception is being handled (PUSH_EXC_INFO).  Meaning: the interpreter's and the assembler's."""
+    raise TypeError("enter_handler has no meaning outside a Function")
+
+
+def leave_handler() -> None:
+    """The end of the handling that the last ``enter_handler`` began (POP_EXCEPT)."""
+    raise TypeError("leave_handler has no meaning outside a Function")
+
+
+def current_exception() -> BaseException | None:
+    """The exception that is being handled, as a bare ``raise`` sees it."""
+    raise TypeError("current_exception has no meaning outside a Function")
+
+
+def traceback_of(exception: BaseException) -> types.TracebackType | None:
+    """``exception.__traceback__`` as ``__exit__`` is given it."""
+    return exception.__traceback__
+
+
+def warn_at(message: Any, category: Any, source: object, namespace: dict[str, Any], file: str, line: int) -> None:
+    """``warnings.warn`` as from a place in the module with these globals (warnings_warn of Python/_warnings.c)."""
+    if isinstance(message, Warning):
+        category = type(message)
+    elif category is None:
+        category = UserWarning
+    if not (isinstance(category, type) and issubclass(category, Warning)):
+        raise TypeError(f"category must be a Warning subclass, not '{type(category).__name__}'")
+    registry = namespace.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, file, line, namespace.get("__name__") or "<string>", registry, None, source)
+
+
+def warn_above(message: Any, category: Any, source: object, level: int) -> None:
+    """``warnings.warn`` as from so many levels above the residual; hovis itself is none of them."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and level:
+        frame = frame.f_back
+        level -= frame is not None and not frame.f_code.co_filename.startswith(PACKAGE)
+    if frame is None:
+        warnings.warn(message, category, 1_000_000, source)
+    else:
+        warn_at(message, category, source, frame.f_globals, frame.f_code.co_filename, frame.f_lineno)

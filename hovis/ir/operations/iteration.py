@@ -1,0 +1,132 @@
+"""Iterators and generators, half-way or from the beginning, and unpacking."""
+
+import itertools
+import types
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any
+
+from hovis.ir.operations.sentinels import END
+
+
+def yield_(value: object) -> object:
+    """YIELD_VALUE, in a Function that is a generator: gives what is sent, raises what is thrown in."""
+    raise RuntimeError("yield_ is for whoever runs a generator")
+
+
+def yield_from(iterator: Any) -> object:
+    """The whole of a ``yield from``, behind GET_YIELD_FROM_ITER: gives what the iterator returns."""
+    raise RuntimeError("yield_from is for whoever runs a generator")
+
+
+def yield_from_iter(iterable: Any) -> Iterator[object]:
+    """GET_YIELD_FROM_ITER."""
+    if isinstance(iterable, types.CoroutineType):
+        raise TypeError("cannot 'yield from' a coroutine object in a non-coroutine generator")
+    return iterable if isinstance(iterable, types.GeneratorType) else iter(iterable)
+
+
+def begun(generator: Generator[object, object, object]) -> Generator[object, object, object]:
+    """A new generator, advanced to where it stands."""
+    next(generator)
+    return generator
+
+
+def ended_generator(name: str, qualname: str) -> Iterator[object]:
+    """A generator that has come to its end."""
+    made: Any = (item for item in "")
+    made.__name__, made.__qualname__ = name, qualname
+    next(made, None)
+    return made  # type: ignore[no-any-return]
+
+
+def throw_exit(generator: Generator[object, object, object]) -> object:
+    """The half of ``generator.close()`` that may run the generator."""
+    return generator.throw(GeneratorExit())
+
+
+def unpack(iterable: Iterable[object], count: int) -> tuple[object, ...]:
+    """Exactly count items, with CPython's own complaint otherwise (UNPACK_SEQUENCE)."""
+    return _unpacker(count, -1)(iterable)
+
+
+def unpack_star(iterable: Iterable[object], before: int, after: int) -> tuple[object, ...]:
+    """before items, a list of the middle ones, after items (UNPACK_EX)."""
+    return _unpacker(before, after)(iterable)
+
+
+_unpackers: dict[tuple[int, int], Callable[[Iterable[object]], tuple[object, ...]]] = {}
+
+
+def is_iterator(value: object) -> bool:
+    """Can value be stepped (PyIter_Check)?"""
+    return any("__next__" in cls.__dict__ for cls in type(value).__mro__)
+
+
+def _unpacker(before: int, after: int) -> Callable[[Iterable[object]], tuple[object, ...]]:
+    """A function that does the real unpacking assignment, so that errors are CPython's, word by word."""
+    found = _unpackers.get((before, after))
+    if found is None:
+        names = [f"a{k}" for k in range(before)]
+        if after >= 0:
+            names += ["*rest", *(f"b{k}" for k in range(after))]
+        target = ", ".join(names) + ("," if len(names) == 1 else "") if names else "()"
+        result = f"({', '.join(n.lstrip('*') for n in names)}{',' if names else ''})"
+        scope: dict[str, Any] = {}
+        exec(f"def unpacking(iterable):\n    {target if names else '[]'} = iterable\n    return {result}", scope)
+        found = _unpackers[before, after] = scope["unpacking"]
+    return found
+
+
+def make_iterator(source: Any, position: int) -> object:
+    """``iter(source)`` of a list, tuple, str or bytes that has been stepped to position (-1: exhausted)."""
+    iterator = iter(source)
+    if position < 0:
+        iterator.__setstate__(len(source))
+        for _ in iterator:
+            pass
+    elif position:
+        iterator.__setstate__(position)
+    return iterator
+
+
+def make_reverse_iterator(sequence: Any, index: int) -> object:
+    """``reversed(sequence)`` of a list, tuple, str or bytes whose next item is at index (-1: exhausted)."""
+    iterator: Any = reversed(sequence)
+    if index < len(sequence) - 1:
+        iterator.__setstate__(index)
+    return iterator
+
+
+def make_range_iterator(current: int, stop: int, step: int) -> object:
+    """The iterator of a range whose next item is current."""
+    return iter(range(current, stop, step))
+
+
+def make_dict_iterator(source: dict[Any, Any], position: int, view: str, size: int = -1) -> object:
+    """``iter(source.keys())``, ``.values()`` or ``.items()``, stepped to position (-1: exhausted).
+
+    If the dict had another size when it began (size), its next step raises, as that of the real one does.
+    """
+    if position >= 0 and 0 <= size != len(source):
+        stale: dict[Any, Any] = dict(source)
+        iterator = iter(getattr(stale, view)())
+        stale[END] = stale
+        return iterator
+    iterator = iter(getattr(source, view)())
+    for _ in range(len(source) if position < 0 else position):
+        next(iterator)
+    if position < 0:
+        next(iterator, None)
+    return iterator
+
+
+def resume_dict_iterator(source: dict[Any, Any], position: int, size: int, view: str) -> object:
+    """The iterator of a dict stepped to position, about to be stepped again: RuntimeError if the dict has another size now."""
+    if len(source) != size:
+        raise RuntimeError("dictionary changed size during iteration")
+    return make_dict_iterator(source, position, view)
+
+
+def match_at(pattern: Any, text: Any, index: int) -> Any:
+    """The match at an index of all that pattern finds in text."""
+    return next(itertools.islice(pattern.finditer(text), index, None))

@@ -1,0 +1,125 @@
+"""Names: globals, cells, the dict of ``locals()``, imports; and how long a variable holds what it holds."""
+
+import builtins
+import contextlib
+import types
+from typing import Any
+
+from hovis.ir.operations.sentinels import END, UNBOUND
+
+
+def load_global(namespace: dict[str, Any], name: str) -> object:
+    """A global, else a builtin, else NameError (LOAD_GLOBAL)."""
+    found = namespace.get(name, END)
+    if found is END:
+        scope = namespace.get("__builtins__", builtins)
+        found = (scope if isinstance(scope, dict) else vars(scope)).get(name, END)
+    if found is END:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    return found
+
+
+def store_global(namespace: dict[str, Any], name: str, value: object) -> None:
+    """STORE_GLOBAL."""
+    namespace[name] = value
+
+
+def delete_global(namespace: dict[str, Any], name: str) -> None:
+    """DELETE_GLOBAL."""
+    if name not in namespace:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del namespace[name]
+
+
+def load_name(names: dict[str, Any], namespace: dict[str, Any], name: str) -> object:
+    """A name of a class body, else a global, else a builtin (LOAD_NAME)."""
+    return names[name] if name in names else load_global(namespace, name)
+
+
+def load_name_or_cell(names: dict[str, Any], cell: types.CellType, name: str) -> object:
+    """A name of a class body, else a variable of an enclosing function (LOAD_FROM_DICT_OR_DEREF)."""
+    return names[name] if name in names else cell_get(cell, name, True)
+
+
+def delete_name(names: dict[str, Any], name: str) -> None:
+    """DELETE_NAME."""
+    if name not in names:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del names[name]
+
+
+def cell_get(cell: types.CellType, name: str, free: bool) -> object:
+    """The contents of a cell, NameError if it is empty (LOAD_DEREF)."""
+    found: object = UNBOUND
+    with contextlib.suppress(ValueError):
+        found = cell.cell_contents
+    return check_bound(found, name, free)
+
+
+def cell_set(cell: types.CellType, value: object) -> None:
+    """STORE_DEREF; with UNBOUND, DELETE_DEREF of a bound cell."""
+    if value is UNBOUND:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = value
+
+
+def unbound(name: str, free: bool) -> NameError:
+    """The exception of reading a local (or, if free, a variable of an enclosing function) that has no value."""
+    if free:
+        return NameError(f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope", name=name)
+    return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+
+
+def check_bound(value: object, name: str, free: bool = False) -> object:
+    """value, or the NameError of a variable that is UNBOUND."""
+    if value is UNBOUND:
+        raise unbound(name, free)
+    return value
+
+
+def cell_contents(cell: types.CellType) -> object:
+    """The contents of a cell, UNBOUND if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def refresh_locals(scope: dict[str, object] | None, names: tuple[str, ...], *values: object) -> dict[str, object]:
+    """The dict of ``locals()`` brought up to date, or a new one."""
+    found = {} if scope is None else scope
+    for name, value in zip(names, values, strict=True):
+        if value is UNBOUND:
+            found.pop(name, None)
+        else:
+            found[name] = value
+    return found
+
+
+def unchanged(environment: Any) -> bool:
+    """Does what was folded of the environment still hold?  Asked again after an opaque call."""
+    held: bool = environment.hold()
+    return held
+
+
+def drop(value: object) -> None:
+    """The end of the life of value here: the residual holds it no longer."""
+
+
+def keep(value: object) -> None:
+    """An exception leaves the residual: its traceback holds the frame, and that holds value."""
+
+
+def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] | None, level: int) -> object:
+    """IMPORT_NAME."""
+    scope = namespace.get("__builtins__", builtins)
+    importer = scope["__import__"] if isinstance(scope, dict) else scope.__import__
+    return importer(name, namespace, None, fromlist, level)
+
+
+def import_from(module: Any, name: str) -> object:
+    """IMPORT_FROM (``import_from`` of CPython's Python/ceval.c)."""
+    scope: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
+    exec(f"from _ import {name} as found", scope)
+    return scope["found"]
