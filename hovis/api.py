@@ -12,7 +12,7 @@ from hovis.backend import entry
 from hovis.backend.arrival import Arrival
 from hovis.backend.source import Source, render
 from hovis.engine import trace as engine
-from hovis.engine.machine import GiveUp
+from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError
 from hovis.ir import Block, Effect, Function, Given, Location, Op, Return, show

@@ -15,7 +15,7 @@ from hovis import api
 from hovis.backend.load import hide
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.environment import Guard, compile_guards, failing
-from hovis.engine.machine import Promote
+from hovis.engine.tables import Promote
 from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, part_at, spec_of, variable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hovis.engine.machine import GiveUp, Tables
+from hovis.engine.tables import GiveUp, Tables
 
 #: What of the fuel each attempt may use.
 SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import ABSENT, find
-from hovis.engine.machine import Machine, Restart
+from hovis.engine.machine import Machine
 from hovis.engine.results import leave_class
+from hovis.engine.tables import Restart
 from hovis.engine.templates import ALL, CHANGED, MISSING, Datum, Template, Token
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect

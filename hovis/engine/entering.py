@@ -9,9 +9,10 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine import templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, reachable, shape_in
-from hovis.engine.machine import SWITCH, Machine, Restart
+from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish, opaque
 from hovis.engine.state import Frame
+from hovis.engine.tables import Restart
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key

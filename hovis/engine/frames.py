@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from hovis.engine.machine import GiveUp, Machine, Restart
+from hovis.engine.machine import Machine
 from hovis.engine.state import Frame
+from hovis.engine.tables import GiveUp, Restart
 
 
 def leave_caller(m: Machine, fn: object) -> None:

@@ -16,9 +16,10 @@ from hovis.engine.entering import REAL, call_function, known_arguments
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import is_python_class, lookup
-from hovis.engine.machine import SWITCH, Machine, Restart
+from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import AFTER, finish
 from hovis.engine.state import Frame
+from hovis.engine.tables import Restart
 from hovis.engine.values import NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect

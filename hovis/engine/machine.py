@@ -1,24 +1,25 @@
 """The abstract machine: one chain of instructions at a time, emitting what cannot be done now.
 
 Everything that instruction handlers need: the stack, emitting calls, escapes, raising, writes to what is static.
-Where paths meet is the business of :mod:`hovis.engine.fixpoint`.
+Where paths meet is the business of :mod:`hovis.engine.meeting`.
 """
 
+import abc
 import operator
 from collections.abc import Callable, Sequence
-from types import CodeType, ModuleType
 from typing import Any, Final
 
-from hovis.engine import escape, exceptions, lifetimes, lookups, templates
+from hovis.engine import escape, exceptions, lifetimes, templates
 from hovis.engine.copies import Copy
-from hovis.engine.environment import Consulted, Guard, Look, can_change, contents, places
+from hovis.engine.environment import Look, can_change
 from hovis.engine.heap import VObj
-from hovis.engine.state import Frame, Paths, State
+from hovis.engine.reading import Reader
+from hovis.engine.state import Frame, State
+from hovis.engine.tables import Tables
 from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, stop_iteration_error, unchanged
 from hovis.lattice import ANY, AbstractValue, Const, Type
-from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
 
 #: What a handler returns when frames were pushed or popped, and when the chain has ended.
@@ -50,70 +51,21 @@ _MAY_WRITE: Final = MAY_WRITE.value
 _OPAQUE: Final = Effect.OPAQUE.value
 
 
-class Restart(Exception):
-    """A table has grown: what was traced under its old contents has to be traced again."""
-
-
-class Promote(Exception):
-    """An unknown number of the arguments chooses: the argument is the place of it, a parameter's position and indices below."""
-
-
-class GiveUp(Exception):
-    """The function as a whole is left as one call of the original; the argument says why."""
-
-
-class Tables:
-    """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
-
-    def __init__(self) -> None:
-        self.used: dict[Any, dict[int, int]] = {}
-        self.forced: dict[Any, dict[int, int]] = {}
-        #: slots that vary independently of others -> the strength of use up to which they stay out of keys
-        self.unkeyed: dict[int, int] = {}
-        self.merge: dict[int, set[int]] = {}
-        self.recursive: set[CodeType] = set()
-        self.not_entered: dict[CodeType, str] = {}
-        self.not_virtual: set[Any] = set()
-        self.thawed: dict[int, object] = {}
-        self.thawed_globals: set[tuple[int, str]] = set()
-        #: (class, name) → of what type the attributes of classes are that the traced code writes to
-        self.thawed_attributes: dict[tuple[int, str], Any] = {}
-        self.kept: dict[int, object] = {}
-        self.watched: dict[int, dict[int, int]] = {}
-        self.paths = Paths()
-        self.contexts = Paths()
-        self.reasons: dict[Any, tuple[str, Location | None]] = {}
-        self.static_size = 0
-        self.answers: dict[Any, Any] = {}
-        self.templates: dict[Any, templates.Template] = {}
-        self.real_classes: dict[CodeType, str] = {}
-        self.eager_classes = False
-        self.open_names: dict[CodeType, tuple[str, ...]] = {}
-
-
-class Machine:
+class Machine(Reader, abc.ABC):
     """State and output of the chain that is being evaluated."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
+        super().__init__(tables, frozen)
         self.library = library
-        self.tables = tables
         self.package = package
-        self.state: State = State([], {})
         self.block = Block()
         self.entry: Any = None
         self.emitted = 0
-        self.steps = 0
         self.total_steps = 0
         self.next_aid = 0
         self.locations: dict[tuple[int, int], Location | None] = {}
-        self.read_static: set[Any] = set()
-        self.static_objects: dict[int, Any] = {}
-        self.frozen = frozen
         self.endings = False
         self.known_sizes = False
-        self.guards: dict[Any, Guard] = {}
-        self.volatile: frozenset[Any] = frozenset()
-        self.reads: set[Any] = set()
         self.looks: list[Look] = []
         self.homes: dict[int, Any] = {}
         self.lent: dict[int, Copy] = {}
@@ -219,101 +171,6 @@ class Machine:
                 return templates.actual(self.state.heap, value)
         return value
 
-    def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
-        """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
-        if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
-            if not is_immutable(value.value):
-                if templates.ALL and templates.of(value.value) is not None:
-                    return True
-                if self.state.world == 2 or (self.volatile and not self.frozen and self._volatile(value.value, item)):
-                    return False
-                self.read_static.add(id(value.value))
-                self.static_objects[id(value.value)] = value.value
-                if not self.frozen:
-                    if item is not None:
-                        self.guard(*item)
-                    else:
-                        self._guard_contents(value.value)
-            return True
-        return False
-
-    def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
-        """The residual relies on this: holder by this name is value (see environment.Guard)."""
-        if self.frozen or (templates.ALL and templates.of(holder) is not None):
-            return
-        key = (kind, id(holder), name)
-        if key not in self.guards:
-            self.guards[key] = Guard(kind, holder, name, value)
-        self._rely(key)
-
-    def _rely(self, key: Any) -> None:
-        if self.state.world or key in self.volatile:
-            raise Consulted(key in self.volatile)
-        self.reads.add(key)
-
-    def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
-        """Does what is to be read change too often to be folded?"""
-        if item is not None and (item[0], id(item[1]), item[2]) in self.volatile:
-            return True
-        return any((kind, id(x), None) in self.volatile for kind in ("items", "dict", "cell") for x in (held, getattr(held, "__dict__", None)))
-
-    def drop_guards(self, cls: type, name: str) -> None:
-        """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
-        for key, guard in list(self.guards.items()):
-            if guard.kind == "class" and guard.name == name and cls in guard.holder.__mro__:
-                del self.guards[key]
-
-    def _guard_contents(self, held: Any) -> None:
-        held = held if isinstance(held, list | dict) or not hasattr(held, "__dict__") or isinstance(held, type | ModuleType) else vars(held)
-        for kind in ("items", "dict", "cell"):
-            key = (kind, id(held), None)
-            if key in self.guards:
-                self._rely(key)
-                return
-        found = contents(held)
-        if found is not None:
-            self.guard(found[0], found[1], None, found[2])
-
-    def looked_up(self, cls: type, name: str) -> None:
-        """A class was asked for an attribute (see lookups)."""
-        if templates.ALL and templates.of(cls) is not None:
-            for base in cls.__mro__:
-                if templates.of(base) is None:
-                    self.looked_up(base, name)
-            return
-        if can_change(cls) and not cls.__module__.startswith("hovis."):
-            key = ("class", id(cls), name)
-            if self.tables.thawed_attributes and any((id(base), name) in self.tables.thawed_attributes for base in cls.__mro__):
-                return
-            if key not in self.guards:
-                self.guards[key] = Guard("class", cls, name, places(cls, name))
-            self._rely(key)
-            self.guard("bases", cls, None, cls.__mro__)
-
-    def is_subclass(self, cls: type, classes: Any) -> bool:
-        """issubclass: what the classes are derived from, or what a class that can be asked has to say (see lookups.asked)."""
-        asked, derived = lookups.asked(classes), self.derives(cls, classes)
-        if derived and not asked:
-            return True
-        for base in asked:
-            if issubclass(cls, base):
-                self._answered(cls, base, True)
-                return True
-            self._answered(cls, base, False)
-        return derived
-
-    def derives(self, cls: type, classes: Any) -> bool:
-        """Is cls derived from one of classes?  Somebody may change that by assigning to ``__bases__``."""
-        if not self.frozen and can_change(cls):
-            for base in cls.__mro__ if templates.ALL and templates.of(cls) is not None else (cls,):
-                self.guard("bases", base, None, base.__mro__)
-        return not set(lookups.flat(classes)).isdisjoint(cls.__mro__)
-
-    def _answered(self, cls: type, base: type, answer: bool) -> None:
-        """An abstract class may be told of others that are its subclasses."""
-        if not self.frozen and not (templates.ALL and templates.of(cls) is not None):
-            self.guard("asked", base, id(cls), (cls, answer))
-
     def look(self) -> None:
         """An opaque call may have changed the environment: the residual looks, and goes on as before if it has not.
 
@@ -327,31 +184,6 @@ class Machine:
         changed.world = 2
         self.state.world = 0
         self.split(same, changed)
-
-    def thaw(self, value: object) -> None:
-        """A static object is written to: from now on its contents are read at run time."""
-        if isinstance(value, ModuleType):
-            # its functions read the same dictionary as their globals
-            self.thaw(vars(value))
-        if id(value) not in self.tables.thawed and not is_immutable(value):
-            self.tables.thawed[id(value)] = value
-            if id(value) in self.read_static:
-                raise Restart("thaw")
-
-    def thaw_item(self, container: object, key: object) -> None:
-        """A known container is written to by key: of the globals of a module only that name is thawed."""
-        if type(container) is dict and type(key) is str and "__name__" in container and "__builtins__" in container:
-            self.thaw_global(container, key)
-        else:
-            self.thaw(container)
-
-    def thaw_global(self, namespace: dict[str, Any], name: str) -> None:
-        """A global is written to: from now on it is read at run time."""
-        place = id(namespace), name
-        if place not in self.tables.thawed_globals:
-            self.tables.thawed_globals.add(place)
-            if ("global", *place) in self.read_static or id(namespace) in self.read_static:
-                raise Restart("thaw")
 
     def forget(self, opaque: bool = True) -> None:
         """Somebody else may have written: the contents of escaped objects are not known any more.
@@ -505,25 +337,25 @@ class Machine:
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
 
+    @abc.abstractmethod
     def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
         """Call any callee (see calls): protocols call methods, and calls go by protocols."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def residual(self, aid: int) -> Operand:
         """The real generator for a virtual one (see residuals)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def get_iter(self, value: V, mode: str = "value") -> int | None:
         """``iter(value)`` (see iteration)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def step(self, iterator: V, mode: str, exit: int = -1) -> int | None:
         """One step of an iterator (see iteration)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def edge(self, edge: Edge, state: State) -> None:
         """Arrive with state at a place where paths meet (see fixpoint)."""
-        raise NotImplementedError
 
     def meet(self, depth: int, a: int, b: int) -> None:
         """The paths that leave for a and b in the frame at depth will meet where both have to pass: remember it."""
@@ -675,9 +507,9 @@ class Machine:
 
     # --------------------------------------------------------------------------------------------- uses
 
+    @abc.abstractmethod
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
         """Constants with these labels have decided something (see fixpoint)."""
-        raise NotImplementedError
 
     def use(self, value: V, strength: int = STRONG) -> None:
         """value chooses: an index, a key, a name, a callee, a class, an equality."""

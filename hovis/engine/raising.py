@@ -6,8 +6,9 @@ from typing import Any, Final
 from hovis.engine import exceptions
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import FUNCTION, lookup, type_name
-from hovis.engine.machine import GiveUp, Machine, Restart
+from hovis.engine.machine import Machine
 from hovis.engine.results import AFTER
+from hovis.engine.tables import GiveUp, Restart
 from hovis.engine.values import Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect

@@ -3,7 +3,8 @@
 from collections import deque
 
 from hovis.engine import environment, escape
-from hovis.engine.fixpoint import Engine, Entry
+from hovis.engine.entries import Entry
+from hovis.engine.fixpoint import Engine
 from hovis.engine.state import State
 from hovis.engine.values import Dyn, Known, Ref
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, edges

@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import Final
 
 from hovis.engine import templates
-from hovis.engine.machine import Landing, Machine, Restart
+from hovis.engine.machine import Landing, Machine
+from hovis.engine.tables import Restart
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import Effect

@@ -5,8 +5,9 @@ from typing import Any, Final
 from hovis.engine import classattrs, descriptors, exceptions, instances, models, protocols, templates
 from hovis.engine.attributes import Thawed, class_attribute
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_plain, is_python_class
-from hovis.engine.machine import GiveUp, Machine, Restart
+from hovis.engine.machine import Machine
 from hovis.engine.results import finish
+from hovis.engine.tables import GiveUp, Restart
 from hovis.engine.values import NONE, Known, Ref, V
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Type, join

@@ -7,12 +7,13 @@ from typing import Any
 from hovis.bytecode.normalize import normalize
 from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates
 from hovis.engine.entering import Callee
+from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak, NotMaterializable
-from hovis.engine.fixpoint import Engine, Entry
+from hovis.engine.fixpoint import Engine
 from hovis.engine.heap import VObj
 from hovis.engine.instructions import HANDLERS
-from hovis.engine.machine import GiveUp, Tables
 from hovis.engine.state import Frame, State
+from hovis.engine.tables import GiveUp, Tables
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Function, Location, Operand, Param
 from hovis.lattice import Const

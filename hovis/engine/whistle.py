@@ -7,7 +7,7 @@ values, slots that vary independently of each other leave all keys, and at the e
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hovis.engine.machine import GiveUp, Restart, Tables
+from hovis.engine.tables import GiveUp, Restart, Tables
 from hovis.engine.values import STRONG, TEST, WEAK
 
 #: Different constants in a slot that only counts, before it is forced to be unknown.

@@ -1,0 +1,46 @@
+"""Entries: specialized blocks under construction.
+
+An *entry* is a site, a key, and the join of all states that arrived there with that key.
+"""
+
+from typing import Any
+
+from hovis.engine.state import State
+from hovis.engine.values import Labels
+from hovis.ir.model import Block, Edge, Effect, Function, Op, Param
+from hovis.lattice import BOTTOM, AbstractValue
+
+
+class Entry:
+    """A specialised block under construction; for functions also what is known of its result."""
+
+    __slots__ = (
+        "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
+        "number", "params", "queued", "reads", "result", "site", "state", "tails",
+    )  # fmt: skip
+
+    def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
+        self.site = site
+        self.key = key
+        self.state = State([], {})
+        self.params: dict[int, Param] = {}
+        self.labels: dict[int, Labels] = {}
+        self.depends: dict[int, Labels] = {}
+        self.marked: dict[int, int] = {}
+        self.joined: set[int] = set()
+        self.block = Block()
+        self.exits: list[tuple[Edge, Entry, State]] = []
+        self.calls: list[tuple[Op, Entry, State]] = []
+        self.number = 0
+        #: what is relied upon of the environment before the residual looks again, and what at each exit and call was last
+        self.reads: set[Any] = set()
+        self.tails: list[set[Any]] = []
+        self.call_tails: list[set[Any]] = []
+        self.queued = False
+        self.evaluated = False
+        self.function = function
+        self.result: AbstractValue = BOTTOM
+        self.effect = Effect.PURE
+        self.callers: set[Entry] = set()
+        #: START: parameters that are one of a few constants
+        self.choices: tuple[tuple[int, tuple[object, ...]], ...] = ()

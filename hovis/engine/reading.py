@@ -1,0 +1,150 @@
+"""What the traced code reads of its environment, and writes to it: guards, and what is thawed (see environment)."""
+
+from types import ModuleType
+from typing import Any
+
+from hovis.engine import lookups, templates
+from hovis.engine.environment import Consulted, Guard, can_change, contents, places
+from hovis.engine.state import State
+from hovis.engine.tables import Restart, Tables
+from hovis.engine.values import Known, V
+from hovis.lattice.constants import is_immutable
+
+
+class Reader:
+    """Reads the environment; says what of it the residual relies on.
+
+    frozen          as it is now it will stay: nothing is tested
+    guards, reads   what is relied upon; of these, what since the residual last looked
+    volatile        what changed too often to be relied upon once more
+    """
+
+    def __init__(self, tables: Tables, frozen: bool) -> None:
+        self.tables = tables
+        self.frozen = frozen
+        self.state: State = State([], {})
+        self.read_static: set[Any] = set()
+        self.static_objects: dict[int, Any] = {}
+        self.guards: dict[Any, Guard] = {}
+        self.volatile: frozenset[Any] = frozenset()
+        self.reads: set[Any] = set()
+
+    def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
+        """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
+        if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
+            if not is_immutable(value.value):
+                if templates.ALL and templates.of(value.value) is not None:
+                    return True
+                if self.state.world == 2 or (self.volatile and not self.frozen and self._volatile(value.value, item)):
+                    return False
+                self.read_static.add(id(value.value))
+                self.static_objects[id(value.value)] = value.value
+                if not self.frozen:
+                    if item is not None:
+                        self.guard(*item)
+                    else:
+                        self._guard_contents(value.value)
+            return True
+        return False
+
+    def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
+        """The residual relies on this: holder by this name is value (see environment.Guard)."""
+        if self.frozen or (templates.ALL and templates.of(holder) is not None):
+            return
+        key = (kind, id(holder), name)
+        if key not in self.guards:
+            self.guards[key] = Guard(kind, holder, name, value)
+        self._rely(key)
+
+    def _rely(self, key: Any) -> None:
+        if self.state.world or key in self.volatile:
+            raise Consulted(key in self.volatile)
+        self.reads.add(key)
+
+    def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
+        """Does what is to be read change too often to be folded?"""
+        if item is not None and (item[0], id(item[1]), item[2]) in self.volatile:
+            return True
+        return any((kind, id(x), None) in self.volatile for kind in ("items", "dict", "cell") for x in (held, getattr(held, "__dict__", None)))
+
+    def drop_guards(self, cls: type, name: str) -> None:
+        """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
+        for key, guard in list(self.guards.items()):
+            if guard.kind == "class" and guard.name == name and cls in guard.holder.__mro__:
+                del self.guards[key]
+
+    def _guard_contents(self, held: Any) -> None:
+        held = held if isinstance(held, list | dict) or not hasattr(held, "__dict__") or isinstance(held, type | ModuleType) else vars(held)
+        for kind in ("items", "dict", "cell"):
+            key = (kind, id(held), None)
+            if key in self.guards:
+                self._rely(key)
+                return
+        found = contents(held)
+        if found is not None:
+            self.guard(found[0], found[1], None, found[2])
+
+    def looked_up(self, cls: type, name: str) -> None:
+        """A class was asked for an attribute (see lookups)."""
+        if templates.ALL and templates.of(cls) is not None:
+            for base in cls.__mro__:
+                if templates.of(base) is None:
+                    self.looked_up(base, name)
+            return
+        if can_change(cls) and not cls.__module__.startswith("hovis."):
+            key = ("class", id(cls), name)
+            if self.tables.thawed_attributes and any((id(base), name) in self.tables.thawed_attributes for base in cls.__mro__):
+                return
+            if key not in self.guards:
+                self.guards[key] = Guard("class", cls, name, places(cls, name))
+            self._rely(key)
+            self.guard("bases", cls, None, cls.__mro__)
+
+    def is_subclass(self, cls: type, classes: Any) -> bool:
+        """issubclass: what the classes are derived from, or what a class that can be asked has to say (see lookups.asked)."""
+        asked, derived = lookups.asked(classes), self.derives(cls, classes)
+        if derived and not asked:
+            return True
+        for base in asked:
+            if issubclass(cls, base):
+                self._answered(cls, base, True)
+                return True
+            self._answered(cls, base, False)
+        return derived
+
+    def derives(self, cls: type, classes: Any) -> bool:
+        """Is cls derived from one of classes?  Somebody may change that by assigning to ``__bases__``."""
+        if not self.frozen and can_change(cls):
+            for base in cls.__mro__ if templates.ALL and templates.of(cls) is not None else (cls,):
+                self.guard("bases", base, None, base.__mro__)
+        return not set(lookups.flat(classes)).isdisjoint(cls.__mro__)
+
+    def _answered(self, cls: type, base: type, answer: bool) -> None:
+        """An abstract class may be told of others that are its subclasses."""
+        if not self.frozen and not (templates.ALL and templates.of(cls) is not None):
+            self.guard("asked", base, id(cls), (cls, answer))
+
+    def thaw(self, value: object) -> None:
+        """A static object is written to: from now on its contents are read at run time."""
+        if isinstance(value, ModuleType):
+            # its functions read the same dictionary as their globals
+            self.thaw(vars(value))
+        if id(value) not in self.tables.thawed and not is_immutable(value):
+            self.tables.thawed[id(value)] = value
+            if id(value) in self.read_static:
+                raise Restart("thaw")
+
+    def thaw_item(self, container: object, key: object) -> None:
+        """A known container is written to by key: of the globals of a module only that name is thawed."""
+        if type(container) is dict and type(key) is str and "__name__" in container and "__builtins__" in container:
+            self.thaw_global(container, key)
+        else:
+            self.thaw(container)
+
+    def thaw_global(self, namespace: dict[str, Any], name: str) -> None:
+        """A global is written to: from now on it is read at run time."""
+        place = id(namespace), name
+        if place not in self.tables.thawed_globals:
+            self.tables.thawed_globals.add(place)
+            if ("global", *place) in self.read_static or id(namespace) in self.read_static:
+                raise Restart("thaw")

@@ -1,0 +1,49 @@
+"""What a trace learns: tables that survive a restart, and what asks for one."""
+
+from types import CodeType
+from typing import Any
+
+from hovis.engine import templates
+from hovis.engine.state import Paths
+from hovis.ir.model import Location
+
+
+class Restart(Exception):
+    """A table has grown: what was traced under its old contents has to be traced again."""
+
+
+class Promote(Exception):
+    """An unknown number of the arguments chooses: the argument is the place of it, a parameter's position and indices below."""
+
+
+class GiveUp(Exception):
+    """The function as a whole is left as one call of the original; the argument says why."""
+
+
+class Tables:
+    """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
+
+    def __init__(self) -> None:
+        self.used: dict[Any, dict[int, int]] = {}
+        self.forced: dict[Any, dict[int, int]] = {}
+        #: slots that vary independently of others -> the strength of use up to which they stay out of keys
+        self.unkeyed: dict[int, int] = {}
+        self.merge: dict[int, set[int]] = {}
+        self.recursive: set[CodeType] = set()
+        self.not_entered: dict[CodeType, str] = {}
+        self.not_virtual: set[Any] = set()
+        self.thawed: dict[int, object] = {}
+        self.thawed_globals: set[tuple[int, str]] = set()
+        #: (class, name) → of what type the attributes of classes are that the traced code writes to
+        self.thawed_attributes: dict[tuple[int, str], Any] = {}
+        self.kept: dict[int, object] = {}
+        self.watched: dict[int, dict[int, int]] = {}
+        self.paths = Paths()
+        self.contexts = Paths()
+        self.reasons: dict[Any, tuple[str, Location | None]] = {}
+        self.static_size = 0
+        self.answers: dict[Any, Any] = {}
+        self.templates: dict[Any, templates.Template] = {}
+        self.real_classes: dict[CodeType, str] = {}
+        self.eager_classes = False
+        self.open_names: dict[CodeType, tuple[str, ...]] = {}
