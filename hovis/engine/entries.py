@@ -15,7 +15,7 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "labels", "marked",
+        "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "marked",
         "number", "params", "queued", "reads", "result", "site", "state", "tails",
     )  # fmt: skip
 
@@ -24,7 +24,8 @@ class Entry:
         self.key = key
         self.state = State([], {})
         self.params: dict[int, Param] = {}
-        self.labels: dict[int, Labels] = {}
+        #: the label of the slot with path 0; those of the others follow
+        self.base = 0
         self.depends: dict[int, Labels] = {}
         self.marked: dict[int, int] = {}
         self.joined: set[int] = set()

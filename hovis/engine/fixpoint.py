@@ -2,6 +2,7 @@
 
 import abc
 import heapq
+from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
@@ -45,16 +46,18 @@ class Engine(Meeting):
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
+        self.initial: Callable[[], Entry]
 
     # --------------------------------------------------------------------------------------------- the loop
 
-    def run(self, initial: Any) -> Entry:
+    def run(self, initial: Callable[[], Entry]) -> Entry:
         """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
+        self.initial = initial
         with watched(None if self.frozen else self.looked_up):
-            return self._run(initial)
+            return self._run()
 
-    def _run(self, initial: Any) -> Entry:
-        self.start = self._begin(initial)
+    def _run(self) -> Entry:
+        self.start = self._begin()
         while self.work or self.again:
             entry = self.work.pop() if self.work else heapq.heappop(self.again)[1]
             entry.queued = False
@@ -64,26 +67,27 @@ class Engine(Meeting):
                 self.evaluate(entry)
             except Restart as restart:
                 self.restarts += 1
+                self.wanted.clear()
                 if self.restarts > MAX_RESTARTS:
                     raise GiveUp("it was restarted too often") from None
                 site = restart.args[1] if len(restart.args) > 1 else None
                 if site is None or site == self.start.site:
-                    self.start = self._begin(initial)
+                    self.start = self._begin()
                 else:
                     self._discard(site, entry)
             except NotMaterializable as refused:
                 self.tables.not_virtual.add(refused.args[0])
-                self.start = self._begin(initial)
+                self.start = self._begin()
             except Leak as leak:
                 self.leave_class(leak.args[0])
-                self.start = self._begin(initial)
+                self.start = self._begin()
         return self.start
 
-    def _begin(self, initial: Any) -> Entry:
+    def _begin(self) -> Entry:
         self.entries, self.label_owner, self.work, self.again = {}, [], [], []
         self.read_static = set()
         self.static_objects = {}
-        start: Entry = initial()
+        start = self.initial()
         self.push_work(start)
         return start
 

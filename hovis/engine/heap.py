@@ -49,7 +49,7 @@ class VObj:
     forgotten True: the cells are not to be trusted; "suspect": they are, after a test
     """
 
-    __slots__ = ("_bulk", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "node")
+    __slots__ = ("_bulk", "_shape", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "node")
 
     def __init__(
         self,
@@ -71,13 +71,16 @@ class VObj:
         self.forgotten = forgotten
         self.argument = argument
         self._bulk: bool | None = None
+        self._shape: Hashable = None
 
     @property
     def bulk(self) -> bool:
         """Many constants and nothing else (a jump table): joined as one, as long as nobody writes to it."""
+        cells = self.cells
+        if len(cells) < BULK:
+            return False
         if self._bulk is None:
-            cells = self.cells
-            self._bulk = len(cells) >= BULK and all(type(c) is Known and type(c.value) in ATOMS for c in cells)
+            self._bulk = all(type(c) is Known and type(c.value) in ATOMS for c in cells)
         return self._bulk
 
     def replace(self, **changes: Any) -> "VObj":
@@ -85,15 +88,23 @@ class VObj:
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
         made.node, made.forgotten, made.argument = self.node, self.forgotten, self.argument
-        made._bulk = None
+        made._bulk = made._shape = None
         for name, value in changes.items():
             setattr(made, name, value)
         return made
 
+    def filled(self, cells: tuple[V, ...], node: Operand | None) -> "VObj":
+        """A copy of the same shape."""
+        made = self.replace(cells=cells, node=node)
+        made._shape = self._shape
+        return made
+
     def shape(self) -> Hashable:
         """Equal shapes can be joined cell by cell."""
-        keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
-        return self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten
+        if self._shape is None:
+            keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
+            self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten
+        return self._shape
 
     @property
     def immutable(self) -> bool:
@@ -124,7 +135,7 @@ class VObj:
 
     def with_cell(self, index: int, value: V) -> "VObj":
         """A copy with one cell changed."""
-        return self.replace(cells=(*self.cells[:index], value, *self.cells[index + 1 :]))
+        return self.filled((*self.cells[:index], value, *self.cells[index + 1 :]), self.node)
 
     def with_new(self, key: object, value: V) -> "VObj":
         """A copy with one key more."""
@@ -180,6 +191,14 @@ def extra_key(extra: Any) -> Hashable:
     if isinstance(extra, tuple):
         return tuple(x if isinstance(x, int | str | bool | type(None)) else extra_key(x) if type(x) is tuple else id(x) for x in extra)
     return extra if isinstance(extra, int | str | type(None)) else id(extra)
+
+
+def alike(heap: dict[int, VObj], one: int, others: dict[int, VObj], other: int) -> bool:
+    """Have an object of one heap and one of the others the same shape?"""
+    a, b = heap[one], others[other]
+    if a is b and a.kind != "model":
+        return True
+    return a.kind == b.kind and len(a.cells) == len(b.cells) and shape_in(heap, one) == shape_in(others, other)
 
 
 def shape_in(heap: dict[int, VObj], aid: int) -> Hashable:

@@ -12,7 +12,7 @@ from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import State
-from hovis.engine.values import STRONG, WEAK, Dyn, Known, Ref, V, labels_of, relabel
+from hovis.engine.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
@@ -296,7 +296,7 @@ def _length(m: Machine, source: V) -> int | None:
     return None
 
 
-def _item(m: Machine, source: V, at: int, position: V, labels: frozenset[int]) -> V:
+def _item(m: Machine, source: V, at: int, position: V, labels: Labels) -> V:
     if isinstance(source, Known):
         return Known(source.value[at], labels)  # type: ignore[index]
     if isinstance(source, Ref):
@@ -432,7 +432,7 @@ def known_items(m: Machine, value: V) -> list[V] | None:
     return None
 
 
-def _viewed(m: Machine, obj: VObj, labels: frozenset[int]) -> list[V] | None:
+def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
     source = obj.cells[0]
     keys = known_items(m, relabel(source, labels)) if m.obj(source, "dict") is not None else None
     if keys is None or obj.extra == "keys":

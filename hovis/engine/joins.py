@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from hovis.engine import templates
 from hovis.engine.escape import check_contents, check_materializable
-from hovis.engine.heap import VObj, reachable, shape_in
+from hovis.engine.heap import VObj, alike, reachable
 from hovis.engine.state import Paths, State
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice.constants import same_constant
@@ -37,14 +37,16 @@ class Matching:
         self.built_a: set[int] = set()
         self.built_b: set[int] = set()
         self.partner: dict[int, int] = {}
-        while not self._match():
+        #: every slot once, in canonical order: its path, both values, and the object of a if it is first met here
+        self.pairs: list[Pair] = []
+        while not self.match():
             pass
 
     def demoted(self, a: V, b: V) -> bool:
         """Must the objects at this slot be real?"""
         return (isinstance(a, Ref) and a.aid in self.real_a) or (isinstance(b, Ref) and b.aid in self.real_b)
 
-    def _demote(self, a: V, b: V) -> bool:
+    def demote(self, a: V, b: V) -> bool:
         """The objects at a slot, and what they reach, have to be real; were some of them not so before?"""
         grown = False
         for value, state, real, built in ((a, self.a, self.real_a, self.built_a), (b, self.b, self.real_b, self.built_b)):
@@ -68,33 +70,38 @@ class Matching:
             grown = True
         return grown
 
-    def _match(self) -> bool:
+    def match(self) -> bool:
         """One walk; False if more objects were found that must be real."""
-        self.partner = {}
+        partner: dict[int, int] = {}
         back: dict[int, int] = {}
+        heap, others, row = self.a.heap, self.b.heap, self.paths.row
+        self.partner, self.pairs = partner, []
+        note = self.pairs.append
         queue = self._roots()
         stable = True
-        while queue:
-            _, a, b = queue.popleft()
-            if isinstance(a, Ref) and isinstance(b, Ref) and not self.demoted(a, b):
-                if a.aid in self.partner or b.aid in back:
-                    same = self.partner.get(a.aid) == b.aid and back.get(b.aid) == a.aid
-                    stable &= same or not self._demote(a, b)
+        for path, a, b in queue:  # it grows meanwhile
+            if type(a) is Ref and type(b) is Ref and a.aid not in self.real_a and b.aid not in self.real_b:
+                if a.aid in partner or b.aid in back:
+                    note((path, a, b, None))
+                    same = partner.get(a.aid) == b.aid and back.get(b.aid) == a.aid
+                    stable &= same or not self.demote(a, b)
                     continue
-                one, other = self.a.heap[a.aid], self.b.heap[b.aid]
-                alike = (one.node is None) == (other.node is None) or one.kind in _MIXED
+                one, other = heap[a.aid], others[b.aid]
                 if one.kind == other.kind == "class" and _differ(one, other):
                     self._build(a.aid, b.aid)
-                if alike and shape_in(self.a.heap, a.aid) == shape_in(self.b.heap, b.aid):
-                    if (one.node is None) != (other.node is None):
+                mixed = (one.node is None) != (other.node is None)
+                if (not mixed or one.kind in _MIXED) and alike(heap, a.aid, others, b.aid):
+                    if mixed:
                         self._build(a.aid, b.aid)
-                    self.partner[a.aid] = b.aid
+                    partner[a.aid] = b.aid
                     back[b.aid] = a.aid
-                    if not (one.bulk and one.cells is other.cells):
-                        queue.extend((0, x, y) for x, y in zip(one.cells, other.cells, strict=True))
+                    note((path, a, b, one))
+                    if one.cells and not (one.bulk and one.cells is other.cells):
+                        queue += zip(row(path, len(one.cells)), one.cells, other.cells, strict=False)
                     continue
-            if isinstance(a, Ref) or isinstance(b, Ref) or (templates.ALL and not agree(a, b)):
-                stable &= not self._demote(a, b)
+            note((path, a, b, None))
+            if type(a) is Ref or type(b) is Ref or (templates.ALL and not agree(a, b)):
+                stable &= not self.demote(a, b)
         return stable
 
     def _build(self, a: int, b: int) -> None:
@@ -109,29 +116,26 @@ class Matching:
         """Must an object of state a (or its partner) be real, its contents staying known?"""
         return isinstance(a, Ref) and (a.aid in self.built_a or self.partner.get(a.aid) in self.built_b)
 
-    def _roots(self) -> "deque[tuple[int, V, V]]":
-        queue: deque[tuple[int, V, V]] = deque()
-        for (name, x), (other, y) in zip(self.a.roots(), self.b.roots(), strict=True):
-            assert name == other
-            queue.append((self.paths[name], x, y))
-        return queue
-
-    def pairs(self) -> Iterator[Pair]:
-        """Every slot once, in canonical order: its path, both values, and the object of a if it is first met here."""
-        queue = self._roots()
-        seen: set[int] = set()
-        while queue:
-            path, a, b = queue.popleft()
-            if isinstance(a, Ref) and isinstance(b, Ref) and not self.demoted(a, b) and a.aid not in seen:
-                seen.add(a.aid)
-                obj = self.a.heap[a.aid]
-                yield path, a, b, obj
-                other = self.b.heap[b.aid]
-                if obj.bulk and obj.cells is other.cells:
-                    continue
-                queue.extend((self.paths[path, k], x, y) for k, (x, y) in enumerate(zip(obj.cells, other.cells, strict=True)))
-            else:
-                yield path, a, b, None
+    def _roots(self) -> list[tuple[int, V, V]]:
+        """The places outside the heaps (see State.roots); both states have the same."""
+        paths, row = self.paths, self.paths.row
+        found = [(paths["handled"], self.a.handled, self.b.handled)]
+        for depth, (mine, theirs) in enumerate(zip(self.a.frames, self.b.frames, strict=True)):
+            numbers = row((depth, "local"), len(mine.locals))
+            found += [(path, x, y) for path, x, y in zip(numbers, mine.locals, theirs.locals, strict=False) if x is not None]  # type: ignore[misc]
+            assert len(mine.stack) == len(theirs.stack)
+            if mine.stack:
+                found += zip(row((depth, "stack"), len(mine.stack)), mine.stack, theirs.stack, strict=False)
+            if mine.code.reads_locals:
+                found.append((paths[depth, "scope", 0], mine.scope, theirs.scope))
+            if mine.asked is not None:
+                assert theirs.asked is not None
+                found.append((paths[depth, "asked", 0], mine.asked, theirs.asked))
+            if mine.owner is not None:
+                assert theirs.owner is not None
+                found.append((paths[depth, "owner", 0], Ref(mine.owner), Ref(theirs.owner)))
+        found += [(paths[number, "class", 0], Ref(number), Ref(number)) for number in self.a.classes]
+        return found
 
 
 def _differ(one: VObj, other: VObj) -> bool:
@@ -143,11 +147,12 @@ def _missing(cell: V) -> bool:
     return isinstance(cell, Known) and cell.value is templates.MISSING
 
 
-def align(old: State, new: State) -> bool:
+def align(old: State, new: State) -> tuple[bool, bool]:
     """Locals that only one of the states still holds are dead: drop them from both, unless their end would show.
 
-    Classes that only one of them has defined are none of both.  True: old has lost one.
+    Classes that only one of them has defined are none of both.  Has old lost a class, and has anything changed in it?
     """
+    changed = False
     for one, other in zip(old.frames, new.frames, strict=True):
         for k, (x, y) in enumerate(zip(one.locals, other.locals, strict=True)):
             if (x is None) != (y is None):
@@ -155,10 +160,11 @@ def align(old: State, new: State) -> bool:
                 gone = UNBOUND_VALUE if isinstance(held, Dyn) and held.ends else None
                 one.locals[k] = (gone if x is None else x) if gone else None
                 other.locals[k] = (gone if y is None else y) if gone else None
-    common = tuple(number for number in old.classes if number in new.classes)
+                changed |= one.locals[k] is not x
+    common = tuple(number for number in old.classes if number in new.classes) if old.classes != new.classes else old.classes
     lost = common != old.classes
     old.classes = new.classes = common
-    return lost
+    return lost, changed or lost
 
 
 def agree(a: V, b: V) -> bool:
@@ -175,7 +181,7 @@ def unlike_generators(a: State, b: State, paths: Paths) -> Iterator[int]:
         path, x, y = queue.popleft()
         if isinstance(x, Ref) and isinstance(y, Ref):
             one, other = a.heap[x.aid], b.heap[y.aid]
-            if (one.node is None) == (other.node is None) and shape_in(a.heap, x.aid) == shape_in(b.heap, y.aid):
+            if (one.node is None) == (other.node is None) and alike(a.heap, x.aid, b.heap, y.aid):
                 if x.aid not in seen:
                     seen.add(x.aid)
                     queue.extend((paths[path, k], c, d) for k, (c, d) in enumerate(zip(one.cells, other.cells, strict=True)))

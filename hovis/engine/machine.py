@@ -16,7 +16,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.reading import Reader
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Tables
-from hovis.engine.values import STRONG, Dyn, Known, Labels, Ref, V, operand_of
+from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, stop_iteration_error, unchanged
 from hovis.lattice import ANY, AbstractValue, Const, Type
@@ -139,7 +139,7 @@ class Machine(Reader, abc.ABC):
 
     # --------------------------------------------------------------------------------------------- the heap
 
-    def new(self, obj: VObj, labels: Labels = frozenset()) -> Ref:
+    def new(self, obj: VObj, labels: Labels = NO_LABELS) -> Ref:
         """Put a new object into the heap."""
         aid = self.next_aid = self.next_aid + 1
         self.state.heap[aid] = obj

@@ -5,18 +5,20 @@ A key holds the constants that the program was seen to need; everything else is 
 
 import abc
 from collections.abc import Mapping
-from typing import Any
+from operator import itemgetter
+from typing import Any, Final
 
 from hovis.engine import lifetimes, templates
 from hovis.engine.budget import OutOfFuel
 from hovis.engine.entries import Entry
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, shape_in
-from hovis.engine.joins import Matching, Pair, agree, align, unlike_generators
+from hovis.engine.joins import Matching, agree, align, unlike_generators
 from hovis.engine.machine import Machine
+from hovis.engine.opening import Opening
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
-from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V
+from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, each, together, within
 from hovis.engine.whistle import whistle
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
@@ -25,6 +27,10 @@ from hovis.lattice.constants import constant_key
 from hovis.library.core import Library
 
 NOTHING: Mapping[int, int] = {}
+
+#: A label is the number of an entry, and so many bits for the path of a slot.
+SHIFT: Final = 32
+PATHS: Final = (1 << SHIFT) - 1
 
 
 class Meeting(Machine):
@@ -36,7 +42,10 @@ class Meeting(Machine):
         #: instructions by call string
         self.spent: dict[int, int] = {}
         self.entries: dict[Any, dict[Any, Entry]] = {}
-        self.label_owner: list[tuple[Entry, int]] = []
+        #: by label, see ``label``
+        self.label_owner: list[Entry] = []
+        #: the slots that make up the keys of a site, as long as no table has changed
+        self.wanted: dict[Any, list[int]] = {}
         self.entry_count = 0
         self.start: Entry | None = None
 
@@ -56,12 +65,13 @@ class Meeting(Machine):
         used = self.tables.used.get(site)
         if not used:
             return ()
-        forced = self.tables.forced.get(site, {})
-        unkeyed = self.tables.unkeyed
-        wanted = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
+        wanted = self.wanted.get(site)
+        if wanted is None:
+            forced, unkeyed = self.tables.forced.get(site, NOTHING), self.tables.unkeyed
+            wanted = self.wanted[site] = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
         # walking to slots that lie deep is work, too
         self.total_steps += len(wanted) * 2
-        return tuple((path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None)
+        return tuple([(path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None])
 
     def _key_part(self, state: State, value: V | None) -> Any:
         if isinstance(value, Known):
@@ -102,7 +112,7 @@ class Meeting(Machine):
             entry = table[key] = Entry(site, key, function)
             self.entry_count = entry.number = self.entry_count + 1
             try:
-                self._enter(entry, state)
+                self.enter(entry, state)
             except Restart:
                 if table.get(key) is entry:
                     del table[key]
@@ -112,11 +122,16 @@ class Meeting(Machine):
             self._join(entry, state)
         return entry
 
-    def rekey(self, site: Any) -> None:
-        """The used slots of a site have changed: its entries get new keys."""
+    def rekey(self, site: Any, path: int) -> None:
+        """A slot of a site is used from now on: its entries get new keys."""
+        self.wanted.pop(site, None)
         table = self.entries.get(site)
         if table:
-            keyed = {self.key_of(site, entry.state): entry for entry in table.values()}
+            keyed = {}
+            for entry in table.values():
+                part = self._key_part(entry.state, self.value_at(entry.state, path))
+                rest = [x for x in entry.key if x[0] != path]
+                keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
             if len(keyed) < len(table):
                 raise Restart("rekey", site)      # with the table as it was: all of them are discarded
             table.clear()
@@ -126,18 +141,19 @@ class Meeting(Machine):
 
     # --------------------------------------------------------------------------------------------- used slots
 
-    def label(self, entry: Entry, path: int) -> Labels:
-        found = entry.labels.get(path)
-        if found is None:
-            found = entry.labels[path] = frozenset((len(self.label_owner),))
-            self.label_owner.append((entry, path))
-        return found
+    def label(self, entry: Entry, path: int) -> int:
+        """The label of a slot of an entry: which entry it is, and the path."""
+        if not entry.base:
+            self.label_owner.append(entry)
+            entry.base = len(self.label_owner) << SHIFT
+        return entry.base + path
 
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
         """Slots with these labels, and those that they were computed from, belong into keys."""
-        todo = list(labels or ())
+        todo = list(each(labels)) if labels else []
         while todo:
-            entry, path = self.label_owner[todo.pop()]
+            label = todo.pop()
+            entry, path = self.label_owner[(label >> SHIFT) - 1], label & PATHS
             if entry.marked.get(path, 0) >= strength:
                 continue
             entry.marked[path] = strength
@@ -147,62 +163,65 @@ class Meeting(Machine):
                 continue
             used = self.tables.used.setdefault(entry.site, {})
             forced = self.tables.forced.setdefault(entry.site, {})
-            fresh = used.get(path, 0) < strength
-            used[path] = max(used.get(path, 0), strength)
+            kept_out = self.tables.unkeyed.get(path, 0)
+            fresh = used.get(path, 0) <= kept_out
+            if used.get(path, 0) < strength:
+                used[path] = strength
+                self.wanted.pop(entry.site, None)
             if path in forced and forced[path] < strength:
                 del forced[path]
                 raise Restart("free", entry.site)
-            if path not in forced and used[path] > self.tables.unkeyed.get(path, 0):
+            if path not in forced and used[path] > kept_out:
                 if path in entry.joined:
                     raise Restart("split", entry.site)
                 if fresh:
-                    self.rekey(entry.site)
-            todo += entry.depends.get(path, ())
+                    self.rekey(entry.site, path)
+            todo += each(entry.depends.get(path, NO_LABELS))
 
     def _place(self, path: int) -> tuple[int, ...]:
         """Where in the arguments a slot of START is."""
         part = self.tables.paths.parts[path]
         return (part[2],) if len(part) == 3 else (*self._place(part[0]), part[1])
 
-    def _depend(self, entry: Entry, path: int, value: V) -> None:
-        labels = value.lost if isinstance(value, Dyn) else value.labels
-        if labels:
-            known = entry.depends.get(path, NO_LABELS)
-            if not labels <= known:
-                entry.depends[path] = known | labels
-                strength = entry.marked.get(path)
-                if strength:
-                    self.mark(labels, strength)
+    def _depend(self, entry: Entry, path: int, labels: Labels) -> None:
+        """What arrives in a slot was computed from these."""
+        known = entry.depends.get(path, NO_LABELS)
+        if not within(labels, known):
+            entry.depends[path] = together(known, labels)
+            strength = entry.marked.get(path)
+            if strength:
+                self.mark(labels, strength)
 
     # --------------------------------------------------------------------------------------------- joining
 
-    def _enter(self, entry: Entry, state: State) -> None:
+    def enter(self, entry: Entry, state: State) -> None:
         """The first state that arrives: constants stay, everything else becomes a parameter."""
-        matching = Matching(state, state, self.tables.paths)
-        forced = self.tables.forced.get(entry.site, {})
+        forced = self.tables.forced.get(entry.site)
+        matching = None
         if forced:
-            for path, value, _, _ in list(matching.pairs()):
+            matching = Matching(state, state, self.tables.paths)
+            for path, value, _, _ in matching.pairs:
                 if path in forced:
-                    matching._demote(value, value)
-        entry.state = self._rebuild(entry, matching, list(matching.pairs()), fresh=True)
+                    matching.demote(value, value)
+        entry.state = Opening(self, entry, state, forced or {}, matching).state()
 
     def _join(self, entry: Entry, state: State) -> None:
         """Join state into the entry; where that changes it, it is work to do."""
-        lost = align(entry.state, state)
+        lost, other = align(entry.state, state)
         try:
             matching = Matching(entry.state, state, self.tables.paths)
         except NotMaterializable:
             self._split_by_generators(entry, state)
             raise
-        pairs = list(matching.pairs())
-        before = entry.state
-        for frame, other in zip(before.frames, state.frames, strict=True):
-            frame.decided |= other.decided
-        entry.state = self._rebuild(entry, matching, pairs, fresh=False)
-        if self._changed or lost:
+        for frame, arriving in zip(entry.state.frames, state.frames, strict=True):
+            frame.decided |= arriving.decided
+        if self._update(entry, matching, other) or lost:
             self.push_work(entry)      # before what may restart elsewhere: the next time nothing would change any more
-        for path, _, b, _ in pairs:
-            self._depend(entry, path, b)
+        depends = entry.depends
+        for path, _, b, _ in matching.pairs:
+            labels = b.lost if type(b) is Dyn else b.labels  # type: ignore[union-attr]
+            if labels and depends.get(path) != labels:
+                self._depend(entry, path, labels)
 
     def _split_by_generators(self, entry: Entry, state: State) -> None:
         """Two states do not join, because of generators that stand in different places: the place belongs into the key."""
@@ -216,39 +235,58 @@ class Meeting(Machine):
     _changed = False
     _classes: tuple[int, ...] = ()
 
-    def _rebuild(self, entry: Entry, matching: Matching, pairs: list[Pair], fresh: bool) -> State:
-        paths, old = self.tables.paths, matching.a
-        new: dict[int, V] = {}
-        objects: list[tuple[int, int, VObj]] = []
-        self._changed = False
-        self._classes = old.classes
-        self.total_steps += len(pairs)
-        ctx = old.frames[-1].ctx
-        self.spent[ctx] = self.spent.get(ctx, 0) + len(pairs)
+    def work_on(self, state: State, slots: int) -> None:
+        """So many slots of state have been looked at."""
+        self.total_steps += slots
+        ctx = state.frames[-1].ctx
+        self.spent[ctx] = self.spent.get(ctx, 0) + slots
         if self.total_steps > self.fuel:
             raise OutOfFuel
-        for path, a, b, obj in pairs:
-            if fresh:
-                new[path] = self._first(entry, matching, path, a)
+
+    def _update(self, entry: Entry, matching: Matching, other: bool) -> bool:
+        """Bring the entry's state up to date; has it changed?  other: something in it has been dropped already."""
+        old = entry.state
+        self._changed, self._classes = False, old.classes
+        self.work_on(old, len(matching.pairs))
+        new: dict[int, V] = {}
+        for path, a, b, _ in matching.pairs:
+            if (type(a) is Known and type(b) is Known and a.value is b.value) or (found := self._both(entry, matching, path, a, b)) is a:
+                new[path] = a
             else:
-                new[path] = self._both(entry, matching, path, a, b)
-            if obj is not None and isinstance(a, Ref):
-                objects.append((path, a.aid, obj))
+                new[path] = found
+                other = True
+        nodes = self._nodes(entry, matching)
+        if other or nodes:
+            entry.state = self._rebuilt(old, matching, new, nodes)
+        return self._changed
+
+    def _nodes(self, entry: Entry, matching: Matching) -> dict[int, Param]:
+        """The objects that are real by another name than before, or were not so before."""
+        found: dict[int, Param] = {}
+        built = matching.built_a or matching.built_b
+        for path, a, _, obj in matching.pairs:
+            if obj is not None and isinstance(a, Ref) and (obj.node is not None or (built and matching.built(a))):
+                node = self.param(entry, self.tables.paths[path, "node"], self.type_of_in(matching.a, a))
+                if node is not obj.node:
+                    found[a.aid] = node
+                    self._changed = True
+        return found
+
+    def _rebuilt(self, old: State, matching: Matching, new: dict[int, V], nodes: dict[int, Param]) -> State:
+        """The state with these values in its slots."""
+        paths, row = self.tables.paths, self.tables.paths.row
         heap: dict[int, VObj] = {}
-        for path, aid, obj in objects:
-            first = paths[path, 0] if obj.cells else None
-            cells = tuple(new[paths[path, k]] for k in range(len(obj.cells))) if first in new else obj.cells
-            node = obj.node
-            if node is not None or matching.built(Ref(aid)):
-                self._changed |= node is None
-                node = self._param(entry, paths[path, "node"], self.type_of_in(old, Ref(aid)))
-                self._changed |= not fresh and node is not obj.node
-            heap[aid] = obj if cells is obj.cells and node is obj.node else obj.replace(cells=cells, node=node)
+        for path, a, _, obj in matching.pairs:
+            if obj is not None and isinstance(a, Ref):
+                numbers = row(path, len(obj.cells)) if obj.cells else ()
+                known = numbers and numbers[0] in new
+                cells = tuple([new[number] for number, _ in zip(numbers, obj.cells, strict=False)]) if known else obj.cells
+                heap[a.aid] = obj.filled(cells, nodes.get(a.aid, obj.node)) if known or a.aid in nodes else obj
         frames = []
         for depth, frame in enumerate(old.frames):
             copy = frame.fork()
-            copy.locals = [None if v is None else new[paths[depth, "local", k]] for k, v in enumerate(frame.locals)]
-            copy.stack = [new[paths[depth, "stack", k]] for k in range(len(frame.stack))]
+            copy.locals = [v if v is None else new[path] for path, v in zip(row((depth, "local"), len(frame.locals)), frame.locals, strict=False)]
+            copy.stack = [new[path] for path, _ in zip(row((depth, "stack"), len(frame.stack)), frame.stack, strict=False)]
             if frame.code.reads_locals:
                 copy.scope = new[paths[depth, "scope", 0]]
             if frame.asked is not None:
@@ -259,7 +297,7 @@ class Meeting(Machine):
                 lifetimes.abandon(obj)
         return State(frames, heap, new[paths["handled"]], old.world, old.classes)
 
-    def _param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
+    def param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
         found = entry.params.get(path)
         if found is None:
             found = entry.params[path] = Param(type, None, self._name(entry, path))
@@ -294,24 +332,6 @@ class Meeting(Machine):
 
     def abstract_class(self, cls: type) -> AbstractValue:
         return self.library.of_class(cls)
-
-    def _first(self, entry: Entry, matching: Matching, path: int, a: V) -> V:
-        """What the first value that arrives in a slot becomes."""
-        self._depend(entry, path, a)
-        strength = self.tables.forced.get(entry.site, {}).get(path)
-        if isinstance(a, Known):
-            if a.value is UNBOUND:
-                return Known(UNBOUND)
-            if strength is None:
-                return Known(a.value, self.label(entry, path))
-        elif isinstance(a, Ref) and not matching.demoted(a, a):
-            return Ref(a.aid, self.label(entry, path))
-        type = templates.alive(self.type_of_in(matching.a, a), self._classes)
-        lost = self.label(entry, path) if strength != STRONG and (not isinstance(a, Dyn) or a.lost is not None) else None
-        dims = a.dims if isinstance(a, Dyn) else None
-        dims = tuple(d if isinstance(d, Known) else None for d in dims) if dims else None
-        unbound, ends, end = (a.maybe_unbound, a.ends, a.maybe_end) if isinstance(a, Dyn) else (False, False, False)
-        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends, end)
 
     def _both(self, entry: Entry, matching: Matching, path: int, a: V, b: V) -> V:
         """The join of what a slot holds and what arrives."""
@@ -350,7 +370,7 @@ class Meeting(Machine):
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(self._param(entry, path, type), type, dims, lost, unbound, ends, end)
+        return Dyn(self.param(entry, path, type), type, dims, lost, unbound, ends, end)
 
     def _join_dims(self, a: V, b: V) -> tuple[V | None, ...] | None:
         x = a.dims if isinstance(a, Dyn) else None

@@ -126,17 +126,27 @@ def live_after(code: Code, pc: int) -> int:
 class Paths:
     """Interned names of slots: a path is a number; its parts are the parent's number and a step."""
 
-    __slots__ = ("numbers", "parts")
+    __slots__ = ("numbers", "parts", "rows")
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
         self.parts: list[Any] = []
+        self.rows: dict[Any, list[int]] = {}
 
     def __getitem__(self, part: Any) -> int:
         found = self.numbers.get(part)
         if found is None:
             found = self.numbers[part] = len(self.parts)
             self.parts.append(part)
+        return found
+
+    def row(self, parent: Any, count: int) -> list[int]:
+        """The numbers of the first parts of parent (at least so many): of ``(parent, k)``, or of ``(*parent, k)``."""
+        found = self.rows.get(parent)
+        if found is None:
+            found = self.rows[parent] = []
+        for k in range(len(found), count):
+            found.append(self[(*parent, k) if type(parent) is tuple else (parent, k)])
         return found
 
 

@@ -180,7 +180,7 @@ def _start(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
     entry = Entry(("start", 0), (), function)
     engine.homes = {ctx: entry}
     engine.entries[entry.site] = {(): entry}
-    engine._enter(entry, state)
+    engine.enter(entry, state)
     entry.choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
     engine.push_work(entry)
     return entry

@@ -7,14 +7,34 @@
 Labels serve quality alone (they say which constants deserve a place in a key): soundness never depends on them.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from hovis.ir.model import Operand
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, AbstractValue, Const, Type
 
-Labels = frozenset[int]
+#: Which constants of entries a value was computed from: one label (a number), or several.
+Labels = int | frozenset[int]
 NO_LABELS: Final[Labels] = frozenset()
+
+
+def each(labels: Labels) -> Iterable[int]:
+    """The labels one by one."""
+    return (labels,) if type(labels) is int else labels  # type: ignore[return-value]
+
+
+def together(a: Labels, b: Labels) -> Labels:
+    """The labels of both."""
+    if a == b or not b:
+        return a
+    return frozenset(each(a)).union(each(b)) if a else b
+
+
+def within(a: Labels, b: Labels) -> bool:
+    """Are all labels of a among those of b?"""
+    return a == b or not a or (type(b) is frozenset and b.issuperset(each(a)))
+
 
 #: How strongly a constant is used: it counts or sizes (weak), it is compared with others (a test), or it chooses (strong).
 WEAK: Final = 1
@@ -94,7 +114,7 @@ def labels_of(*values: V) -> Labels:
     for value in values:
         labels = value.lost if isinstance(value, Dyn) else value.labels
         if labels and labels is not found:
-            found = found | labels if found else labels
+            found = together(found, labels) if found else labels
     return found
 
 
@@ -106,7 +126,7 @@ def lost_of(*values: V) -> Labels | None:
         if labels is None:
             return None
         if labels:
-            found = found | labels if found else labels
+            found = together(found, labels) if found else labels
     return found
 
 
@@ -114,11 +134,10 @@ def relabel(value: V, labels: Labels) -> V:
     """The same value with these labels added (what is read through a known container gets its labels too)."""
     if not labels or isinstance(value, Dyn):
         return value
-    if labels <= value.labels:
+    if within(labels, value.labels):
         return value
-    if isinstance(value, Known):
-        return Known(value.value, value.labels | labels)
-    return Ref(value.aid, value.labels | labels)
+    labels = together(value.labels, labels)
+    return Known(value.value, labels) if isinstance(value, Known) else Ref(value.aid, labels)
 
 
 def operand_of(value: Known | Dyn) -> Operand:

@@ -44,7 +44,10 @@ def constant_key(value: object) -> Hashable:
 
 def same_constant(a: object, b: object) -> bool:
     """Are a and b the same constant?"""
-    return a is b or (type(a) is type(b) and constant_key(a) == constant_key(b))
+    if a is b:
+        return True
+    kind = type(a)
+    return kind is type(b) and (a == b if kind in PLAIN else constant_key(a) == constant_key(b))
 
 
 def is_immutable(value: object) -> bool:

@@ -1,0 +1,114 @@
+"""The first state that arrives at an entry, with its slots named: what the entry begins with."""
+
+from typing import TYPE_CHECKING, Any
+
+from hovis.engine import lifetimes, templates
+from hovis.engine.entries import Entry
+from hovis.engine.heap import VObj
+from hovis.engine.joins import Matching
+from hovis.engine.state import State
+from hovis.engine.values import STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.ir.operations import UNBOUND
+
+if TYPE_CHECKING:
+    from hovis.engine.meeting import Meeting
+
+
+class Opening:
+    """Constants and objects stay, under the labels of their slots; everything else becomes a parameter.
+
+    The slots are walked in canonical order, breadth first: the shortest path to an object names what is in it.
+    matching: where slots are forced to be unknown, which objects have to be real because of that.
+    """
+
+    def __init__(self, engine: "Meeting", entry: Entry, arriving: State, forced: dict[int, int], matching: Matching | None) -> None:
+        self.engine = engine
+        self.entry = entry
+        self.arriving = arriving
+        self.forced = forced
+        self.matching = matching
+        self.paths = engine.tables.paths
+        self.base = engine.label(entry, 0)
+        self.found: list[tuple[int, int]] = []
+        self.seen: set[int] = set(matching.real_a) if matching is not None else set()
+        self.real: set[int] = matching.real_a if matching is not None else set()
+        self.count = 0
+
+    def state(self) -> State:
+        old, row, first = self.arriving, self.paths.row, self._first
+        handled = first(self.paths["handled"], old.handled)
+        frames = []
+        for depth, frame in enumerate(old.frames):
+            copy = frame.fork()
+            copy.locals = self._all(row((depth, "local"), len(frame.locals)), frame.locals)
+            copy.stack = self._all(row((depth, "stack"), len(frame.stack)), frame.stack)
+            if frame.code.reads_locals:
+                copy.scope = first(self.paths[depth, "scope", 0], frame.scope)
+            if frame.asked is not None:
+                copy.asked = first(self.paths[depth, "asked", 0], frame.asked)
+            if frame.owner is not None:
+                first(self.paths[depth, "owner", 0], Ref(frame.owner))
+            frames.append(copy)
+        for number in old.classes:
+            first(self.paths[number, "class", 0], Ref(number))
+        heap = self._heap(old.heap)
+        self.engine.work_on(old, self.count)
+        return State(frames, heap, handled, old.world, old.classes)
+
+    def _heap(self, old: dict[int, VObj]) -> dict[int, VObj]:
+        """The objects that have been met, and those that they hold, by and by."""
+        heap: dict[int, VObj] = {}
+        row, matching = self.paths.row, self.matching
+        for path, aid in self.found:  # it grows meanwhile
+            obj = old[aid]
+            cells = obj.cells
+            if cells and not obj.bulk:
+                cells = tuple(self._all(row(path, len(cells)), cells))
+            node = obj.node
+            if node is not None or (matching is not None and matching.built(Ref(aid))):
+                node = self.engine.param(self.entry, self.paths[path, "node"], self.engine.type_of_in(self.arriving, Ref(aid)))
+            heap[aid] = obj if cells is obj.cells and node is obj.node else obj.filled(cells, node)
+        for aid, obj in old.items():
+            if obj.kind == "generator" and aid not in heap:
+                lifetimes.abandon(obj)
+        return heap
+
+    def _all(self, numbers: list[int], values: Any) -> Any:
+        first = self._first
+        return [first(path, value) if value is not None else value for path, value in zip(numbers, values, strict=False)]
+
+    def _first(self, path: int, value: V) -> V:
+        """What the first value that arrives in a slot becomes."""
+        self.count += 1
+        kind = type(value)
+        if kind is Dyn:
+            return self._parameter(path, value)
+        labels = value.labels  # type: ignore[union-attr]
+        if labels:
+            self.entry.depends[path] = labels
+        if kind is Known:
+            if value.value is UNBOUND:  # type: ignore[union-attr]
+                return UNBOUND_VALUE
+            if path in self.forced:
+                return self._parameter(path, value)
+            return Known(value.value, self.base + path)  # type: ignore[union-attr]
+        aid = value.aid  # type: ignore[union-attr]
+        if aid not in self.seen:
+            self.seen.add(aid)
+            self.found.append((path, aid))
+        elif aid in self.real:
+            return self._parameter(path, value)
+        return Ref(aid, self.base + path)
+
+    def _parameter(self, path: int, value: V) -> Dyn:
+        engine = self.engine
+        kind = templates.alive(engine.type_of_in(self.arriving, value), self.arriving.classes)
+        can_split = self.forced.get(path) != STRONG
+        param = engine.param(self.entry, path, kind)
+        if type(value) is not Dyn:
+            return Dyn(param, kind, None, self.base + path if can_split else None)
+        lost = value.lost
+        if lost:
+            self.entry.depends[path] = lost
+        dims = tuple([d if isinstance(d, Known) else None for d in value.dims]) if value.dims else None
+        return Dyn(param, kind, dims, self.base + path if can_split and lost is not None else None, value.maybe_unbound, value.ends, value.maybe_end)
