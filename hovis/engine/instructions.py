@@ -36,8 +36,7 @@ def pop(m: Machine, _: Any) -> None:
     stack = m.frame.stack
     if m.endings and type(stack[-1]) is Ref:
         # as a generator left by break: what it holds ends with it
-        before = lifetimes.held(m.state)
-        stack.pop()
+        before = lifetimes.held_by(m.state, [stack.pop()])
         lifetimes.end(m, before)
     else:
         stack.pop()
@@ -418,7 +417,7 @@ def return_(m: Machine, _: Any) -> int | None:
         return SWITCH
     if frame.owner is not None:
         return generators.finished(m, value)
-    before = lifetimes.held(m.state) if m.endings else {}
+    before = lifetimes.held_by(m.state, (held for _, held in frame.roots(0))) if m.endings else {}
     if len(m.state.frames) == 1:
         m.pinned = (value,)
         operand = m.operand(value)

@@ -7,7 +7,7 @@ what hovis makes itself cannot tell.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from hovis.engine import delegation
@@ -27,10 +27,12 @@ GENERATOR: Final = type(_ for _ in ())
 
 def held(state: State) -> dict[int, Dyn]:
     """All values in the state whose end may show, by the identity of the SSA value."""
-    return _reached(state, deque(value for _, value in state.roots()))
+    return held_by(state, (value for _, value in state.roots()))
 
 
-def _reached(state: State, todo: deque[V]) -> dict[int, Dyn]:
+def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
+    """Those of them that can be reached from holders: nothing else ends where these are let go of."""
+    todo = deque(holders)
     found: dict[int, Dyn] = {}
     seen: set[int] = set()
     while todo:
@@ -59,7 +61,7 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     after = held(m.state)
     if m.watching:
         # what a generator holds that is to be closed lives until that is done
-        after |= _reached(m.state, deque(Ref(aid) for aid in dying(m)))
+        after |= held_by(m.state, map(Ref, dying(m)))
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
         if key not in after and key != spared:
@@ -74,7 +76,7 @@ def keep(m: "Machine", held: dict[int, Dyn]) -> None:
 
 def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
     """A generator hands value to the frame on top: what only its variables hold ends, if it has ended or nobody holds it."""
-    before = _reached(m.state, deque(cell for cell in cells if cell is not None))
+    before = held_by(m.state, (cell for cell in cells if cell is not None))
     if before:
         m.push(value)
         end(m, before)

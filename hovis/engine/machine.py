@@ -31,7 +31,6 @@ MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
 
 
-
 def _always_converts() -> bool:
     try:
         (_ for _ in ()).throw(StopIteration)
@@ -306,7 +305,7 @@ class Machine(Reader, abc.ABC):
 
     def _unwound(self, here: State, thrown: V) -> int:
         """Unwind to the handler; the generators that go with the frames and their stacks end first."""
-        location, before = self.location(), lifetimes.held(self.state) if self.endings else {}
+        location, before = self.location(), self._held()
         caught, exception = self.unwind(self.state, thrown, self.block)
         if caught:
             self._meet_in(here, self.frame.pc)
@@ -317,6 +316,12 @@ class Machine(Reader, abc.ABC):
             return SWITCH
         self._leave_with(exception, True, location, before)
         return STOP
+
+    def _held(self) -> dict[int, Dyn]:
+        """What is held and may be seen to end, if an exception would leave the residual now."""
+        if not self.endings or any(frame.code.instructions[frame.pc].handler is not None for frame in self.state.frames):
+            return {}
+        return lifetimes.held(self.state)
 
     def _leave_with(self, exception: V, again: bool, location: Location | None, held: dict[int, Dyn]) -> None:
         """The exception leaves the residual; what was held is held by its traceback from now on."""
@@ -462,7 +467,7 @@ class Machine(Reader, abc.ABC):
         exception = self.resolve(exception)
         exceptions.told(self, exception)
         if not self.catching():
-            self._leave_with(exception, again, location, lifetimes.held(self.state) if self.endings else {})
+            self._leave_with(exception, again, location, self._held())
             return STOP
         if isinstance(exception, Ref) and self.obj(exception, "exception"):
             if not again:
@@ -472,7 +477,7 @@ class Machine(Reader, abc.ABC):
         elif isinstance(exception, Ref):
             exception = Dyn(self.operand(exception), self.type_of(exception))
         exception = exceptions.traced(self, exception, again and not thrown)
-        before = lifetimes.held(self.state) if self.endings else {}
+        before = self._held()
         caught, left = self.unwind(self.state, exception, self.block)
         if caught:
             return SWITCH

@@ -49,6 +49,20 @@ class Frame:
         copy.stack = self.stack[:]
         return copy
 
+    def roots(self, depth: int) -> Iterator[tuple[Any, V]]:
+        """All places in the frame that hold a value, with their names."""
+        for k, value in enumerate(self.locals):
+            if value is not None:
+                yield (depth, "local", k), value
+        for k, value in enumerate(self.stack):
+            yield (depth, "stack", k), value
+        if self.code.reads_locals:
+            yield (depth, "scope", 0), self.scope
+        if self.asked is not None:
+            yield (depth, "asked", 0), self.asked
+        if self.owner is not None:
+            yield (depth, "owner", 0), Ref(self.owner)
+
 
 class State:
     """Frames (outermost first), heap, the exception that is being handled, and the world.
@@ -81,17 +95,7 @@ class State:
         """All places outside the heap that hold a value, with their names."""
         yield "handled", self.handled
         for depth, frame in enumerate(self.frames):
-            for k, value in enumerate(frame.locals):
-                if value is not None:
-                    yield (depth, "local", k), value
-            for k, value in enumerate(frame.stack):
-                yield (depth, "stack", k), value
-            if frame.code.reads_locals:
-                yield (depth, "scope", 0), frame.scope
-            if frame.asked is not None:
-                yield (depth, "asked", 0), frame.asked
-            if frame.owner is not None:
-                yield (depth, "owner", 0), Ref(frame.owner)
+            yield from frame.roots(depth)
         for number in self.classes:
             yield (number, "class", 0), Ref(number)
 

@@ -63,7 +63,7 @@ def set_local(m: Machine, slot: int) -> None:
     held = frame.locals
     old = held[slot]
     if old is not None and lifetimes.matters(m, old):
-        before = lifetimes.held(m.state)
+        before = lifetimes.held_by(m.state, [old])
         held[slot] = frame.stack.pop()
         lifetimes.end(m, before)
     else:
@@ -79,7 +79,7 @@ def del_local(m: Machine, slot: int) -> int | None:
     checked = _bound(m, frame.locals[slot], frame.code.names[slot])
     if isinstance(checked, int):
         return checked
-    before = lifetimes.held(m.state) if lifetimes.matters(m, checked) else {}
+    before = lifetimes.held_by(m.state, [checked]) if lifetimes.matters(m, checked) else {}
     m.frame.locals[slot] = UNBOUND_VALUE
     lifetimes.end(m, before)
     return None
