@@ -67,9 +67,12 @@ class Interpreter:
 
     def raised(self, terminator: Raise, value: Any) -> NoReturn:
         """The end of a Function by an exception."""
-        if terminator.again:
-            reraise(value)
-        raise value
+        try:
+            if terminator.again:
+                reraise(value)
+            raise value
+        finally:
+            del value  # nor anywhere below: with its own traceback an exception would hold itself
 
     # --------------------------------------------------------------------------------------------- generators
 
@@ -98,7 +101,10 @@ class Interpreter:
                 if result is not _GO_ON:
                     self._receive(stack[-1], result)
             if error is not None and not self._catch(stack, base, error):
-                raise error
+                try:
+                    raise error
+                finally:
+                    del error, value
 
     def _attempt(self, stack: "list[Activation]") -> tuple[Any, Any, BaseException | None]:
         """The next event of the topmost activation, or the exception out of it."""
@@ -117,6 +123,8 @@ class Interpreter:
             caught.__traceback__ = traceback
             _restore(before)
             return (yield from self._lazily(stack))
+        finally:
+            del exception, before
 
     # --------------------------------------------------------------------------------------------- the machine
 
@@ -202,7 +210,7 @@ class Interpreter:
                 case Return():
                     return None, self.returned(terminator, at.value(self, terminator.value))
                 case Raise():
-                    self.raised(terminator, at.value(self, terminator.value))
+                    self.raised(terminator, at.last(self, terminator.value))
 
     def _op(self, at: "Activation", op: Op) -> tuple[Any, Any] | None:
         """Do one op; a pair if it is the machine's to do."""
@@ -290,6 +298,12 @@ class Activation:
         """What an operand is now."""
         return interpreter.constant(operand.value) if isinstance(operand, Const) else self.values[operand]
 
+    def last(self, interpreter: Interpreter, operand: Operand) -> Any:
+        """What an operand is now, and under no name any more."""
+        found = self.value(interpreter, operand)
+        self.values = {value: held for value, held in self.values.items() if held is not found}
+        return found
+
     def release(self, index: int) -> None:
         """Let go of what the op at index has used last."""
         if index >= 0:
@@ -339,6 +353,8 @@ def within(exception: BaseException, go_on: Callable[[], Any]) -> Any:
         caught.__traceback__ = traceback
         _restore(before)
         return go_on()
+    finally:
+        del exception, before
 
 
 def reraise(exception: BaseException) -> NoReturn:
@@ -349,6 +365,8 @@ def reraise(exception: BaseException) -> NoReturn:
     except BaseException:
         _restore(before)
         raise
+    finally:
+        del exception, before
 
 
 def _contexts(exception: object) -> list[tuple[BaseException, BaseException | None]]:
