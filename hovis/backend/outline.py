@@ -53,6 +53,7 @@ class _Outline:
             statement.orelse = self.body(statement.orelse, blocks, levels)
         elif isinstance(statement, ast.Try):
             statement.body = self.body(statement.body, blocks + 1, levels)
+            statement.orelse = self.body(statement.orelse, blocks + 1, levels)
             for handler in statement.handlers:
                 handler.body = self.body(handler.body, blocks + 2, levels)
         return statement
@@ -103,6 +104,7 @@ def _leaving(statements: list[ast.stmt], ways: set[int], result: str, own: bool)
                 statement.body, statement.orelse = _leaving(statement.body, ways, result, own), _leaving(statement.orelse, ways, result, own)
             case ast.Try():
                 statement.body = _leaving(statement.body, ways, result, own)
+                statement.orelse = _leaving(statement.orelse, ways, result, own)
                 for handler in statement.handlers:
                     handler.body = _leaving(handler.body, ways, result, own)
         found.append(statement)

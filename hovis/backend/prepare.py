@@ -6,12 +6,13 @@ handled at a place, and loops have one entry.
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import enter_handler, leave_handler, raise_now, raised
+from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised
 from hovis.lattice import ANY, Const, Type
+from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import MAY_RAISE, effect_of, replaced, substitute
 
 
@@ -41,8 +42,10 @@ def with_history(exception: BaseException, known: Any) -> None:
 
 def prepare(function: Function) -> None:
     """Change a private copy so that what has to be a statement of its own is a block of its own."""
+    _without_tracing(function)
     while _one_depth(function):
         pass
+    _own_tails(function)
     _one_handler(function)
     for block in list(function.blocks):
         _split(function, block, _raised_at)
@@ -52,6 +55,15 @@ def prepare(function: Function) -> None:
         if not all(is_error(source, edge) for source, edge in incoming.get(block, ())):
             _split(function, block, lambda block, k: block.ops[k].callee is enter_handler)
     function.blocks[:] = reverse_postorder(function.blocks[0])
+
+
+def _without_tracing(function: Function) -> None:
+    """The text has lines of its own: what says where tracebacks begin and end in the user's is nothing here."""
+    traced: dict[Value, Operand] = {}
+    for block in function.blocks:
+        traced |= {op: op.args[0] for op in block.ops if op.callee is caught_at or op.callee is passed}
+        block.ops = [op for op in block.ops if op not in traced]
+    substitute(function, traced)
 
 
 def _one_depth(function: Function) -> bool:
@@ -97,6 +109,36 @@ def _twin(function: Function, block: Block) -> Block:
             twin.terminator = Raise(replaced((block.terminator.value,), new)[0], block.terminator.again)
     function.blocks.append(twin)
     return twin
+
+
+#: Ops of the end of a handler that each way to it may have for its own.
+MAX_TAIL: Final = 3
+#: Copies of such ends in one function.
+MAX_TAILS: Final = 200
+
+
+def _own_tails(function: Function) -> None:
+    """Where exceptions that are being handled meet only to be raised again, or for their handling to end, each has that for its own."""
+    if not any(op.callee is enter_handler for op in function.ops()):
+        return
+    todo, made = [block for block in function.blocks if _is_tail(block)], 0
+    while todo and made < MAX_TAILS:
+        block = todo.pop()
+        into = predecessors(function)[block]
+        for source, edge in into[1:]:
+            edge.block = _twin(function, block)
+            made += 1
+            if _is_tail(source):
+                todo.append(source)
+    if made:
+        trivial_params.rewrite(function)
+
+
+def _is_tail(block: Block) -> bool:
+    if not any(op.callee is leave_handler for op in block.ops):
+        return isinstance(block.terminator, Raise) and block.terminator.again and not block.ops
+    silent = all(op.callee is leave_handler or effect_of(op) == Effect.PURE for op in block.ops)
+    return silent and len(block.ops) <= MAX_TAIL and isinstance(block.terminator, Jump | Return | Raise)
 
 
 #: What is being handled: where that began, or the number of a handler that a block goes on with, whichever way was taken.

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from hovis.backend.expressions import both, negated
+from hovis.backend.mending import Mender
 from hovis.backend.structure import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
+from hovis.backend.written import Plain, Test, Written, count, parts, put
 from hovis.ir.model import Block, Branch, Edge, Operand
 
 #: A place that control may go to: where a block stands, or the head of its loop.
@@ -16,6 +18,9 @@ Place = tuple[bool, Block]
 Places = frozenset[Place]
 NOWHERE: Final[Places] = frozenset()
 
+
+#: Places that are written in another way, in one function.
+MAX_MENDED: Final = 200
 
 #: The variable that says where to go, if that takes more than one step.
 WAY: Final = "way"
@@ -35,26 +40,6 @@ class Writer(Protocol):
 
 
 # ------------------------------------------------------------------------------------------------- simpler trees
-
-
-@dataclass(slots=True, eq=False)
-class Test:
-    """An If whose condition is written already."""
-
-    cond: ast.expr
-    then: "list[Written]"
-    other: "list[Written]"
-
-
-@dataclass(slots=True, eq=False)
-class Plain:
-    """Statements without jumps."""
-
-    statements: list[ast.stmt]
-    final: bool = False
-
-
-Written = Statement | Test | Plain
 
 
 class Simplifier:
@@ -99,9 +84,9 @@ class Simplifier:
     def _inlined(self, tree: list[Written]) -> list[Written]:
         """Where one way alone leads to what stands behind a Labeled, that comes to stand there."""
         for k, node in enumerate(tree):
-            if isinstance(node, Labeled) and _count(node.body, node.block) == 1:  # type: ignore[arg-type]
+            if isinstance(node, Labeled) and count(node.body, node.block) == 1:  # type: ignore[arg-type]
                 body, rest = list(node.body), tree[k + 1 :]
-                if _put(body, node.block, rest):  # type: ignore[arg-type]
+                if put(body, node.block, rest):  # type: ignore[arg-type]
                     return self._inlined([*tree[:k], *body])
         return tree
 
@@ -141,34 +126,6 @@ def _text(statements: list[ast.stmt]) -> list[str]:
     return [ast.dump(s) for s in statements]
 
 
-def _parts(node: Written) -> list[list[Written]]:
-    """The trees inside of a node."""
-    match node:
-        case Test():
-            return [node.then, node.other]
-        case Labeled() | While():
-            return [node.body]  # type: ignore[list-item]
-        case Try():
-            return [node.body, node.handler]  # type: ignore[list-item]
-    return []
-
-
-def _count(tree: list[Written], block: Block) -> int:
-    """How often is tree left for block?"""
-    return sum((isinstance(node, Leave) and node.block is block and not node.again) + sum(_count(part, block) for part in _parts(node)) for node in tree)
-
-
-def _put(tree: list[Written], block: Block, rest: list[Written]) -> bool:
-    """Put rest where tree is left for block, if that is in no loop and no try."""
-    for k, node in enumerate(tree):
-        if isinstance(node, Leave) and node.block is block and not node.again:
-            tree[k:] = rest
-            return True
-        if isinstance(node, Test | Labeled) and any(_put(part, block, rest) for part in _parts(node)):
-            return True
-    return False
-
-
 # ------------------------------------------------------------------------------------------------- jumps
 
 
@@ -191,10 +148,17 @@ class Jumps:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self._looped: set[Block] = set()
+        #: what loops are left for that neither stands behind them nor around them
+        self._far: set[Block] = set()
         self._numbers: dict[Place, int] = {}
 
     def lower(self, tree: list[Written]) -> list[ast.stmt]:
-        self._unresolved(tree, NOWHERE)
+        for _ in range(MAX_MENDED):
+            self._looped.clear()
+            self._far.clear()
+            self._unresolved(tree, NOWHERE)
+            if not self._looped | self._far or not Mender(self._looped | self._far).tree(tree):
+                break
         return self._sequence(tree, Around(NOWHERE))
 
     def _unresolved(self, tree: list[Written], falls: Places) -> set[Place]:
@@ -212,9 +176,15 @@ class Jumps:
                 found |= inside - here
             elif isinstance(node, While):
                 again: Places = frozenset({(True, node.block)})
-                found |= self._unresolved(node.body, again) - again - last  # type: ignore[arg-type]
+                inside = self._unresolved(node.body, again) - again - last  # type: ignore[arg-type]
+                self._far |= {block for _, block in inside}
+                found |= inside
+            elif isinstance(node, Try):
+                found |= self._unresolved(node.body, last if node.block is None else frozenset({(False, node.block)}))  # type: ignore[arg-type]
+                for part in parts(node)[1:]:
+                    found |= self._unresolved(part, last)
             else:
-                for part in _parts(node):
+                for part in parts(node):
                     found |= self._unresolved(part, last)
         return found
 
@@ -276,14 +246,15 @@ class Jumps:
         return ways
 
     def _try(self, node: Try, around: Around) -> list[ast.stmt]:
-        body = self._sequence(node.body, around)  # type: ignore[arg-type]
+        other = self._sequence(node.other, around) if node.other is not None else []  # type: ignore[arg-type]
+        body = self._sequence(node.body, around if node.block is None else around.falling(frozenset({(False, node.block)})))  # type: ignore[arg-type]
         handler = self._sequence(node.handler, around)  # type: ignore[arg-type]
         name = self.writer.error_name(node.landing)
         caught = self.writer.own_name("_" + name) if name else None
         if name and caught:
             handler.insert(0, ast.Assign([ast.Name(name, ast.Store())], ast.Name(caught, ast.Load())))
         clause = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), caught, handler or [ast.Pass()])
-        return [ast.Try(body or [ast.Pass()], [clause], [], [])]
+        return [ast.Try(body or [ast.Pass()], [clause], other, [])]
 
 
 def _place(node: Leave) -> Place:

@@ -69,11 +69,16 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class Try:
-    """``handler`` is entered by any exception out of the calls that stand in ``body``; landing is its first block."""
+    """``handler`` is entered by any exception out of the calls that stand in ``body``; landing is its first block.
+
+    ``other`` is what follows where there was none, if body is left for ``block``.
+    """
 
     landing: Block
     body: "Tree"
     handler: "Tree"
+    block: Block | None = None
+    other: "Tree | None" = None
 
 
 @dataclass(slots=True, eq=False)

@@ -5,6 +5,7 @@ place of a test before and one at the end, ``x = a if c else b``, and less nesti
 """
 
 import ast
+import copy
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -39,6 +40,19 @@ def _read(tree: ast.AST) -> set[str]:
     return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
 
 
+def _leaves(statement: ast.stmt) -> bool:
+    """Does nothing that stands behind statement follow it?"""
+    match statement:
+        case ast.If():
+            return bool(statement.orelse) and _leaves(statement.body[-1]) and _leaves(statement.orelse[-1])
+        case ast.Try():
+            body = _leaves(statement.body[-1]) or (bool(statement.orelse) and _leaves(statement.orelse[-1]))
+            return body and all(_leaves(handler.body[-1]) for handler in statement.handlers)
+        case ast.While(test=ast.Constant(value=True)):
+            return not _of_loop(statement.body, ast.Break)
+    return isinstance(statement, _JUMPS)
+
+
 def _of_loop(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
     """Is there a break (or continue) of the loop whose body this is?"""
     for s in statements:
@@ -46,7 +60,7 @@ def _of_loop(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
             return True
         if isinstance(s, ast.If) and (_of_loop(s.body, kind) or _of_loop(s.orelse, kind)):
             return True
-        if isinstance(s, ast.Try) and (_of_loop(s.body, kind) or any(_of_loop(h.body, kind) for h in s.handlers)):
+        if isinstance(s, ast.Try) and (_of_loop(s.body, kind) or any(_of_loop(h.body, kind) for h in s.handlers) or _of_loop(s.orelse, kind)):
             return True
         if isinstance(s, ast.For | ast.While) and _of_loop(s.orelse, kind):
             return True
@@ -63,7 +77,7 @@ class _Tidy:
         found: list[ast.stmt] = []
         for statement in body:
             found += self._one(statement)
-            if found and isinstance(found[-1], _JUMPS):
+            if found and _leaves(found[-1]):
                 break
         found = [s for s in found if not isinstance(s, ast.Pass)]
         for loop, after in itertools.pairwise(found):
@@ -76,7 +90,7 @@ class _Tidy:
             case ast.If():
                 return self._if(statement)
             case ast.While():
-                return [self._while(statement)]
+                return self._while(statement)
             case ast.Try():
                 return self._try(statement)
         return [statement]
@@ -101,13 +115,19 @@ class _Tidy:
             return [ast.If(cond, then, []), *other]
         return [ast.If(cond, then, other)]
 
-    def _while(self, statement: ast.While) -> ast.stmt:
+    def _while(self, statement: ast.While) -> list[ast.stmt]:
         body = self.statements(statement.body)
         while body and isinstance(body[-1], ast.Continue):
             body.pop()
+        once = _once(body)
+        if once is not None:
+            return once
         step = _stepped(body)
         if step is not None:
-            return step
+            return [step]
+        return [self._tested(statement, body)]
+
+    def _tested(self, statement: ast.While, body: list[ast.stmt]) -> ast.stmt:
         if len(body) > 1 and isinstance(body[0], ast.If) and not body[0].orelse:
             first = body[0]
             if len(first.body) == 1 and isinstance(first.body[0], ast.Break):
@@ -119,13 +139,46 @@ class _Tidy:
     def _try(self, statement: ast.Try) -> list[ast.stmt]:
         body, caught = self.statements(statement.body), statement.handlers[0]
         if not body:
-            return []
+            return self.statements(statement.orelse)
         handlers = [ast.ExceptHandler(kind, name, self.statements(inner) or [ast.Pass()]) for kind, name, inner in _clauses(caught)]
         last = handlers[-1]
         if len(last.body) == 1 and isinstance(last.body[0], ast.Raise) and last.body[0].exc is None:
             # the last clause does what happens anyway
             handlers.pop()
-        return [ast.Try(body, handlers, [], [])] if handlers else body
+        other = self.statements(statement.orelse)
+        if _leaves(body[-1]):
+            other = []
+        if not handlers:
+            return [*body, *other]
+        if other and all(_leaves(handler.body[-1]) for handler in handlers):
+            return [ast.Try(body, handlers, [], []), *other]
+        return [ast.Try(body, handlers, other, [])]
+
+
+def _once(body: list[ast.stmt]) -> list[ast.stmt] | None:
+    """The body of a loop of one round, if all that leaves it does so at its end."""
+    if not body or not _leaves(body[-1]) or _of_loop(body, ast.Continue):
+        return None
+    made = _unbroken(copy.deepcopy(body))
+    return None if _of_loop(made, ast.Break) else made
+
+
+def _unbroken(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements without the break at their end."""
+    last = body[-1]
+    if isinstance(last, ast.Break):
+        return body[:-1]
+    if isinstance(last, ast.If):
+        last.body = _unbroken(last.body) or [ast.Pass()]
+        last.orelse = _unbroken(last.orelse) if last.orelse else []
+    elif isinstance(last, ast.Try):
+        if last.orelse:
+            last.orelse = _unbroken(last.orelse)
+        else:
+            last.body = _unbroken(last.body) or [ast.Pass()]
+        for handler in last.handlers:
+            handler.body = _unbroken(handler.body) or [ast.Pass()]
+    return body
 
 
 def _breaking(body: list[ast.stmt], after: str) -> list[ast.stmt]:
@@ -251,6 +304,7 @@ class _Last:
             statement.body, statement.orelse = self.statements(statement.body), self.statements(statement.orelse)
         elif isinstance(statement, ast.Try):
             statement.body = self.statements(statement.body)
+            statement.orelse = self.statements(statement.orelse)
             for handler in statement.handlers:
                 handler.body = self.statements(handler.body)
         return statement
