@@ -87,6 +87,15 @@ def literal(value: Any) -> ast.expr | None:
         return _signed(value) if value.bit_length() < 4000 else None
     if kind is float and value == value and value not in (float("inf"), float("-inf")):
         return _signed(value)
+    if kind is complex and value.real == 0 and repr(value)[0] != "-" and repr(value.imag) not in ("nan", "inf", "-inf"):
+        return ast.Constant(value)
+    if kind is slice:
+        bounds = [literal(part) for part in (value.start, value.stop, value.step)]
+        if None in bounds:
+            return None
+        made = ast.Call(ast.Name("slice", ast.Load()), bounds, [])  # type: ignore[arg-type]
+        mark(made, "slice")
+        return made
     if kind is tuple:
         parts = [literal(item) for item in value]
         return None if None in parts else ast.Tuple(parts, ast.Load())  # type: ignore[arg-type]
@@ -168,6 +177,10 @@ def _binary(op: Op, write: Write, named: Any) -> ast.expr | None:
     return ast.BinOp(write(op.args[0]), _BINARY[op.callee](), write(op.args[1]))
 
 
+#: Classes whose instances compare to True or False.
+_NUMBERS: Final = (int, float, bool)
+
+
 @_rule(*_COMPARED)
 def _compared(op: Op, write: Write, named: Any) -> ast.expr | None:
     left, right = op.args if op.callee is not operator.contains else op.args[::-1]
@@ -175,6 +188,8 @@ def _compared(op: Op, write: Write, named: Any) -> ast.expr | None:
     # of these the opposite comparison is the negation
     if any(_is_exactly(left, c) and _is_exactly(right, c) for c in (int, str, bool)):
         mark(made, "ordered")
+    elif any(_is_exactly(left, c) for c in _NUMBERS) and any(_is_exactly(right, c) for c in _NUMBERS):
+        mark(made, "compared")
     elif is_constant(right, ops.END):
         mark(made, "ended")
     return made
@@ -182,6 +197,8 @@ def _compared(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 @_rule(*_UNARY)
 def _unary(op: Op, write: Write, named: Any) -> ast.expr | None:
+    if op.callee is operator.not_:
+        return ast.UnaryOp(ast.Not(), tested(write(op.args[0])))
     return ast.UnaryOp(_UNARY[op.callee](), write(op.args[0]))
 
 
@@ -191,7 +208,37 @@ def _getitem(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 
 def _index(index: Operand, write: Write) -> ast.expr:
-    return write(index)
+    """What stands in the brackets: a slice with colons."""
+    if isinstance(index, Const) and type(index.value) is slice:
+        shown = [None if part is None else literal(part) for part in (index.value.start, index.value.stop, index.value.step)]
+        if all(made is not None or part is None for made, part in zip(shown, (index.value.start, index.value.stop, index.value.step), strict=True)):
+            return ast.Slice(*shown)
+    found = write(index)
+    if marked(found, "slice") and isinstance(found, ast.Call):
+        return _colons(found.args)
+    if isinstance(found, ast.Tuple) and found.elts:
+        return ast.Tuple([_colons(one.args) if marked(one, "slice") and isinstance(one, ast.Call) else one for one in found.elts], ast.Load())
+    return found
+
+
+def _colons(bounds: list[ast.expr]) -> ast.Slice:
+    """``a:b:c``; a bound that is None is none."""
+    shown = [None if isinstance(one, ast.Constant) and one.value is None else one for one in bounds]
+    return ast.Slice(*([None, *shown] if len(shown) == 1 else shown))
+
+
+@_rule(slice)
+def _slice(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(slice), [write(a) for a in op.args], [])
+    mark(made, "slice")
+    return made
+
+
+@_rule(ops.unpack, ops.unpack_star)
+def _unpack(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(op.callee), [write(a) for a in op.args], [])
+    mark(made, "unpack")
+    return made
 
 
 @_rule(getattr)
@@ -322,6 +369,21 @@ _ITERATORS: Final = frozenset({*(type(iter(empty)) for empty in _NOTHING), type(
 # ------------------------------------------------------------------------------------------------- conditions
 
 
+@_rule(bool)
+def _bool(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(bool), [write(a) for a in op.args], [])
+    if len(op.args) == 1:
+        mark(made, "bool")
+    return made
+
+
+def tested(cond: ast.expr) -> ast.expr:
+    """What is only tested need not be made a bool."""
+    while marked(cond, "bool") and isinstance(cond, ast.Call):
+        cond = cond.args[0]
+    return cond
+
+
 def mark(node: ast.expr, what: str) -> None:
     """Note what op an expression was, for those who look for it in the tree."""
     node.was = what  # type: ignore[attr-defined]
@@ -335,6 +397,8 @@ def negated(cond: ast.expr) -> ast.expr:
     """``not cond``, simpler where there is an operator for it that always means that."""
     if isinstance(cond, ast.UnaryOp) and isinstance(cond.op, ast.Not):
         return cond.operand
+    if marked(cond, "bool") and isinstance(cond, ast.Call):
+        cond = tested(cond)
     if isinstance(cond, ast.Compare) and len(cond.ops) == 1 and type(cond.ops[0]) in _OPPOSITE:
         if isinstance(cond.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn) or marked(cond, "ordered"):
             made = ast.Compare(cond.left, [_OPPOSITE[type(cond.ops[0])]()], cond.comparators)

@@ -23,6 +23,7 @@ from hovis.backend.outline import outline
 from hovis.backend.prepare import handling_again, raise_as_it_is
 from hovis.backend.statements import WAY, Jumps, Simplifier
 from hovis.backend.structure import structured
+from hovis.backend.temporaries import renumbered
 from hovis.backend.tidy import tidy_function
 from hovis.backend.variables import Variables
 from hovis.ir import operations as ops
@@ -237,6 +238,8 @@ class _Writer:
             body.pop()
         if self.function.is_generator and not any(isinstance(node, ast.Yield | ast.YieldFrom) for part in body for node in ast.walk(part)):
             body += [ast.Return(None), ast.Expr(ast.Yield(None))]
+        kept = {self.variables.name(p) for p in self.function.params} | set(self.names.taken)
+        body = renumbered(body, kept)
         body = outline(body, {self.variables.name(p) for p in self.function.params}, self.own_name)
         if arrival is not None:
             body = [*arrival.head(self.function, self.variables.name), *body]

@@ -11,16 +11,20 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from hovis.backend.comprehensions import comprehended
+from hovis.backend.conditions import Conditions
 from hovis.backend.expressions import both, marked, negated
+from hovis.backend.temporaries import without_temporaries
 
 _JUMPS: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def tidy_function(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a whole function."""
-    found = _Tidy().statements(body)
+    found = without_temporaries(_Tidy().statements(body), loops=False)
     counts = Counter(item.id for s in found for item in ast.walk(s) if isinstance(item, ast.Name))
-    return _Last(counts).statements(found)
+    found = without_temporaries(comprehended(_Last(counts).statements(found)), loops=True)
+    return [Conditions().visit(statement) for statement in found]
 
 
 def _dump(statements: list[ast.stmt]) -> list[str]:
@@ -73,6 +77,9 @@ def _of_loop(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
 class _Tidy:
     """From the inside out."""
 
+    #: is there a handler around?
+    watched = False
+
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
         for statement in body:
@@ -102,7 +109,7 @@ class _Tidy:
             return [ast.Expr(cond)] if not isinstance(cond, ast.Name | ast.Constant) else []
         if not then:
             then, other, cond = other, [], negated(cond)
-        if (rolled := _rolled(cond, then, other)) is not None:
+        if (rolled := _rolled(cond, then, other, self.watched)) is not None:
             return rolled
         if len(then) == 1 and not other and isinstance(then[0], ast.If) and not then[0].orelse:
             return [ast.If(both(ast.And(), cond, then[0].test), then[0].body, [])]
@@ -137,7 +144,9 @@ class _Tidy:
         return ast.While(statement.test, body or [ast.Pass()], [])
 
     def _try(self, statement: ast.Try) -> list[ast.stmt]:
+        around, self.watched = self.watched, True
         body, caught = self.statements(statement.body), statement.handlers[0]
+        self.watched = around
         if not body:
             return self.statements(statement.orelse)
         handlers = [ast.ExceptHandler(kind, name, self.statements(inner) or [ast.Pass()]) for kind, name, inner in _clauses(caught)]
@@ -233,20 +242,34 @@ def _simple(shown: ast.expr) -> bool:
     return sum(1 for _ in ast.walk(shown)) < 12 and not any(isinstance(item, ast.IfExp | ast.BoolOp) for item in ast.walk(shown))
 
 
-def _rolled(cond: ast.expr, then: list[ast.stmt], other: list[ast.stmt]) -> list[ast.stmt] | None:
-    """``if c: start; while True: …; if not c: break`` with the same start otherwise is ``start; while c: …``."""
+def _rolled(cond: ast.expr, then: list[ast.stmt], other: list[ast.stmt], watched: bool) -> list[ast.stmt] | None:
+    """``if c: start; while True: …; if not c: end; break`` with the same start and end otherwise is ``start; while c: …; end``."""
     loop = then[-1]
     if not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value is True and not loop.orelse and len(loop.body) > 1):
         return None
     last, start = loop.body[-1], then[:-1]
-    if not (isinstance(last, ast.If) and len(last.body) == 1 and isinstance(last.body[0], ast.Break) and not last.orelse):
+    if not (isinstance(last, ast.If) and isinstance(last.body[-1], ast.Break) and not last.orelse):
         return None
-    if ast.dump(negated(last.test)) != ast.dump(cond) or _dump(start) != _dump(other) or _of_loop(loop.body, ast.Continue):
+    end, again = last.body[:-1], negated(last.test)
+    if _dump([*start, *end]) != _dump(other) or _of_loop(loop.body, ast.Continue) or (end and _of_loop(loop.body[:-1], ast.Break)):
         return None
-    plain = all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant | ast.Name) for s in start)
-    if not plain or _assigned(start) & _read(cond) or not _harmless(cond):
+    plain = all(isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and isinstance(s.value, ast.Constant | ast.Name) for s in start)
+    if not plain or _assigned(start) & (_read(cond) | {name for s in start for name in _read(s)}) or (watched and start and not _harmless(cond)):
         return None
-    return [*start, ast.While(cond, loop.body[:-1], [])]
+    known = {s.targets[0].id: s.value for s in start if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)}
+    if ast.dump(_Known(known).visit(copy.deepcopy(again))) != ast.dump(cond):
+        return None
+    return [*start, ast.While(again, loop.body[:-1], []), *end]
+
+
+class _Known(ast.NodeTransformer):
+    """Puts in what variables are."""
+
+    def __init__(self, known: dict[str, ast.expr]) -> None:
+        self.known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.known.get(node.id, node)
 
 
 def _harmless(cond: ast.expr) -> bool:
@@ -321,7 +344,7 @@ class _Last:
                         del before[k]
                         return loop
                     break
-                if not (isinstance(made, ast.Assign) and isinstance(made.value, ast.Constant)):
+                if not (isinstance(made, ast.Assign) and isinstance(made.targets[0], ast.Name) and _is_new(made.value)):
                     break
         if marked(loop, "own next"):
             return loop
@@ -356,6 +379,8 @@ class _Last:
             first = handler.body[0]
             if handler.name is None or not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Name):
                 continue
+            if not isinstance(first.value, ast.Name) or first.value.id != handler.name:
+                continue
             name = first.targets[0].id
             inside = sum(isinstance(item, ast.Name) and item.id == name for h in statement.handlers for item in _nested(h.body))
             if inside == self.counts[name] and name not in _assigned(handler.body[1:]):
@@ -363,6 +388,11 @@ class _Last:
                 used = any(name in _read(s) for s in body)
                 handler.name, handler.body = name if used else None, body or [ast.Pass()]
         return statement
+
+
+def _is_new(shown: ast.expr) -> bool:
+    """A constant, or a new empty container: made before or after, nobody can tell."""
+    return isinstance(shown, ast.Constant) or (isinstance(shown, ast.List) and not shown.elts) or (isinstance(shown, ast.Dict) and not shown.keys)
 
 
 def _counts_up(statement: ast.stmt, name: str) -> bool:
