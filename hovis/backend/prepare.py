@@ -13,7 +13,7 @@ from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke
 from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised
 from hovis.lattice import ANY, Const, Type
 from hovis.passes.params import trivial_params
-from hovis.passes.rewriting import MAY_RAISE, effect_of, replaced, substitute
+from hovis.passes.rewriting import MAY_RAISE, effect_of, replaced, sees_handled, substitute
 
 
 def handling_again(exception: object) -> None:
@@ -54,6 +54,10 @@ def prepare(function: Function) -> None:
     for block in list(function.blocks):
         if not all(is_error(source, edge) for source, edge in incoming.get(block, ())):
             _split(function, block, lambda block, k: block.ops[k].callee is enter_handler)
+    incoming = predecessors(function)
+    for block in list(function.blocks):
+        if any(is_error(source, edge) for source, edge in incoming[block]):
+            _bare(function, block)
     function.blocks[:] = reverse_postorder(function.blocks[0])
 
 
@@ -295,6 +299,15 @@ def _landings(function: Function) -> None:
                 landing = shared[key] = Block((caught,), [], Jump(Edge(target, args)))
                 function.blocks.append(landing)
             edge.block, edge.args = landing, (CAUGHT,)
+
+
+def _bare(function: Function, block: Block) -> None:
+    """What could tell that it stands in an except clause, and is not to, does not stand in the block that the exception leads to."""
+    if block.ops and block.ops[0].callee is enter_handler:
+        return
+    raises = isinstance(block.terminator, Raise) and not block.terminator.again
+    if raises or any(op.callee is not leave_handler and sees_handled(op) for op in block.all_ops()):
+        block.terminator = Jump(Edge(cut(function, block, 0)))
 
 
 # ------------------------------------------------------------------------------------------------- what turned out not to fit

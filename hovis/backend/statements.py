@@ -7,7 +7,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from hovis.backend.expressions import both, negated
+from hovis.backend.expressions import both, marked, negated
 from hovis.backend.mending import Mender
 from hovis.backend.structure import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
 from hovis.backend.written import Plain, Test, Written, count, parts, put
@@ -93,6 +93,8 @@ class Simplifier:
 
 def _joined(test: Test) -> Test:
     """``if a: (if b: P else: Q) else: Q`` is ``if a and b: P else: Q``, and so on."""
+    if marked(negated(test.cond) if isinstance(test.cond, ast.UnaryOp) else test.cond, "matches"):
+        return test  # it becomes an except clause
     then, other = _only_test(test.then), _only_test(test.other)
     if then is not None and _alike(then.other, test.other):
         return Test(both(ast.And(), test.cond, then.cond), then.then, then.other)

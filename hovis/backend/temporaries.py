@@ -179,8 +179,21 @@ class _Inlined(_Everywhere):
         for statement in body:
             while found and self._takes(statement, found[-1]):
                 found.pop()
-            found.append(statement)
+            if not (found and self._returned(found[-1], statement)):
+                found.append(statement)
         return found
+
+    def _returned(self, before: ast.stmt, statement: ast.stmt) -> bool:
+        """What a try ends with, and what is returned behind it where no handler leads, is returned by the try."""
+        if not (isinstance(before, ast.Try) and isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name)) or before.orelse:
+            return False
+        last, name = before.body[-1], statement.value.id
+        if not (isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name) and last.targets[0].id == name):
+            return False
+        if not _UNNAMED.match(name) or self.counts[name] != 2 or not all(isinstance(handler.body[-1], ast.Return | ast.Raise) for handler in before.handlers):
+            return False
+        before.body[-1] = ast.Return(last.value)
+        return True
 
     def _takes(self, statement: ast.stmt, before: ast.stmt) -> bool:
         """Has statement taken what the one before assigns?"""

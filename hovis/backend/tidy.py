@@ -392,6 +392,8 @@ class _Last:
 
 def _is_new(shown: ast.expr) -> bool:
     """A constant, or a new empty container: made before or after, nobody can tell."""
+    if isinstance(shown, ast.Call):
+        return isinstance(shown.func, ast.Name) and shown.func.id == "set" and not shown.args
     return isinstance(shown, ast.Constant) or (isinstance(shown, ast.List) and not shown.elts) or (isinstance(shown, ast.Dict) and not shown.keys)
 
 

@@ -1,12 +1,13 @@
 """Removing handlers that nobody can observe.
 
+A handler that does nothing but raise again what it caught is none.
 ``enter_handler`` … ``leave_handler`` say which exception is being handled.  If nothing between them can look at that
 (no call that is opaque, raises or does I/O, nothing that raises), they may both go.  Where several handlers share an
 end they stay or go together.
 """
 
 from hovis.ir.analysis import reverse_postorder, successors
-from hovis.ir.model import Block, Branch, Function, Jump, Op
+from hovis.ir.model import CAUGHT, Block, Branch, Function, Invoke, Jump, Op, Raise
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.passes.rewriting import Pass, sees_handled
 
@@ -39,6 +40,30 @@ def _unseen_handlers(function: Function) -> bool:
 
 
 unseen_handlers = Pass(_unseen_handlers)
+
+
+def _passing(function: Function) -> bool:
+    """Handlers that only raise again what they caught."""
+    idle = {block for block in function.blocks if _only_passes_on(block)}
+    changed = False
+    for block in function.blocks if idle else ():
+        end = block.terminator
+        if isinstance(end, Invoke) and end.error.block in idle and end.error.args == (CAUGHT,):
+            block.ops.append(end.op)
+            block.terminator = Jump(end.ok, end.op.location)
+            changed = True
+    if changed:
+        reached = set(reverse_postorder(function.blocks[0]))
+        function.blocks = [block for block in function.blocks if block in reached]
+    return changed
+
+
+passing = Pass(_passing)
+
+
+def _only_passes_on(block: Block) -> bool:
+    end = block.terminator
+    return not block.ops and len(block.params) == 1 and isinstance(end, Raise) and end.again and end.value is block.params[0]
 
 
 class _Groups:

@@ -12,7 +12,7 @@ from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
 from hovis.passes.dead import dead
 from hovis.passes.fold import fold
-from hovis.passes.handlers import unseen_handlers
+from hovis.passes.handlers import passing, unseen_handlers
 from hovis.passes.jumps import straighten
 from hovis.passes.loops import idle_loops
 from hovis.passes.numbering import numbering
@@ -22,11 +22,11 @@ from hovis.passes.rewriting import Pass, copy
 
 #: All passes by name.
 PASSES: Final[dict[str, Pass]] = {
-    one.__name__: one for one in (straighten, trivial_params, fold, numbering, dead, unseen_handlers, idle_loops, order)
+    one.__name__: one for one in (straighten, trivial_params, fold, numbering, dead, unseen_handlers, passing, idle_loops, order)
 }
 
-_CLEAN: Final = ["straighten", "trivial_params", "dead", "unseen_handlers"]
-_DEFAULT: Final = ["straighten", "trivial_params", "fold", "numbering", "dead", "unseen_handlers", "idle_loops"]
+_CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "unseen_handlers"]
+_DEFAULT: Final = ["passing", "straighten", "trivial_params", "fold", "numbering", "dead", "unseen_handlers", "idle_loops"]
 
 #: What runs again and again until nothing changes, and what then runs once.
 PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, ["order"])}

@@ -1,10 +1,13 @@
 """The text of residuals: as a person would write it, and the same function."""
+import copy
+import re
 import textwrap
 
 import pytest
 
 import hovis
 from hovis import Any, Float, Int, OneOf, Str, const
+from tests.differential.compare import observe
 
 
 def power(x, n):
@@ -192,3 +195,118 @@ def test_deep_nesting_becomes_functions():
     made.load()(1, ours)
     names["f24"](1, theirs)
     assert ours == theirs == [1]
+
+
+# ---------------------------------------------------------------------------------------------- as a person would write it
+
+
+def between(x: float):
+    if x >= 0.5 and x < 2.5:
+        return "in"
+    return "out"
+
+
+def pairs(items):
+    found = []
+    for item in items:
+        key, *rest = item
+        if rest:
+            found.append((key, len(rest)))
+    return found
+
+
+def squares(xs):
+    return [x * x for x in xs if x > 1], {x: -x for x in xs}, {x % 3 for x in xs}
+
+
+def parts(x):
+    return x[1:], x[::2], x[:-1]
+
+
+def stepped(value, n):
+    total = 0
+    while value - 0.0 > n:
+        value = value / 2
+        total += 1
+    return total, value
+
+
+def looked_up(table, key):
+    try:
+        value = table[key]
+    except KeyError:
+        value = None
+    else:
+        print("found", value)
+    return value
+
+
+def left_inside(n, stop):
+    seen = []
+    while n > 0:
+        n -= 1
+        if n == stop:
+            seen.append("break")
+            break
+        seen.append(n)
+    else:
+        seen.append("else")
+    return seen
+
+
+def raised_again(table, key):
+    try:
+        return table[key]
+    except KeyError:
+        raise
+    except (IndexError, TypeError) as wrong:
+        return str(wrong)
+
+
+WRITTEN = {
+    (between, (Float,)): (((0.5,), (2.5,), (float("nan"),)), """
+        return 'in' if 0.5 <= x < 2.5 else 'out'"""),
+    (pairs, (list,)): ((([(1, 2, 3), (4,)],), ([(1, 2), ()],), ([],)), """
+        t1 = []
+        for item in items:
+            key, *rest = item
+            if rest:
+                t1.append((key, len(rest)))
+        return t1"""),
+    (squares, (list,)): ((([1, 2, 3],), ([],), ([1, "a"],)), None),
+    (parts, (list,)): ((([1, 2, 3, 4],), ([],)), """
+        return (x[1:], x[::2], x[:-1])"""),
+    (stepped, (Float, Float)): (((9.5, 1.0), (0.5, 1.0)), """
+        total = 0
+        while value - 0.0 > n:
+            value /= 2
+            total += 1
+        return (total, value)"""),
+    (looked_up, (dict, Str)): ((({"a": 1}, "a"), ({}, "a")), None),
+    (left_inside, (Int, Int)): (((3, 1), (3, 9), (0, 0)), None),
+    (raised_again, (Any, Any)): ((({}, 1), ([], 1), ([], "a"), ([5], 0)), """
+        try:
+            return table[key]
+        except KeyError:
+            raise
+        except (IndexError, TypeError) as t1:
+            return str(t1)"""),
+}
+
+
+@pytest.mark.parametrize(("case", "runs", "text"), [(case, *told) for case, told in WRITTEN.items()], ids=lambda v: v[0].__name__ if isinstance(v, tuple) and callable(v[0]) else "")
+def test_it_is_written_as_a_person_would(case, runs, text):
+    fn, specs = case
+    made = hovis.trace(fn, *specs).text()
+    for arguments in runs:
+        expected, got = (observe(one, copy.deepcopy(arguments)) for one in (fn, made.load()))
+        assert (got.value, got.stdout) == (expected.value, expected.stdout)
+    assert "way" not in made.text
+    assert "with_history" not in made.text
+    if text is not None:
+        assert body(fn, *specs) == textwrap.dedent(text).strip()
+
+
+def test_comprehensions_are_comprehensions():
+    text = re.sub(r"\bt\d\b", "x", body(squares, list))    # the variable has a name where the comprehension is a function
+    assert text == "return ([x * x for x in xs if x > 1], {x: -x for x in xs}, {x % 3 for x in xs})"
