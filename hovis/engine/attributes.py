@@ -7,7 +7,7 @@ of a class, a module, a super object by routines of their own, and whatever the 
 import types
 from typing import Any, Final
 
-from hovis.engine import classattrs, descriptors, exceptions, instances, models, protocols, templates
+from hovis.engine import classattrs, descriptors, exceptions, functions, instances, models, protocols, templates
 from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
@@ -153,7 +153,7 @@ def _data(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     if name == "__class__" and raw is object.__dict__["__class__"]:
         return finish(m, Known(cls, labels_of(value) if not isinstance(value, Dyn) else frozenset()), mode)
     if name == "__dict__" and instances.dict_descriptor(cls):
-        found = instances.take_dictionary(m, value) if isinstance(value, Ref) else None
+        found = instances.take_dictionary(m, value)
         return finish(m, found, mode) if found is not None else left(m, value, name, mode, QUIET, Type(dict))
     if isinstance(value, Known):
         return _field_of_known(m, value, raw, name, mode)
@@ -189,7 +189,7 @@ def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) ->
         found = getattr(held, name)
         if is_immutable(found) or isinstance(held, types.MethodType) or name == "__code__":
             return finish(m, Known(found, value.labels), mode)
-        return left(m, value, name, mode, Effect.READS)
+        return left(m, value, name, mode, Effect.READS, Type(dict) if type(found) is dict else ANY)
     return left(m, value, name, mode)
 
 
@@ -317,12 +317,11 @@ def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
         return finish(m, obj.cells[("start", "stop", "step").index(name)], mode)
     if obj.kind == "method":
         return _of_method(m, value, obj, name, mode)
-    if obj.kind == "function" and name in obj.keys:
-        return finish(m, Known(True), mode)
     if obj.kind == "function":
-        if obj.node is None and name in ("__name__", "__qualname__"):
-            return finish(m, Known(obj.extra[2 if name == "__name__" else 3]), mode)
-        return left(m, value, name, mode)
+        found = functions.get(m, value, obj, name)
+        if found is ABSENT:
+            return missing(m, Access(name, value, Known(obj.cls), mode), f"'function' object has no attribute '{name}'")
+        return left(m, value, name, mode) if found is UNKNOWN else finish(m, found, mode)
     if obj.kind == "property" and name in _OF_PROPERTY:
         return finish(m, obj.cells[_OF_PROPERTY.index(name)], mode)
     if obj.kind == "tuple" and is_python_class(obj.cls):

@@ -8,6 +8,7 @@ cell at the moment.  Which names are open is learned: the first such write trace
 import types
 from typing import Any, Final
 
+from hovis.engine import functions
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import ABSENT, find
 from hovis.engine.machine import Machine
@@ -89,7 +90,7 @@ def _token(m: Machine, template: Template, name: str, datum: Datum, value: V) ->
         return UNSURE
     key = name, obj.kind, id(obj.cls), *(id(part.extra[0]) for part in parts if part is not None)
     if key not in template.tokens:
-        template.tokens[key] = make_token(template, name, obj, parts)
+        template.tokens[key] = make_token(m, template, name, obj, parts)
     return template.tokens[key]
 
 
@@ -106,7 +107,7 @@ def _functions(m: Machine, obj: VObj) -> list[VObj | None] | None:
     return found
 
 
-def make_token(template: Template, name: str, obj: VObj, parts: list[VObj | None]) -> Any:
+def make_token(m: Machine, template: Template, name: str, obj: VObj, parts: list[VObj | None]) -> Any:
     """A function or descriptor that stands for the one in the cell of a name."""
 
     def keep(held: Any, *path: int) -> Any:
@@ -115,23 +116,13 @@ def make_token(template: Template, name: str, obj: VObj, parts: list[VObj | None
         return held
 
     if obj.kind == "function":
-        return keep(function(obj))
+        return keep(functions.twin(m, obj))
     if obj.kind not in WRAPPERS:
         return keep(object.__new__(obj.cls))
     made = []
     for k, (part, cell) in enumerate(zip(parts, obj.cells, strict=True)):
-        made.append(keep(function(part), k) if part is not None else cell.value)  # type: ignore[union-attr]
+        made.append(keep(functions.twin(m, part), k) if part is not None else cell.value)  # type: ignore[union-attr]
     return keep(WRAPPERS[obj.kind](*made))
-
-
-def function(obj: VObj) -> types.FunctionType:
-    """A function like the one of the trace, never to be called."""
-    code, namespace, name, qualname = obj.extra
-    made = types.FunctionType(code.code, namespace, name, None, tuple(types.CellType() for _ in obj.cells[3:]) or None)
-    made.__qualname__ = qualname
-    for mark in obj.keys:
-        setattr(made, mark, True)
-    return made
 
 
 # ------------------------------------------------------------------------------------------------- writing

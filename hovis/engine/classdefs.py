@@ -12,8 +12,8 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import CLASS_BODY
-from hovis.engine import protocols, templates
-from hovis.engine.classattrs import WRAPPERS, function, is_special, plain
+from hovis.engine import functions, protocols, templates
+from hovis.engine.classattrs import WRAPPERS, is_special, plain
 from hovis.engine.entering import Callee, bind
 from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj
@@ -280,7 +280,7 @@ class Signature:
         self.seen[value.aid] = name
         obj = self.m.state.heap[value.aid]
         if obj.kind == "function":
-            return "function", id(obj.extra[0].code), obj.keys
+            return "function", id(obj.extra[0].code), functions.is_abstract(self.m, obj)
         if obj.kind in WRAPPERS:
             return obj.kind, tuple(self._part(cell) for cell in obj.cells)
         if is_special(name):
@@ -295,7 +295,7 @@ class Signature:
         value = self.m.resolve(value)
         obj = self.m.obj(value, "function")
         if obj is not None:
-            return "function", id(obj.extra[0].code), obj.keys
+            return "function", id(obj.extra[0].code), functions.is_abstract(self.m, obj)
         if isinstance(value, Known):
             return constant_key(value.value)
         raise NotPlain("a method of it is not known")
@@ -352,7 +352,7 @@ class Maker:
     def _object(self, name: str, value: Ref) -> Any:
         obj = self.m.state.heap[value.aid]
         if obj.kind == "function":
-            return self._keep(function(obj), name)
+            return self._keep(functions.twin(self.m, obj), name)
         if obj.kind in WRAPPERS:
             parts = [self._part(name, (k,), cell) for k, cell in enumerate(obj.cells)]
             return self._keep(WRAPPERS[obj.kind](*parts), name)
@@ -365,7 +365,7 @@ class Maker:
         if isinstance(value, Known):
             return value.value
         assert isinstance(value, Ref)
-        return self._keep(function(self.m.state.heap[value.aid]), name, path)
+        return self._keep(functions.twin(self.m, self.m.state.heap[value.aid]), name, path)
 
     def _keep(self, held: Any, name: str, path: tuple[int, ...] = ()) -> Any:
         self.found.append((held, name, path))

@@ -98,14 +98,14 @@ class Callee:
         assert isinstance(callee, Ref)
         obj = m.state.heap[callee.aid]
         self.code, self.namespace, _, self.qualname = obj.extra
-        defaults, kwdefaults, _, *cells = obj.cells
+        defaults, kwdefaults = obj.cells[:2]
         self.defaults = _items(m, defaults)
         named = m.obj(kwdefaults, "dict")
         self.kwdefaults = dict(zip(named.keys, named.cells, strict=True)) if named else {}
         if isinstance(kwdefaults, Known) and isinstance(kwdefaults.value, dict):
             self.kwdefaults = {k: Known(v) for k, v in kwdefaults.value.items()}
         self.unsure = (not self.defaults and not _nothing(defaults)) or (not self.kwdefaults and not _nothing(kwdefaults))
-        self.cells = list(cells)
+        self.cells = list(obj.closure)
         return self
 
 

@@ -253,11 +253,11 @@ def _cell(m: "Machine", obj: VObj) -> Operand:
 
 def _function(m: "Machine", obj: VObj) -> Operand:
     code, namespace, name, qualname = obj.extra
-    defaults, kwdefaults, annotations, *cells = obj.cells
+    defaults, kwdefaults, annotations = obj.cells[:3]
     fixed: list[V] = [Known(code.code), Known(namespace), Known(name), Known(qualname)]
-    made = build(m, ops.make_function, [*fixed, defaults, kwdefaults, annotations, *cells], obj.cls)
-    for mark in obj.keys:
-        _effect(m, setattr, [Dyn(made, Type(obj.cls)), Known(mark), Known(True)])
+    made = build(m, ops.make_function, [*fixed, defaults, kwdefaults, annotations, *obj.closure], obj.cls)
+    for key, cell in zip(obj.keys, obj.cells[len(obj.cells) - len(obj.keys) :], strict=True):
+        _effect(m, setattr, [Dyn(made, Type(obj.cls)), Known(key), cell])
     return made
 
 

@@ -124,6 +124,11 @@ class VObj:
             return self.cells[self.keys.index(self.extra[0].content)]
         return None
 
+    @property
+    def closure(self) -> "tuple[V, ...]":
+        """The closure of a function."""
+        return self.cells[3 : len(self.cells) - len(self.keys)]
+
     def find(self, key: object) -> int:
         """The position of a key or attribute, -1 if it is not there.  Dict keys are compared as a dict does."""
         if self.kind == "dict":

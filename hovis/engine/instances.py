@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hovis.engine import exceptions
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, find, has_dict
+from hovis.engine.lookups import ABSENT, find, has_dict, own_dict
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.values import Dyn, Known, Ref, V, relabel
@@ -49,9 +49,12 @@ def own(m: Machine, value: V, cls: type, name: str) -> Any:
 
 
 def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
-    held = getattr(value.value, DICT, None) if has_dict(cls) else None
+    held = own_dict(value.value)
     if held is None:
         return ABSENT
+    if id(held) in m.tables.thawed:
+        return UNKNOWN
+    m.read_static.add(id(held))
     if name in held:
         return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
     m.guard("item", held, name, UNBOUND)
@@ -83,8 +86,13 @@ def dictionary(m: Machine, obj: VObj) -> "Ref | Dyn | None":
     return held
 
 
-def take_dictionary(m: Machine, value: Ref) -> V | None:
+def take_dictionary(m: Machine, value: V) -> V | None:
     """``value.__dict__`` of a virtual instance: from now on its attributes live there; None: the real one has to be asked."""
+    if isinstance(value, Known):
+        real = own_dict(value.value)
+        return None if real is None else Known(real, value.labels)
+    if not isinstance(value, Ref):
+        return None
     obj = m.obj(value, "instance")
     if obj is None:
         return None

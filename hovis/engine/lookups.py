@@ -147,6 +147,16 @@ def has_dict(cls: type) -> bool:
     return cls.__dictoffset__ != 0
 
 
+def own_dict(value: object) -> dict[str, Any] | None:
+    """The dictionary of a real object, if it has one that is found in the usual way."""
+    cls = type(value)
+    if not has_dict(cls):
+        return None
+    found: Any = next((base.__dict__["__dict__"] for base in cls.__mro__ if "__dict__" in base.__dict__), None)
+    held = found.__get__(value) if type(found) in C_DATA else None
+    return held if type(held) is dict else None
+
+
 def is_data_descriptor(raw: Any) -> bool:
     """Does it come before what the instance has (PyDescr_IsData)?"""
     return find(type(raw), "__set__") is not ABSENT or find(type(raw), "__delete__") is not ABSENT

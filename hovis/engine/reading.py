@@ -126,9 +126,10 @@ class Reader:
 
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
-        if isinstance(value, ModuleType):
-            # its functions read the same dictionary as their globals
-            self.thaw(vars(value))
+        inner = lookups.own_dict(value)
+        if inner is not None:
+            # it may have been read by itself (that of a module: as the globals of its functions)
+            self.thaw(inner)
         if id(value) not in self.tables.thawed and not is_immutable(value):
             self.tables.thawed[id(value)] = value
             if id(value) in self.read_static:

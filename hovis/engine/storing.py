@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hovis.engine import classattrs, descriptors, exceptions, instances, models, protocols, templates
+from hovis.engine import classattrs, descriptors, exceptions, functions, instances, models, protocols, templates
 from hovis.engine.attributes import Thawed, class_attribute
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_plain, is_python_class
 from hovis.engine.machine import Machine
@@ -51,9 +51,14 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
         m.operand(target)
         m.put(target, m.state.heap[target.aid].replace(forgotten=True, cells=(), keys=()))
         target = m.resolve(target)
+    if isinstance(target, Ref) and (function := m.obj(target, "function")) is not None and functions.put(m, target, function, name, value):
+        return DONE
     if isinstance(target, Known):
         if isinstance(target.value, type):
             return _set_on_class(m, target, target.value, name, value, mode)
+        if functions.has_own(target.value, name):
+            m.thaw(vars(target.value))
+            return left(m, setattr, [target, Known(name), value], QUIET)
         m.thaw(target.value)
         target = m.resolve(target)
     cls = m.class_of(target)
@@ -166,9 +171,18 @@ def delete(m: Machine, target: V, name: str, mode: str = "discard") -> int | Non
 
 def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
     target = m.resolve(target)
+    if isinstance(target, Ref) and (function := m.obj(target, "function")) is not None:
+        done = functions.remove(m, target, function, name)
+        if done:
+            return DONE
+        if done is None:
+            return complain(m, delattr, [target, Known(name)])
     if isinstance(target, Known):
         if isinstance(target.value, type):
             return _delete_from_class(m, target, target.value, name, mode)
+        if functions.has_own(target.value, name):
+            m.thaw(vars(target.value))
+            return left(m, delattr, [target, Known(name)], QUIET)
         m.thaw(target.value)
         target = m.resolve(target)
     cls = m.class_of(target)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from hovis.engine import attributes, classes, storing, templates
+from hovis.engine import attributes, classes, instances, storing, templates
 from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import has_dict, has_plain_layout, is_abstract, is_python_class, lookup
+from hovis.engine.lookups import has_plain_layout, is_abstract, is_python_class, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref
 from hovis.ir.model import Effect
@@ -85,10 +85,10 @@ def object_delattr(m: Machine, args: Args, named: Named) -> Any:
 @action(vars)
 def variables(m: Machine, args: Args, named: Named) -> Any:
     """``vars(x)`` is ``x.__dict__``, with a complaint of its own."""
-    if len(args) != 1 or named or m.class_of(args[0]) is None:
+    cls = m.class_of(args[0]) if len(args) == 1 and not named else None
+    if cls is None or not (m.obj(args[0], "instance", "function") or isinstance(args[0], Known)) or not instances.dict_descriptor(cls):
         return None
-    obj = m.obj(args[0], "instance")
-    return None if obj is None or not has_dict(obj.cls) else pushed(m, lambda: attributes.get(m, args[0], "__dict__"))
+    return pushed(m, lambda: attributes.get(m, args[0], "__dict__"))
 
 
 @action(object.__new__)

@@ -3,6 +3,7 @@
 import abc
 from typing import Any
 
+from hovis.engine import functions
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V
@@ -50,8 +51,8 @@ def abstract(m: Machine, args: Args, named: Named) -> Any:
     obj = m.obj(args[0], "function") if len(args) == 1 and not named else None
     if obj is None or obj.node is not None:
         return None
-    m.put(args[0], obj.replace(keys=(*obj.keys, "__isabstractmethod__")))  # type: ignore[arg-type]
-    return args[0]
+    assert isinstance(args[0], Ref)
+    return args[0] if functions.put(m, args[0], obj, "__isabstractmethod__", Known(True)) else None
 
 
 @action(staticmethod)
