@@ -404,6 +404,9 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
     cls = m.class_of(value)
     if cls is None:
         return None
+    if isinstance(value, Ref) and (function := m.obj(value, "function")) is not None:
+        found = functions.get(m, value, function, name)
+        return None if found is UNKNOWN else found is not ABSENT
     if isinstance(value, Known) and isinstance(value.value, types.ModuleType):
         held = value.value.__dict__
         if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
@@ -442,6 +445,8 @@ def _class_has(m: Machine, cls: type, name: str) -> bool | None:
     if isinstance(from_meta, Thawed) or isinstance(raw, Thawed):
         return None
     if from_meta is not ABSENT and is_data_descriptor(from_meta):
+        if name == "__abstractmethods__" and from_meta is type.__dict__[name]:
+            return name in cls.__dict__
         return True if name in _FIXED else None
     if raw is not ABSENT:
         return True if descriptors.runs_nothing(raw) or isinstance(raw, property) or type(raw).__module__ == "enum" else None

@@ -5,7 +5,7 @@
 
 import builtins
 import types
-from typing import Final
+from typing import Any, Final
 
 from hovis.engine import classdefs, classes, operators
 from hovis.engine.entering import call_function
@@ -56,7 +56,7 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
         status = by_library(m, fn, args, kwargs, mode)
         if status is not NOT_MINE:
             return status  # type: ignore[return-value]
-        return call_function(m, callee, fn, args, kwargs, mode)
+        return _call_function(m, callee, fn, fn.__code__, args, kwargs, mode)
     if type(fn) is METHOD:
         return call(m, Known(fn.__func__), [Known(fn.__self__), *args], kwargs, mode)
     if isinstance(fn, type):
@@ -72,6 +72,13 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
             return operators.call(m, fn, args, mode) if fits else finish(m, opaque(m, fn, args, kwargs), mode)
         return call_builtin(m, fn, args, kwargs, mode)
     return classes.call_instance(m, callee, args, kwargs, mode)
+
+
+def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """Enter a Python function, unless the library knows what its code comes to."""
+    action = m.library.codes.get(id(code))
+    found = action(m, [callee, *args], kwargs) if action is not None else None
+    return call_function(m, callee, fn, args, kwargs, mode) if found is None else finish(m, found, mode)
 
 
 def builtin_callable(fn: object) -> bool:
@@ -99,7 +106,7 @@ def unbound_builtin(fn: object) -> tuple[object, object] | None:
 def _call_object(m: Machine, callee: Ref, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     obj = m.state.heap[callee.aid]
     if obj.kind == "function":
-        return call_function(m, callee, None, args, kwargs, mode)
+        return _call_function(m, callee, None, obj.extra[0].code, args, kwargs, mode)
     if obj.kind == "method":
         function, instance = obj.cells
         return call(m, function, [instance, *args], kwargs, mode)

@@ -2,6 +2,7 @@
 
 import inspect
 import types
+import typing
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -121,7 +122,7 @@ def _items(m: Machine, value: V) -> list[V]:
 
 
 #: Long programs about objects that are better real.
-_LEFT: Final = frozenset({inspect.signature, inspect.getfullargspec, inspect.getmembers, inspect.getsource, inspect.getdoc})
+_LEFT: Final = frozenset({inspect.signature, inspect.getfullargspec, inspect.getmembers, inspect.getsource, inspect.getdoc, typing.get_type_hints})
 
 
 def why_not(m: Machine, known: Callee) -> str | None:

@@ -315,6 +315,8 @@ def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
         else:
             args.append(value)
     node = build(m, stand.build, args, obj.cls, kwargs)
+    if "__dict__" in obj.keys:
+        _effect(m, setattr, [Dyn(node, Type(obj.cls)), Known("__dict__"), obj.cells[obj.keys.index("__dict__")]])
     if not empty:
         _hand_over(m, obj, node)
     return node

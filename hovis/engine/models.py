@@ -172,6 +172,9 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
         return finish(m, m.new(VObj("method", METHOD, (Known(own), value)), labels_of(value)), mode)
     if name == "__class__":
         return finish(m, Known(obj.cls, value.labels), mode)
+    held = _attribute(m, value, obj, name)
+    if held is not None:
+        return finish(m, held, mode)
     raw = lookup(obj.cls, name)
     if isinstance(own, property) and isinstance(own.fget, FUNCTION):
         return m.call(Known(own.fget), [value], {}, mode)
@@ -180,6 +183,42 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
     found = m.emit(getattr, [value, Known(name)], effect=Effect.OPAQUE)
     distrust(m, value)
     return finish(m, found, mode)
+
+
+def _dictionary(m: Machine, value: Ref, obj: VObj) -> V | None:
+    """The attributes that the user gives it, made when they are asked for; None: only the real object has them."""
+    if not stand_of(obj).dictionary or obj.node is not None:
+        return None
+    index = obj.find(DICT)
+    if index >= 0:
+        return obj.cells[index]
+    made = m.new(VObj("dict", dict))
+    m.put(value, obj.with_new(DICT, made))
+    return made
+
+
+def _attribute(m: Machine, value: Ref, obj: VObj, name: str) -> V | None:
+    """What is among these by a name."""
+    if name == DICT:
+        return _dictionary(m, value, obj)
+    held = m.obj(obj.cells[obj.find(DICT)], "dict") if obj.node is None and DICT in obj.keys else None
+    index = held.find(name) if held is not None else -1
+    return relabel(held.cells[index], value.labels) if held is not None and index >= 0 else None
+
+
+def _store_attribute(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
+    """Put something there; False: the real object has to be told."""
+    inside = _dictionary(m, value, obj) if name != DICT else None
+    held = m.obj(inside, "dict") if inside is not None else None
+    if held is None or held.node is not None:
+        return False
+    assert isinstance(inside, Ref)
+    index = held.find(name)
+    m.put(inside, held.with_cell(index, new) if index >= 0 else held.with_new(name, new))
+    return True
+
+
+DICT: Final = "__dict__"
 
 
 def distrust(m: Machine, value: V) -> None:
@@ -195,8 +234,10 @@ C_CLASS_METHOD: Final = type(dict.__dict__["fromkeys"])
 
 
 def set_attribute(m: Machine, target: V, obj: VObj, name: str, value: V) -> bool:
-    """``target.name = value`` in the code of a stand-in; False: anywhere else."""
+    """``target.name = value`` in the code of a stand-in, or into its dictionary; False: anywhere else."""
     if not inside(m):
+        if isinstance(target, Ref) and _store_attribute(m, target, obj, name, value):
+            return True
         m.operand(target)
         distrust(m, target)
         return False

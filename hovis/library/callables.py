@@ -8,7 +8,7 @@ import operator
 from typing import Any, Final
 
 from hovis.ir import operations
-from hovis.library.core import Library, acted
+from hovis.library.core import Library, acted, bare
 from hovis.library.iterators import MISSING, same
 from hovis.library.reductions import text_of
 
@@ -24,15 +24,23 @@ def partial(function: Any, /, *args: Any, **keywords: Any) -> Any:
     if kind is functools.partial:
         if not acted(function):
             return functools.partial.__new__(functools.partial, function, *args, **keywords)
-        args = function.arguments + args
-        keywords = {**function.named, **keywords}
-        function = function.function
+        if bare(function):
+            args = function.arguments + args
+            keywords = {**function.named, **keywords}
+            function = function.function
     if not callable(function):
         raise TypeError("the first argument must be callable")
     return Partial(function, args, keywords)
 
 
-@CALLABLES.stand(functools.partial, functools.partial, "function *arguments **named", frozen=True, opened=lambda p: (p.func, p.args, p.keywords))
+@CALLABLES.stand(
+    functools.partial,
+    functools.partial,
+    "function *arguments **named",
+    frozen=True,
+    dictionary=True,
+    opened=lambda p: (p.func, p.args, p.keywords),
+)
 class Partial:
     def __init__(self, function: Any, arguments: Any, named: Any) -> None:
         self.function = function

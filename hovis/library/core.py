@@ -63,6 +63,7 @@ class Stand:
     frozen   nobody can change an object of this class.  ``opened`` gives the attributes of the stand-in for a real one.
     content  the attribute with a list or dict that nobody else holds: what is in the real object.  ``fill`` puts it
              into an empty one.
+    dictionary   the real object has a dictionary of attributes as well.
     """
 
     real: type
@@ -75,6 +76,7 @@ class Stand:
     opened: Callable[[Any], tuple[Any, ...]] | None = None
     content: str = ""
     fill: Callable[..., object] | None = None
+    dictionary: bool = False
 
     @classmethod
     def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
@@ -110,6 +112,11 @@ def acted(value: Any) -> bool:
     return hasattr(type(value), "__dict__") and type(value).__module__.startswith("hovis.")
 
 
+def bare(value: Any) -> bool:
+    """For stand-ins: does the object in question that a stand-in acts for lack a dictionary?"""
+    return True
+
+
 def settled(value: object) -> bool:
     """For stand-ins: is value a constant while tracing, all the way down, that can be a key?"""
     return True
@@ -135,7 +142,7 @@ Action = Callable[[Any, list[Any], dict[str, Any]], Any]
 class Library:
     """Primitives, models and actions by callable.  A value: composition gives a new one."""
 
-    __slots__ = ("abstractions", "actions", "always", "attributes", "eager", "lazy", "models", "name", "primitives", "raises")
+    __slots__ = ("abstractions", "actions", "always", "attributes", "codes", "eager", "lazy", "models", "name", "primitives", "raises")
 
     def __init__(
         self,
@@ -149,7 +156,10 @@ class Library:
         always: Mapping[Any, AbstractValue] | None = None,
         eager: Iterable[Any] = (),
         raises: Mapping[Any, Callable[..., Any]] | None = None,
+        codes: Mapping[int, Action] | None = None,
     ) -> None:
+        #: id of the code of functions of which there are many -> what acts for them, given the function as well
+        self.codes: dict[int, Action] = dict(codes or {})
         #: callable -> (*types of the operands) -> the one exception that can come out of it, None: not known
         self.raises: dict[Any, Callable[..., Any]] = dict(raises or {})
         #: callables whose result is of one type whatever they are given
@@ -180,6 +190,7 @@ class Library:
             {**other.always, **self.always},
             self.eager | other.eager,
             {**other.raises, **self.raises},
+            {**other.codes, **self.codes},
         )
 
     def of_value(self, value: object) -> AbstractValue:

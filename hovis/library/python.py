@@ -3,6 +3,7 @@
 from typing import Final
 
 from hovis.library.builtins import ATTRIBUTES, BUILTINS
+from hovis.library.caching import CACHES
 from hovis.library.callables import CALLABLES
 from hovis.library.choices import CHOICES
 from hovis.library.collecting import COLLECTIONS
@@ -14,8 +15,10 @@ from hovis.library.operators import OPERATORS
 from hovis.library.patterns import PATTERNS
 from hovis.library.reductions import REDUCTIONS
 from hovis.library.strings import STRINGS
+from hovis.library.wrapping import WRAPPERS
 
-PYTHON: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS | ITERTOOLS | CHOICES | CALLABLES | COLLECTIONS | PATTERNS
+_BUILTIN: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS
+PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS
 PYTHON.name = "python"
 
 __all__ = ["ATTRIBUTES", "PYTHON"]

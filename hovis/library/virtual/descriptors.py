@@ -1,6 +1,7 @@
 """property, staticmethod and classmethod made by the traced code (CPython: Objects/descrobject.c, Objects/funcobject.c)."""
 
 import abc
+import types
 from typing import Any
 
 from hovis.engine import functions
@@ -63,3 +64,51 @@ def make_static(m: Machine, args: Args, named: Named) -> Any:
 @action(classmethod)
 def make_class_method(m: Machine, args: Args, named: Named) -> Any:
     return m.new(VObj("classmethod", classmethod, (args[0],))) if len(args) == 1 and not named and _function(m, args[0]) else None
+
+
+# ------------------------------------------------------------------------------------------------- __get__, called by name
+
+
+def _asked(m: Machine, args: Args) -> tuple[V, V] | None:
+    """The instance and the class that a descriptor is asked for (wrap_descr_get); None: not known, or both None."""
+    instance, owner = m.resolve(args[1]), m.resolve(args[2]) if len(args) == 3 else NONE
+    if isinstance(owner, Known) and owner.value is None:
+        owner = Known(m.class_of(instance))
+        return None if owner.value in (None, type(None)) else (instance, owner)
+    return (instance, owner) if m.class_of(instance) is not None else None
+
+
+def _held(m: Machine, value: V, cls: type) -> V | None:
+    """The function in a static or class method."""
+    if isinstance(value, Known):
+        return Known(value.value.__func__) if type(value.value) is cls else None  # type: ignore[attr-defined]
+    obj = m.obj(value, cls.__name__)
+    return None if obj is None else obj.cells[0]
+
+
+def _is_function(m: Machine, value: V | None) -> bool:
+    return value is not None and (_function(m, value) or (isinstance(value, Known) and type(value.value) is types.FunctionType))
+
+
+@action(types.FunctionType.__get__, counts=(2, 3))
+def bind_function(m: Machine, args: Args, named: Named) -> Any:
+    """func_descr_get."""
+    asked = _asked(m, args)
+    if asked is None or not _is_function(m, args[0]):
+        return None
+    return args[0] if isinstance(asked[0], Known) and asked[0].value is None else m.new(VObj("method", types.MethodType, (args[0], asked[0])))
+
+
+@action(classmethod.__get__, counts=(2, 3))
+def bind_class_method(m: Machine, args: Args, named: Named) -> Any:
+    """cm_descr_get."""
+    asked, function = _asked(m, args), _held(m, args[0], classmethod)
+    if asked is None or function is None or not _is_function(m, function):
+        return None
+    return m.new(VObj("method", types.MethodType, (function, asked[1])))
+
+
+@action(staticmethod.__get__, counts=(2, 3))
+def bind_static_method(m: Machine, args: Args, named: Named) -> Any:
+    """sm_descr_get."""
+    return None if _asked(m, args) is None else _held(m, args[0], staticmethod)

@@ -46,10 +46,23 @@ def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | 
         return error
 
 
+#: What is stepped through first.
+_STEPPED: Final = ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "model")
+
+
+def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
+    """builtin_sorted."""
+    return sorted([*iterable], key=key, reverse=reverse)
+
+
 @action(sorted)
 def sorted_(m: Machine, args: Args, named: Named) -> Any:
     found = _options(m, named) if len(args) == 1 else None
-    if found is None or not isinstance(args[0], Ref) or m.obj(args[0], "list", "tuple", "dict", "view") is None:
+    if found is None or not isinstance(args[0], Ref) or m.obj(args[0]) is None:
+        return None
+    if m.obj(args[0], *_STEPPED) is not None:
+        return call_function(m, Known(_sorted_items), _sorted_items, [args[0], *found], {}, "value")
+    if m.obj(args[0], "list", "tuple", "dict", "view") is None:
         return None
     items = iteration.known_items(m, args[0])
     if items is None or len(items) > _FEW:

@@ -7,7 +7,7 @@ from hovis.engine.escape import NotMaterializable
 from hovis.engine.machine import Machine
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref
 from hovis.lattice import Type
-from hovis.library.core import acted, leave, real, seen, settled
+from hovis.library.core import acted, bare, leave, real, seen, settled
 from hovis.library.virtual.base import Args, Named, action, as_constant, known_key, use
 
 
@@ -23,6 +23,12 @@ def build_now(m: Machine, args: Args, named: Named) -> Any:
 @action(acted)
 def is_acted(m: Machine, args: Args, named: Named) -> Any:
     return FALSE if models.virtual(m, args[0]) is None else TRUE
+
+
+@action(bare)
+def is_bare(m: Machine, args: Args, named: Named) -> Any:
+    acted = models.virtual(m, args[0])
+    return FALSE if acted is None or models.DICT in acted.keys else TRUE
 
 
 @action(settled)

@@ -15,7 +15,7 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 1 or named:
         return None
     value = args[0]
-    steppable = m.obj(value, "list", "tuple", "dict", "sequence_iter", "range_iter", "dict_iter", "generator") is not None
+    steppable = m.obj(value, "list", "tuple", "dict", "view", "range", "sequence_iter", "range_iter", "dict_iter", "generator") is not None
     if steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
         status = iteration.get_iter(m, value)
         return _pushed(m, status)

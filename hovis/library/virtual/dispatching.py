@@ -1,0 +1,81 @@
+"""What ``singledispatch`` decides by the class of its argument (CPython: Lib/functools.py)."""
+
+import abc
+import functools
+import types
+import typing
+from typing import Any, Final
+
+from hovis.engine import functions
+from hovis.engine.heap import VObj
+from hovis.engine.lookups import ABSENT
+from hovis.engine.machine import Machine
+from hovis.engine.results import opaque
+from hovis.engine.values import FALSE, NONE, TRUE, Known, Ref, V, labels_of, relabel
+from hovis.library.core import Action
+from hovis.library.virtual.base import VIRTUAL, Args, Named, action, use
+
+_DISPATCH: Final[Any] = functools.singledispatch(lambda: None).dispatch  # type: ignore[attr-defined]
+_FIND: Final[Any] = functools._find_impl  # type: ignore[attr-defined]
+
+
+def dispatch(m: Machine, args: Args, named: Named) -> Any:
+    """The function for a known class; its cache is filled at run time alone."""
+    if len(args) != 2 or named:
+        return None
+    callee, cls = args[0], m.resolve(args[1])
+    if not isinstance(cls, Known) or not isinstance(cls.value, type):
+        return opaque(m, callee, [cls])
+    classes, functions = _registry(m, callee)
+    try:
+        chosen = _FIND(cls.value, {key: key for key in classes})
+    except RuntimeError:
+        chosen = None
+    if chosen not in classes:
+        return opaque(m, callee, [cls])
+    use(m, cls)
+    return relabel(functions[classes.index(chosen)], labels_of(cls))
+
+
+def _registry(m: Machine, callee: V) -> tuple[list[Any], list[V]]:
+    """The classes that are known to be registered, and their functions."""
+    at = _DISPATCH.__code__.co_freevars.index("registry")
+    if isinstance(callee, Known):
+        held = callee.value.__closure__[at].cell_contents  # type: ignore[attr-defined]
+        return ([*held], [Known(fn) for fn in held.values()]) if m.static(Known(held)) else ([], [])
+    function = m.obj(callee, "function")
+    cell = m.obj(function.closure[at], "cell") if function is not None else None
+    known = m.obj(cell.cells[0], "dict") if cell is not None else None
+    return ([], []) if known is None else ([*known.keys], [*known.cells])
+
+
+def _can_register(of_class: Known) -> Action:
+    """Is it a class, or a union of classes?  (A function, whose annotations are asked then, is neither.)"""
+
+    def rule(m: Machine, args: Args, named: Named) -> Any:
+        asked = m.resolve(args[1]) if len(args) == 2 and not named else NONE
+        if isinstance(asked, Known) and isinstance(asked.value, type):
+            return of_class
+        return FALSE if m.class_of(asked) is types.FunctionType else None
+
+    return rule
+
+
+@action(typing.get_type_hints, counts=(1, 1))
+def type_hints(m: Machine, args: Args, named: Named) -> Any:
+    """Annotations that are classes are the hints."""
+    obj = m.obj(args[0], "function")
+    if obj is None or not isinstance(args[0], Ref) or functions.get(m, args[0], obj, "__no_type_check__") is not ABSENT:
+        return None
+    found = functions.get(m, args[0], obj, "__annotations__")
+    told = m.obj(found, "dict") if found is not functions.UNKNOWN else None
+    if told is None or not all(isinstance(c, Known) and type(c.value) in (type, abc.ABCMeta, type(None)) for c in told.cells):
+        return None
+    hints = tuple(Known(type(None)) if isinstance(c, Known) and c.value is None else c for c in told.cells)
+    return m.new(VObj("dict", dict, hints, told.keys))
+
+
+#: The functions inside singledispatch, by name.
+_INNER: Final = {code.co_name: code for code in functools.singledispatch.__code__.co_consts if isinstance(code, types.CodeType)}
+_ACTIONS: Final = {"dispatch": dispatch, "_is_valid_dispatch_type": _can_register(TRUE), "_is_union_type": _can_register(FALSE)}
+VIRTUAL.codes.update((id(_INNER[name]), action) for name, action in _ACTIONS.items() if name in _INNER)
