@@ -340,7 +340,7 @@ def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int |
         return finish(m, obj.cells[1], mode)
     if name == "__func__" and not (isinstance(obj.cells[0], Known) and not isinstance(obj.cells[0].value, FUNCTION)):
         return finish(m, obj.cells[0], mode)
-    if name in ("__name__", "__qualname__", "__doc__", "__module__"):
+    if name in ("__name__", "__qualname__", "__doc__", "__module__") or find(obj.cls, name) is ABSENT:
         return get(m, obj.cells[0], name, mode)
     return left(m, value, name, mode)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hovis.engine import instances
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, find
+from hovis.engine.lookups import ABSENT, C_METHODS, find
 from hovis.engine.machine import Machine
 from hovis.engine.values import Known, Ref, V, relabel
 
@@ -22,6 +22,7 @@ UNKNOWN: Final = instances.UNKNOWN
 
 _NAMES: Final = {"__name__": 2, "__qualname__": 3}
 _HELD: Final = ("__doc__", "__module__")
+_TYPE_PARAMS: Final = "__type_params__"
 _DEFAULTS: Final = 0
 _ANNOTATIONS: Final = 2
 
@@ -79,7 +80,10 @@ def get(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
         index = attributes.find(name)
         if index >= 0:
             return relabel(attributes.cells[index], value.labels)
-    return ABSENT if find(FUNCTION, name) is ABSENT else UNKNOWN
+    raw = find(FUNCTION, name)
+    if type(raw) in C_METHODS:
+        return m.new(VObj("method", types.MethodType, (Known(raw), value)), value.labels)
+    return ABSENT if raw is ABSENT else UNKNOWN
 
 
 def _field(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
@@ -95,6 +99,8 @@ def _field(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
         return Known(twin(m, obj).__doc__, value.labels)
     if name == "__module__" and type(obj.extra[1].get("__name__")) is str:
         return Known(obj.extra[1]["__name__"], value.labels)
+    if name == _TYPE_PARAMS and _is_field(name):
+        return Known((), value.labels)
     if name == "__code__":
         return Known(obj.extra[0].code, value.labels)
     if name == "__defaults__":
@@ -159,10 +165,10 @@ def put(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
         if m.class_of(new) is not dict:
             return False
         m.put(value, obj.with_cell(_ANNOTATIONS, new))
-    elif name == DICT:
-        if m.class_of(new) is not dict:
+    elif name == DICT or (name == _TYPE_PARAMS and _is_field(name)):
+        if m.class_of(new) is not (dict if name == DICT else tuple):
             return False
-        _hold(m, value, DICT, new)
+        _hold(m, value, name, new)
     elif _is_field(name):
         return False
     else:

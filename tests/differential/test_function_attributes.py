@@ -211,6 +211,23 @@ def gdict_write(x):
     return a, glob.__dict__["tag"], glob.tag
 
 
+@program((5,))
+def bound_by_name(x):
+    def f(a, b=2): return a, b, x
+    class A: pass
+    a = A()
+    g = f.__get__(a)
+    h = f.__get__(None, A)
+    class B:
+        @classmethod
+        def c(cls, v): return cls.__name__, v
+        @staticmethod
+        def s(v): return v
+    try: f.__get__(None)
+    except TypeError as e: told = str(e)
+    return g()[0] is a, g(3)[1:], h is f, f.__call__(1), type(g).__name__, B.__dict__["c"].__get__(None, B)(x), B.__dict__["s"].__get__(None, B)(x), told
+
+
 @program.parametrize
 def test_as_cpython(fn, call, split, fallback):
     check(fn, call, split, fallback)

@@ -8,7 +8,7 @@ from hovis.engine import functions
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V
-from hovis.library.virtual.base import Args, Named, action
+from hovis.library.virtual.base import Args, Named, action, pushed
 
 _PARTS = ("fget", "fset", "fdel", "doc")
 
@@ -97,6 +97,12 @@ def bind_function(m: Machine, args: Args, named: Named) -> Any:
     if asked is None or not _is_function(m, args[0]):
         return None
     return args[0] if isinstance(asked[0], Known) and asked[0].value is None else m.new(VObj("method", types.MethodType, (args[0], asked[0])))
+
+
+@action(types.FunctionType.__call__)
+def call_function(m: Machine, args: Args, named: Named) -> Any:
+    """The slot of a call, called by name."""
+    return pushed(m, lambda: m.call(args[0], args[1:], named)) if args and _is_function(m, args[0]) else None
 
 
 @action(classmethod.__get__, counts=(2, 3))

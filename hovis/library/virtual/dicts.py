@@ -172,7 +172,7 @@ def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
     items = iteration.known_items(m, value)
     if items is None:
         if isinstance(value, Ref) and m.obj(value) is not None and not named:
-            mapping = attributes.presence(m, value, "keys") if m.obj(value, "instance") else False
+            mapping = attributes.presence(m, value, "keys") if m.obj(value, "instance") else hasattr(m.class_of(value), "keys")
             if mapping:
                 return call_function(m, Known(_of_mapping), _of_mapping, [value], {}, "value")
             if mapping is False and is_iterator(m, value):

@@ -15,7 +15,7 @@ from hovis.engine.values import FALSE, NONE, TRUE, Known, Ref, V, labels_of, rel
 from hovis.library.core import Action
 from hovis.library.virtual.base import VIRTUAL, Args, Named, action, use
 
-_DISPATCH: Final[Any] = functools.singledispatch(lambda: None).dispatch  # type: ignore[attr-defined]
+_DISPATCH: Final[Any] = functools.singledispatch(lambda x: None).dispatch
 _FIND: Final[Any] = functools._find_impl  # type: ignore[attr-defined]
 
 
