@@ -12,10 +12,11 @@ from hovis.engine.entering import call_function
 from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.machine import Machine
-from hovis.engine.values import FALSE, NO_LABELS, NONE, Known, Labels, Ref, V, labels_of
+from hovis.engine.values import FALSE, NO_LABELS, NONE, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Type
+from hovis.lattice.constants import ATOMS
 from hovis.library import methods
 from hovis.library.virtual.base import Args, Named, action, own, use
 
@@ -46,7 +47,7 @@ def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | 
         return error
 
 
-#: What is stepped through first.
+#: What is stepped through first, unless it goes over something of which nothing is known.
 _STEPPED: Final = ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "model")
 
 
@@ -60,7 +61,8 @@ def sorted_(m: Machine, args: Args, named: Named) -> Any:
     found = _options(m, named) if len(args) == 1 else None
     if found is None or not isinstance(args[0], Ref) or m.obj(args[0]) is None:
         return None
-    if m.obj(args[0], *_STEPPED) is not None:
+    stepped = m.obj(args[0], *_STEPPED)
+    if stepped is not None and not any(isinstance(c, Dyn) and m.class_of(c) not in ATOMS for c in stepped.cells):
         return call_function(m, Known(_sorted_items), _sorted_items, [args[0], *found], {}, "value")
     if m.obj(args[0], "list", "tuple", "dict", "view") is None:
         return None
