@@ -1,9 +1,10 @@
 """Calling classes and instances (CPython: type_call in Objects/typeobject.c)."""
 
+import enum
 import types
 from typing import Any, Final
 
-from hovis.engine import exceptions, groups, models, protocols
+from hovis.engine import enums, exceptions, groups, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
@@ -171,14 +172,12 @@ def _cell_contents(m: Machine, cell: V | None) -> V | None:
 
 def _enum(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     """``Color(1)``: a look-up among the members."""
-    if len(args) == 1 and not kwargs and isinstance(args[0], Known) and special(cls, "_missing_") is None:
-        value = args[0].value
-        table = cls.__dict__.get("_value2member_map_", {})
-        if is_immutable(value) and value in table:
-            return finish(m, Known(table[value], args[0].labels), mode)
-        if type(value) is cls:
-            return finish(m, args[0], mode)
+    found = enums.by_value(m, cls, args[0]) if len(args) == 1 and not kwargs else None
+    if found is not None:
+        return finish(m, found, mode)
     missing = lookup(cls, "_missing_")
+    if len(args) == 1 and not kwargs and isinstance(args[0], Known) and is_immutable(args[0].value) and not issubclass(cls, enum.Flag):
+        return m.call(Known(lookup(type(cls), "__call__")), [Known(cls), *args], {}, mode)
     if len(args) == 1 and not kwargs and m.class_of(args[0]) in ATOMS and getattr(missing, "__module__", None) == "enum":
         return finish(m, m.emit(cls, args, type=Type(cls), effect=Effect.RAISES | Effect.READS), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)

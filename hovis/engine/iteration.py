@@ -4,7 +4,7 @@ import operator
 import sys
 from typing import Any, Final
 
-from hovis.engine import generators, models, protocols
+from hovis.engine import enums, generators, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special, type_name
@@ -429,6 +429,8 @@ def known_items(m: Machine, value: V) -> list[V] | None:
         if value.labels:
             m.mark(value.labels, STRONG)
         return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
+    if isinstance(value, Known) and isinstance(value.value, type) and enums.is_enum(value.value):
+        return enums.members(m, value.value, value.labels)
     return None
 
 

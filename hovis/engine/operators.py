@@ -3,13 +3,14 @@
 Special methods are looked up on the class, which is known or the operation is opaque; what they do is traced through.
 """
 
+import enum
 import operator
 import types
 import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine import models, protocols
+from hovis.engine import enums, models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
 from hovis.engine.environment import can_change
@@ -49,12 +50,17 @@ MODEST: Final = frozenset({int, float, bool, complex, type(None)})
 def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | None:
     """An operator on values of any kind."""
     args = [m.resolve(a) for a in args]
+    if isinstance(args[0], Known) and isinstance(args[0].value, enum.Flag) and (combined := enums.combined(m, fn, args)) is not None:
+        return finish(m, combined, mode)
     for a in args[:2]:
         cls = models.acting_class(m, a)
         if cls is not None and cls not in ATOMS and is_python_class(cls):
             status: int | None = _by_protocol(m, fn, args, mode)
             if status is not NOT_MODELLED:
                 return status
+            plain = enums.plain_operands(m, fn, args)
+            if plain is not None:
+                return operate(m, fn, plain, mode)
             break
     return call_builtin(m, fn, args, {}, mode)
 
@@ -311,6 +317,8 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
         return finish(m, TRUE, mode)
     if isinstance(value, Known) and type(value.value) is type:
         return finish(m, TRUE, mode)
+    if isinstance(value, Known) and type(value.value) in (list, dict, set) and m.static(value):
+        return finish(m, Known(bool(value.value), value.labels), mode)
     if isinstance(value, Dyn):
         members = value.type.members if isinstance(value.type, Union) else (value.type,)
         if all(map(_always_true, members)):

@@ -1,5 +1,6 @@
 """Calls of builtins: acted on, folded, traced through a model, or left as a call whose result is known by a rule."""
 
+import enum
 import inspect
 import itertools
 import math
@@ -10,7 +11,7 @@ import types
 import warnings
 from typing import Any, Final
 
-from hovis.engine import models
+from hovis.engine import enums, models
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
 from hovis.engine.frames import leave_caller, need_callers
@@ -53,6 +54,7 @@ def looks_at_frames(fn: object, args: list[V]) -> bool:
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
     """A callable without Python code: as the library says, or left as a call."""
+    args = enums.taken(fn, args)
     status = by_library(m, fn, args, kwargs, mode)
     if status is NOT_MINE:
         return finish(m, opaque(m, fn, args, kwargs), mode)
@@ -217,4 +219,5 @@ def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
         return True
     if not isinstance(value, Known):
         return False
-    return type(value.value) in (list, tuple, dict, types.FunctionType, types.MethodType) or (lazy and type(value.value) is str)
+    kind = type(value.value)
+    return kind in (list, tuple, dict, types.FunctionType, types.MethodType) or (lazy and kind is str) or issubclass(kind, enum.EnumMeta | enum.Enum)

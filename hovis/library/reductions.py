@@ -187,10 +187,13 @@ def tuple_(iterable: Any = (), /) -> Any:
     return (*made,)
 
 
+_COPIED: Final = (set, frozenset, dict)
+
+
 @REDUCTIONS.model(set)
 def set_(iterable: Any = (), /) -> Any:
     made: set[Any] = set()
-    if issubclass(type(iterable), set | frozenset | dict):
+    if issubclass(type(iterable), _COPIED):
         made.update(iterable)  # it copies these without iterating
     else:
         for item in iterable:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine import iteration
+from hovis.engine import enums, iteration
 from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import lookup
@@ -80,7 +80,7 @@ def out_of_range(m: Machine, index: int, complaint: str) -> int:
 
 def known_key(key: V) -> bool:
     """Can key be looked up now?"""
-    return isinstance(key, Known) and (is_immutable(key.value) or type(key.value).__hash__ is object.__hash__)
+    return isinstance(key, Known) and (is_immutable(key.value) or enums.by_identity(key.value))
 
 
 def as_constant(m: Machine, key: V) -> "V | None":

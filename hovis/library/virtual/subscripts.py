@@ -4,7 +4,7 @@ import operator
 import types
 from typing import Any
 
-from hovis.engine import iteration
+from hovis.engine import enums, iteration
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import special
 from hovis.engine.machine import Machine
@@ -228,6 +228,11 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
     return None
 
 
+def _by_identity(held: object) -> bool:
+    """Is it a set whose elements are equal to nothing but themselves, or plain constants?"""
+    return isinstance(held, set | frozenset) and len(held) <= CELLS and all(is_immutable(x) or enums.by_identity(x) for x in held)
+
+
 @action(operator.contains)
 def contains(m: Machine, args: Args, named: Named) -> Any:
     container, item = args
@@ -242,7 +247,9 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
     if isinstance(container, Known) and type(container.value) in (dict, list, set, frozenset) and isinstance(whole, Known) and known_key(whole):
         if type(container.value) is list and not all(map(is_immutable, container.value)):
             return None
-        if (not is_immutable(whole.value) and type(container.value) is not dict) or not m.static(container):
+        if not is_immutable(whole.value) and type(container.value) is not dict and not _by_identity(container.value):
+            return None
+        if not m.static(container):
             return None
         use(m, container, whole)
         return Known(whole.value in container.value, labels_of(container, whole))  # type: ignore[operator]

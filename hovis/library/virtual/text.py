@@ -1,5 +1,6 @@
 """repr, str, format and ``%`` where objects of the user's take part: their methods are entered, in CPython's order."""
 
+import enum
 import operator
 import re
 import string
@@ -41,14 +42,16 @@ def text_of_container(m: Machine, args: Args, named: Named) -> Any:
 
 @action(format, counts=(1, 2))
 def format_object(m: Machine, args: Args, named: Named) -> Any:
-    if not _is_users(m, args[0]):
+    if not isinstance(args[0], Ref) or not _is_users(m, args[0]):
         return None
     status = operators.format_value(m, args[0], args[1] if len(args) == 2 else Known(""))
     return m.pop() if status is None else status
 
 
 def _is_users(m: Machine, value: V) -> bool:
-    """An object of this trace, of a class written in Python."""
+    """An object of this trace, of a class written in Python, or a member of an enumeration."""
+    if isinstance(value, Known):
+        return isinstance(value.value, enum.Enum)
     cls = m.class_of(value)
     return isinstance(value, Ref) and m.obj(value, "instance") is not None and cls is not None and is_python_class(cls)
 
