@@ -177,7 +177,7 @@ type(types.MappingProxyType({1: x})), types.MappingProxyType({1: x})
 
 
 def function(text):
-    scope = dict(globals())
+    scope = {**globals(), "collections": collections, "copy": copy, "types": types}
     exec(f"def case(x): return {text}", scope)
     return scope["case"]
 
