@@ -230,7 +230,8 @@ class Linear:
         terminator = block.terminator
         if isinstance(terminator, Return):
             # the frame goes at once; with a Raise it stays as long as the traceback, which a local with the exception would hold
-            self.tails[block] = len(items) if terminator.value in self.inline else start
+            if [item[0] for item in items[start:]].count(DROP) < 2:  # else the order in which they end is the user's
+                self.tails[block] = len(items) if terminator.value in self.inline else start
         self._terminator(block, step)
         return items
 

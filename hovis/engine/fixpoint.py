@@ -171,6 +171,7 @@ class Engine(Meeting):
                 handler, arg = program[pc]
                 if watched is not None and pc in watched:
                     self._beware(frame, watched[pc])
+                taken = lifetimes.taken(frame) if self.endings else None
                 try:
                     to = handler(self, arg)
                 except Consulted as refused:
@@ -181,13 +182,14 @@ class Engine(Meeting):
                     frame.pc = pc + 1
                 elif to >= 0:
                     frame.pc = to
-                elif to == SWITCH:
+                if (taken or self.let_go) and to != STOP:
+                    lifetimes.settle(self, taken)
+                if to == SWITCH:
                     self.spent[ctx] = self.spent.get(ctx, 0) + steps - since
                     if self.watching:
                         lifetimes.close_dying(self)
                     break
-                else:
-                    assert to == STOP
+                if to == STOP:
                     self._count(ctx, steps, since)
                     return True
                 if self.watching and lifetimes.close_dying(self):
@@ -202,6 +204,7 @@ class Engine(Meeting):
         self.state = entry.state.fork()
         self.block = entry.block = Block()
         self.emitted = 0
+        self.let_go.clear()
         self.lent = {}
 
     def _count(self, ctx: int, steps: int, since: int) -> None:

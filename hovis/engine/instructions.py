@@ -33,13 +33,7 @@ def const(m: Machine, value: Any) -> None:
 
 @handles("Pop")
 def pop(m: Machine, _: Any) -> None:
-    stack = m.frame.stack
-    if m.endings and type(stack[-1]) is Ref:
-        # as a generator left by break: what it holds ends with it
-        before = lifetimes.held_by(m.state, [stack.pop()])
-        lifetimes.end(m, before)
-    else:
-        stack.pop()
+    m.frame.stack.pop()
 
 
 @handles("Copy")

@@ -6,17 +6,17 @@ temporaries; for locals a ``drop!`` says how long they last.  Seen are the resul
 what hovis makes itself cannot tell.
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from hovis.bytecode.instructions import effect
 from hovis.engine import delegation
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.state import Frame, State
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir import operations as ops
-from hovis.ir.model import Effect, Op
+from hovis.ir.model import Effect, Op, Param
 from hovis.lattice import Type
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def held(state: State) -> dict[int, Dyn]:
 
 
 def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
-    """Those of them that can be reached from holders: nothing else ends where these are let go of."""
-    todo = deque(holders)
+    """Those of them that can be reached from holders, in the order in which they end where these are let go of."""
+    todo = list(holders)[::-1]
     found: dict[int, Dyn] = {}
     seen: set[int] = set()
     while todo:
-        value = todo.popleft()
+        value = todo.pop()
         if isinstance(value, Dyn):
             if value.ends:
                 found[id(value.value)] = value
@@ -45,8 +45,45 @@ def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
             obj = state.heap[value.aid]
             if not obj.bulk:
                 # the last item goes first (list_dealloc, tuple_dealloc)
-                todo.extend(reversed(obj.cells) if obj.kind in ("list", "tuple") else obj.cells)
+                todo.extend(obj.cells if obj.kind in ("list", "tuple") else reversed(obj.cells))
     return found
+
+
+def taken(frame: Frame) -> list[V]:
+    """What the instruction at hand takes from the stack and might end."""
+    at = frame.code.instructions[frame.pc]
+    popped = effect(at.op, at.arg)[0]
+    return [value for value in frame.stack[-popped:] if type(value) is Ref or (type(value) is Dyn and value.ends)] if popped else []
+
+
+def replaced(m: "Machine", old: tuple[V | None, ...], new: tuple[V | None, ...]) -> None:
+    """The cells of an object are others now: it has let go of what it held in the old ones."""
+    if new[: len(old)] != old:
+        kept = set(map(id, new))
+        m.let_go.extend(value for value in old if value is not None and matters(m, value) and id(value) not in kept)
+
+
+def settle(m: "Machine", operands: list[V] | None) -> None:
+    """Behind an instruction: the lives that end with what it has taken or let go of."""
+    gone = [*m.let_go, *(value for value in operands or () if not _used_last(m, value))]
+    m.let_go.clear()
+    if gone:
+        still = {_identity(value) for frame in m.state.frames for value in (*frame.stack, *frame.locals)}
+        gone = [value for value in gone if _identity(value) not in still]
+        end(m, held_by(m.state, gone))
+
+
+def _used_last(m: "Machine", value: V) -> bool:
+    """Is value a temporary that ends where the op emitted last uses it, or the block begins?  The assembler sees to that."""
+    if type(value) is not Dyn:
+        return False
+    if type(value.value) is Param and not m.block.ops:
+        return True
+    return m.latest is not None and (value.value is m.latest or any(value.value is x for x in m.latest.operands()))
+
+
+def _identity(value: V | None) -> int:
+    return -value.aid if type(value) is Ref else id(value.value) if type(value) is Dyn else 0
 
 
 def matters(m: "Machine", old: V | None) -> bool:
@@ -65,7 +102,8 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
         if key not in after and key != spared:
-            m.block.ops.append(Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location()))
+            m.latest = Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location())
+            m.block.ops.append(m.latest)
 
 
 def keep(m: "Machine", held: dict[int, Dyn]) -> None:

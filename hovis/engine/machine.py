@@ -64,6 +64,10 @@ class Machine(Reader, abc.ABC):
         self.next_aid = 0
         self.locations: dict[tuple[int, int], Location | None] = {}
         self.endings = False
+        #: the op emitted last
+        self.latest: Op | None = None
+        #: what something has held that is another now, until the instruction at hand has been interpreted
+        self.let_go: list[V] = []
         self.known_sizes = False
         self.looks: list[Look] = []
         self.homes: dict[int, Any] = {}
@@ -154,6 +158,8 @@ class Machine(Reader, abc.ABC):
 
     def put(self, ref: Ref, obj: VObj) -> None:
         """A strong update."""
+        if self.endings:
+            lifetimes.replaced(self, self.state.heap[ref.aid].cells, obj.cells)
         self.state.heap[ref.aid] = obj
 
     def resolve(self, value: V) -> V:
@@ -279,6 +285,7 @@ class Machine(Reader, abc.ABC):
             self.invoke(op, land)
         else:
             self.block.ops.append(op)
+        self.latest = op
 
     def catching(self) -> bool:
         """Is an exception handler of the traced program active, or a generator that an exception would end?"""
@@ -306,8 +313,11 @@ class Machine(Reader, abc.ABC):
     def _unwound(self, here: State, thrown: V) -> int:
         """Unwind to the handler; the generators that go with the frames and their stacks end first."""
         location, before = self.location(), self._held()
+        kept, self.let_go = self.let_go, []
         caught, exception = self.unwind(self.state, thrown, self.block)
         if caught:
+            lifetimes.settle(self, None)
+            self.let_go = kept
             self._meet_in(here, self.frame.pc)
             if self.watching:
                 lifetimes.close_dying(self)
@@ -428,10 +438,14 @@ class Machine(Reader, abc.ABC):
         a handler in the generator's own bytecode does).
         """
         outermost = state.frames[0]
+        left: list[V] = []
         while state.frames:
             frame = state.frames[-1]
             handler = frame.code.instructions[frame.pc].handler
             if handler is not None:
+                if self.endings:
+                    # in a handler of hovis itself nobody sees the traceback, nor what it holds
+                    self.let_go += (*frame.stack[handler.depth :], *(left if frame.code.filename.startswith(self.package) else ()))
                 del frame.stack[handler.depth :]
                 if handler.lasti:
                     frame.stack.append(Known(frame.pc))
@@ -439,6 +453,7 @@ class Machine(Reader, abc.ABC):
                 frame.pc = handler.target
                 return True, exception
             state.frames.pop()
+            left += (value for value in frame.locals if value is not None)
             if self.watching:
                 lifetimes.check_left(state, frame)
             if frame.owner is not None:

@@ -62,12 +62,9 @@ def set_local(m: Machine, slot: int) -> None:
     frame = m.frame
     held = frame.locals
     old = held[slot]
+    held[slot] = frame.stack.pop()
     if old is not None and lifetimes.matters(m, old):
-        before = lifetimes.held_by(m.state, [old])
-        held[slot] = frame.stack.pop()
-        lifetimes.end(m, before)
-    else:
-        held[slot] = frame.stack.pop()
+        m.let_go.append(old)
     stored = held[slot]
     if type(stored) is Dyn and type(stored.value) in VALUES and stored.value.name is None and not frame.code.filename.startswith(m.package):  # type: ignore[union-attr]
         stored.value.name = frame.code.names[slot]  # type: ignore[union-attr]
@@ -79,9 +76,9 @@ def del_local(m: Machine, slot: int) -> int | None:
     checked = _bound(m, frame.locals[slot], frame.code.names[slot])
     if isinstance(checked, int):
         return checked
-    before = lifetimes.held_by(m.state, [checked]) if lifetimes.matters(m, checked) else {}
     m.frame.locals[slot] = UNBOUND_VALUE
-    lifetimes.end(m, before)
+    if lifetimes.matters(m, checked):
+        m.let_go.append(checked)
     return None
 
 

@@ -40,6 +40,59 @@ def closed_by_hand(n):
     return n
 
 
+def items_of_a_list(n):
+    for each in [Ends("first"), Ends("second")]:
+        print(each.name)
+        each = None
+    print("over", n)
+
+
+def values_of_a_dict(n):
+    table = {"k": Ends("old")}
+    table["k"] = Ends("new")
+    print("stored")
+    table.pop("k")
+    print("popped", n)
+    table["a"], table["b"] = Ends("a"), Ends("b")
+    table.clear()
+    print("cleared")
+
+
+class Holder:
+    def __init__(self, *held):
+        self.held = held
+
+    def take(self):
+        held, self.held = self.held, ()
+        return held
+
+
+def items_of_a_tuple(n):
+    holder = Holder(Ends("a"), Ends("b"))
+    holder.held = ()
+    print("replaced", n)
+
+
+def locals_at_the_end(n):
+    holder = Holder(Ends("a"), Ends("b"))
+    taken = holder.take()
+    last = Ends("last")
+    print(len(taken), last.name)
+    return n
+
+
+def left_by_break(n):
+    for each in closing(n):
+        print(each)
+        break
+    print("broken")
+
+
+def temporaries(n):
+    print((Ends("one"), Ends("two"))[0].name, [Ends("three").name, n])
+    return len([Ends("four"), Ends("five")])
+
+
 def fails(n):
     return n["key"]
 
@@ -87,7 +140,9 @@ def caught_outside(leaves):
     return run
 
 
-PROGRAMS = [closed_by_hand, handled_in_an_inlined_call]
+PROGRAMS = [
+    closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
+]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 
 
