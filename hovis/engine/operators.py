@@ -238,14 +238,14 @@ def _failure(fn: Any) -> Callable[..., Any]:
 
 def _unsupported(symbol: str) -> Callable[[Any, Any], Any]:
     def unsupported(a: Any, b: Any) -> Any:
-        raise TypeError(f"unsupported operand type(s) for {symbol}: '{type(a).__name__}' and '{type(b).__name__}'")
+        raise TypeError(f"unsupported operand type(s) for {symbol}: '{type_name(type(a))}' and '{type_name(type(b))}'")
 
     return unsupported
 
 
 def _not_ordered(symbol: str) -> Callable[[Any, Any], Any]:
     def not_ordered(a: Any, b: Any) -> Any:
-        raise TypeError(f"'{symbol}' not supported between instances of '{type(a).__name__}' and '{type(b).__name__}'")
+        raise TypeError(f"'{symbol}' not supported between instances of '{type_name(type(a))}' and '{type_name(type(b))}'")
 
     return not_ordered
 

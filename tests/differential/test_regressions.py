@@ -1,9 +1,11 @@
 """The smallest program of each bug that fuzzing found, and why it broke; known, of an exact type, and with nothing known."""
 from __future__ import annotations
 
+import collections
 import copy
 import functools
 import itertools
+import operator
 
 import pytest
 
@@ -258,3 +260,18 @@ def test_what_super_finds_is_a_guard():
     assert jitted() == "derived base"
     Base.who = lambda self: "new"
     assert jitted() == "derived new"
+
+
+def told_of_c_classes(x):
+    told = []
+    for a, b in ((collections.defaultdict(list), {}), (functools.partial(max), 1), (collections.deque(), 3), (x, x)):
+        for do in (operator.sub, operator.lt, operator.isub):
+            try:
+                told.append(do(a, b))
+            except TypeError as error:
+                told.append(str(error))
+    return told
+
+
+def test_messages_name_the_module_of_a_c_class():
+    agree(told_of_c_classes, (1,), (None,), (collections.deque(),), (functools.partial(max),))
