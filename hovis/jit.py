@@ -18,7 +18,7 @@ from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.tables import Promote
 from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND
-from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, part_at, spec_of, variable
+from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, numeric, part_at, spec_of, variable
 from hovis.lattice import Const
 from hovis.signature import own_signature
 
@@ -65,6 +65,8 @@ class Jitted:
         self._options = options
         self._lock = threading.RLock()
         self._variants: dict[Key, Variant] = {}
+        #: the same for calls with numbers alone, by their types
+        self._numeric: dict[tuple[Any, ...], Variant] = {}
         self._signature = signature_of(fn)
         #: what is known of parts of the arguments, other than by their types
         self._policy: dict[Path, str] = dict.fromkeys(self._paths(static), KNOWN)
@@ -93,7 +95,9 @@ class Jitted:
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        variant = self._variants.get(self._key(args, kwargs))
+        variant = None if kwargs else self._numeric.get(tuple(map(type, args)))
+        if variant is None:
+            variant = self._variants.get(self._key(args, kwargs))
         if variant is None or not variant.holds():
             variant = self._compile(args, kwargs)
         try:
@@ -121,6 +125,7 @@ class Jitted:
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
             self._variants = {**table, made.key: made}
+            self._numeric = numeric(self._variants, self._policy)
             return made
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
@@ -230,7 +235,7 @@ class Jitted:
     def clear_cache(self) -> None:
         """Forget all residuals."""
         with self._lock:
-            self._variants = {}
+            self._variants, self._numeric = {}, {}
 
     def __repr__(self) -> str:
         return f"<hovis.jit of {self.__wrapped__!r}>"

@@ -35,6 +35,7 @@ SIZES: Final = (64, 16, 4)
 _NUMBERS: Final = frozenset({int, float, complex})
 _WORDS: Final = frozenset({bool, type(None)})
 _TEXTS: Final = frozenset({str, bytes})
+_STRINGS: Final = frozenset({str})
 _NAMED: Final = frozenset({types.FunctionType, types.ModuleType, re.Pattern})
 #: Containers and the like of which the residual may know the class.
 _TYPED: Final = frozenset({list, set, bytearray, dict, tuple, str, bytes, frozenset})
@@ -70,7 +71,9 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> 
     if policy:
         parts = [_part(value, (k,), policy, 0, seen) for k, value in enumerate(args)]
     else:
-        parts = [kind if (kind := type(value)) in _NUMBERS else _part(value, (k,), policy, 0, seen) for k, value in enumerate(args)]
+        parts = [kind if (kind := type(value)) in _NUMBERS else _part(value, (), policy, 0, seen) for value in args]
+        if not kwargs and not seen:
+            return Key(parts)
     for name, value in kwargs.items():
         parts += (name, _part(value, (name,), policy, 0, seen))
     if len(seen) > 1 and len(set(seen)) < len(seen):
@@ -80,6 +83,11 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> 
             parts += (name, _part(value, (name,), policy, len(SIZES), seen))
         parts.append(None)
     return Key(parts)
+
+
+def numeric(variants: Mapping[Key, Any], policy: Policy) -> dict[tuple[Any, ...], Any]:
+    """Those of all variants that are found by the types of the arguments alone: numbers, of which no value matters."""
+    return {} if policy else {tuple(key): variant for key, variant in variants.items() if all(isinstance(part, type) and part in _NUMBERS for part in key)}
 
 
 def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
@@ -98,17 +106,24 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
     if kind is tuple:
         if depth >= len(SIZES) or len(value) > SIZES[depth]:
             return kind
-        return (tuple, *[_part(v, (*path, k), policy, depth + 1, seen) for k, v in enumerate(value)])
+        return (tuple, *_parts(value, path, policy, depth + 1, seen))
     if kind is dict:
         if not is_config(value, depth):
             return kind
         seen.append(id(value))
-        return (dict, tuple(value), *[_part(v, (*path, k), policy, depth + 1, seen) for k, v in enumerate(value.values())])
+        return (dict, tuple(value), *_parts(value.values(), path, policy, depth + 1, seen))
     if kind in _NAMED or isinstance(value, type | Enum) or (kind is types.BuiltinFunctionType and isinstance(value.__self__, types.ModuleType)):
         return Held(value)
     if kind.__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "shape"):
         return kind, value.dtype.str, len(value.shape)
     return kind if kind in _TYPED or can_change(kind) else None
+
+
+def _parts(values: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> list[Any]:
+    if not policy:
+        # then nobody asks for the path
+        return [kind if (kind := type(v)) in _NUMBERS else _part(v, path, policy, depth, seen) for v in values]
+    return [_part(v, (*path, k), policy, depth, seen) for k, v in enumerate(values)]
 
 
 def constant(value: Any) -> Any:
@@ -123,7 +138,7 @@ def constant(value: Any) -> Any:
 
 def is_config(value: dict[Any, Any], depth: int) -> bool:
     """Is it a small dict with string keys?"""
-    return depth < len(SIZES) and len(value) <= SIZES[depth] and all(type(k) is str for k in value)
+    return depth < len(SIZES) and len(value) <= SIZES[depth] and _STRINGS.issuperset(map(type, value))
 
 
 def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
