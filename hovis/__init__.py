@@ -4,8 +4,8 @@
     hovis.specialize(interpreter, program)          a compiled program
 """
 
-from hovis.api import Options, Report, Trace, evaluate, explain, options, return_type, specialize, trace
-from hovis.errors import HovisError, SpecError, TraceError, VerifierError
+from hovis.api import Options, Report, Trace, evaluate, explain, load, options, return_type, specialize, trace
+from hovis.errors import HovisError, SpecError, TraceError, VerifierError, WriteError
 from hovis.ir import parse
 from hovis.jit import jit
 from hovis.library.core import Library, Primitive, primitive
@@ -40,7 +40,7 @@ from hovis.transforms import Interpreter
 
 __all__ = [
     "Any", "Array", "Bool", "Bytes", "Complex", "Float", "HovisError", "Instance", "Int", "Interpreter", "Library", "NoneType", "OneOf",
-    "Options", "Primitive", "Report", "SpecError", "Str", "Trace", "TraceError", "VerifierError", "complex64", "complex128", "const",
-    "evaluate", "explain", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "jit", "options", "parse", "primitive",
+    "Options", "Primitive", "Report", "SpecError", "Str", "Trace", "TraceError", "VerifierError", "WriteError", "complex64", "complex128", "const",
+    "evaluate", "explain", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "jit", "load", "options", "parse", "primitive",
     "return_type", "specialize", "trace", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip

@@ -2,15 +2,23 @@
 
     python -m hovis trace FILE.py:FUNCTION Int 3 n=4 --stage=ir
     python -m hovis explain FILE.py:FUNCTION Int 3
+    python -m hovis specialize FILE.py:FUNCTION Int @program.json -o OUT.py
 
 An argument is a literal or an expression of public spec names (``Int``, ``'float64[3, :]'``, ``'[Int, const(3)]'``,
-``n=list``); nothing else is evaluated.  Stages: bytecode (normalised), ir, passes, python (the residual), and those
+``n=list``); nothing else is evaluated.  ``@FILE.json`` is what a JSON file holds, ``@FILE`` the text of another file,
+``@FILE.py:NAME`` a global of a Python file, each known as a whole.
+
+specialize writes a module that imports without hovis: what is known is in it or imported from where it lives, and a
+call that does not fit imports and runs the original (with --refuse it is a TypeError).  Without -o it is printed.
+
+Stages: bytecode (normalised), ir, passes, python (the residual), and those
 that installed packages add: hlo comes with hovis_xla.
 """
 
 import argparse
 import ast
 import importlib.util
+import json
 import os
 import sys
 import traceback
@@ -56,12 +64,33 @@ def parse_argument(text: str) -> tuple[str | None, object]:
 
 
 def parse_spec(text: str) -> object:
-    """A literal, or an expression of public spec names."""
+    """A literal, an expression of public spec names, or ``@`` and a file that holds the value."""
+    if text.strip().startswith("@"):
+        return hovis.const(_held(text.strip()[1:]))
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise Refused(f"the argument {text!r} is no Python expression: {error.args[0]}") from None
     return _Reader(text).read(tree)
+
+
+def _held(target: str) -> object:
+    """What a file holds: JSON, a global of a Python file, or else its text."""
+    if ".py:" in target:
+        return _named(target)
+    path = Path(target)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"there is no file {target!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Refused(f"{target!r} is no text in UTF-8") from None
+    if path.suffix != ".json":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Refused(f"{target!r} is not JSON: {error}") from None
 
 
 class _Reader:
@@ -135,6 +164,15 @@ class _Reader:
 
 def load(target: str) -> Any:
     """The function that ``FILE.py:NAME`` names; a class's as ``FILE.py:Class.method``."""
+    found = _named(target)
+    if not callable(found):
+        file, _, name = target.rpartition(":")
+        raise Refused(f"{name!r} in {file} is no function: {type(found).__name__}")
+    return found
+
+
+def _named(target: str) -> Any:
+    """What ``FILE.py:NAME`` names."""
     file, colon, name = target.rpartition(":")
     path = Path(file)
     if not colon or not name:
@@ -146,13 +184,14 @@ def load(target: str) -> Any:
         if not hasattr(found, part):
             raise Refused(f"{file} has no {name!r}")
         found = getattr(found, part)
-    if not callable(found):
-        raise Refused(f"{name!r} in {file} is no function: {type(found).__name__}")
     return found
 
 
 def _module(path: Path) -> Any:
-    """The file, run as a module of its name, as ``import`` in its folder would."""
+    """The file, run as a module of its name, as ``import`` in its folder would; once."""
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
+        return known
     name = path.stem if path.stem not in sys.modules else f"hovis.__main__.{path.stem}"  # a file may be called operator.py
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -213,12 +252,15 @@ def _parser() -> argparse.ArgumentParser:
         prog="hovis", description="What is left of a function when some of its arguments are known.", epilog="\n\n".join(lines[1:]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("command", choices=("trace", "explain"), help="show the trace, or say what was left for run time and why")
+    parser.add_argument("command", choices=("trace", "explain", "specialize"),
+                        help="show the trace; say what was left for run time and why; write the residual as a module")
     parser.add_argument("target", metavar="FILE.py:FUNCTION")
     parser.add_argument("--stage", default="ir", help="bytecode, ir (the default), passes, python, or hlo")
     parser.add_argument("--locations", action="store_true", help="with the source line of each operation (ir)")
     parser.add_argument("--full", action="store_true", help="with nothing cut, as hovis.parse reads it (ir)")
     parser.add_argument("--guards", action="store_true", help="with what is checked on entry and taken for granted (ir)")
+    parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write the module (specialize)")
+    parser.add_argument("--refuse", action="store_true", help="calls that do not fit are errors, and the original is not needed (specialize)")
     return parser
 
 
@@ -234,14 +276,28 @@ def run(arguments: Sequence[str]) -> str:
     traced = hovis.trace(fn, *(spec for name, spec in specs if name is None), **named)
     if given.command == "explain":
         return str(hovis.explain(traced))
+    if given.command == "specialize":
+        if given.output is None:
+            return traced.module(given.refuse)
+        try:
+            traced.save(given.output, given.refuse)
+        except OSError as error:
+            raise Refused(f"{given.output!r} can't be written: {error.strerror}") from None
+        return f"{given.output}: {traced.text().name}, {report_of(traced)}"
     if given.stage == "ir":
         return traced.show(locations=given.locations, full=given.full, guards=given.guards)
     return show(traced)
 
 
+def report_of(traced: hovis.Trace) -> str:
+    """How much is left."""
+    count = sum(1 for function in traced.functions for _ in function.ops())
+    return f"{count} operation{'' if count == 1 else 's'} in {len(traced.functions)} function{'' if len(traced.functions) == 1 else 's'}"
+
+
 def _protected(arguments: Sequence[str]) -> list[str]:
     """argparse would take ``-3`` and the like for options."""
-    return [f" {a}" if a.startswith("-") and not a.startswith("--") and a != "-h" else a for a in arguments]
+    return [f" {a}" if a.startswith("-") and not a.startswith("--") and a not in ("-h", "-o") else a for a in arguments]
 
 
 def _unprotected(argument: str) -> str:

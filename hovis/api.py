@@ -1,20 +1,23 @@
 """The public functions: trace, specialize, return_type, evaluate, explain, options."""
 
+import ast
+import importlib.util
 import inspect
 import os
 import types
 from collections.abc import Callable
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Final
 
 from hovis import html, report
-from hovis.backend import entry
+from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
 from hovis.backend.source import Source, render
 from hovis.engine import trace as engine
 from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
-from hovis.errors import SpecError, TraceError
+from hovis.errors import SpecError, TraceError, WriteError
 from hovis.ir import Block, Effect, Function, Given, Location, Op, Return, show
 from hovis.ir.model import callees
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
@@ -233,6 +236,85 @@ class Trace:
         namespace = target.__globals__ if target is not None else {}
         return render(function, namespace, lambda names: Arrival(self.fn, signature, self.static, names, not self.fallback))
 
+    def module(self, refuse: bool = False) -> str:
+        """The residual as the text of a module that imports without hovis.
+
+        What the residual refers to is imported from its module, or written out.  A call that does not fit runs the
+        original, which is imported then; with refuse it is a TypeError.  Raises WriteError where something can be neither.
+
+        >>> def power(x, n):
+        ...     r = 1
+        ...     for _ in range(n):
+        ...         r *= x
+        ...     return r
+        >>> print(trace(power, Type(int), 3).module(refuse=True))
+        \"\"\"power for x: Int, written by hovis.\"\"\"
+        <BLANKLINE>
+        <BLANKLINE>
+        def power(x):
+            if type(x) is not int:
+                raise TypeError('power was specialized for x: Int: it takes no other arguments')
+            return x * x * x
+        <BLANKLINE>
+        """
+        if self.fallback:
+            why = self.reasons[0].why if self.reasons else "it can't be traced"
+            raise WriteError(f"{_name(self.fn)} was left as one call of the original: {why}.  There is nothing to write.")
+        source = self.text()
+        unknown = ", ".join(f"{u.name}: {report.fits(u.part)}" for u in self.signature.unknown)
+        told = f"{source.name} for {unknown or 'no arguments'}, written by hovis."
+        target = python_function(self.fn)[0]
+        return standalone.module(source, told, self.fn, unknown or "no arguments", getattr(target, "__globals__", {}), self._where, refuse)
+
+    def save(self, path: "str | os.PathLike[str]", refuse: bool = False) -> None:
+        """Write :meth:`module` to a file; :func:`hovis.load` gives the function back, in this process or another.
+
+        >>> import tempfile
+        >>> def scaled(x, by): return x * by
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trace(scaled, Type(int), 3).save(f"{folder}/tripled.py")
+        ...     tripled = load(f"{folder}/tripled.py")
+        >>> tripled(7)
+        21
+        """
+        text = self.module(refuse)
+        Path(path).write_text(text + f"\n\n#: What hovis.load gives.\nRESIDUAL = {_identifier_of(text)}\n", encoding="utf-8")
+
+    def _where(self, value: object) -> str:
+        """The place of the user's source where value is used."""
+        for function in self.functions:
+            for op in function.ops():
+                if op.location is not None and (op.callee is value or any(isinstance(v, Const) and v.value is value for v in op.operands())):
+                    place = next((at for at in op.location.chain() if not at.file.startswith(PACKAGE)), op.location)
+                    return f"{_near(place.file)}:{place.line}"
+        code = getattr(python_function(self.fn)[0], "__code__", None)
+        return f"{_near(code.co_filename)}:{code.co_firstlineno}" if code else _name(self.fn)
+
+
+def _near(file: str) -> str:
+    """A file as seen from here, if that is shorter."""
+    return min(file, os.path.relpath(file), key=len) if os.path.isabs(file) else file
+
+
+def _identifier_of(text: str) -> str:
+    """The name of the last function of a module."""
+    found = [statement.name for statement in ast.parse(text).body if isinstance(statement, ast.FunctionDef)]
+    return found[-1]
+
+
+def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
+    """The function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file."""
+    file = Path(path)
+    spec = importlib.util.spec_from_file_location(f"hovis_kept_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise SpecError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = getattr(module, "RESIDUAL", None)
+    if not callable(found):
+        raise SpecError(f"{file} was not written by hovis: it has no RESIDUAL")
+    return found  # type: ignore[no-any-return]
+
 
 def _uses(function: Function) -> Any:
     for block in function.blocks:
@@ -446,4 +528,4 @@ def _name(fn: Any) -> str:
     return str(getattr(fn, "__qualname__", None) or f"a {type(fn).__qualname__}")
 
 
-__all__ = ["Options", "Report", "Trace", "Type", "evaluate", "explain", "options", "return_type", "specialize", "trace"]
+__all__ = ["Options", "Report", "Trace", "Type", "evaluate", "explain", "load", "options", "return_type", "specialize", "trace"]

@@ -19,3 +19,7 @@ class VerifierError(HovisError):
 
 class ParseError(HovisError, ValueError):
     """A text is not that of a Function; the message quotes the line."""
+
+
+class WriteError(HovisError):
+    """A residual can't be written as a module: the message says what in it can't, where, why, and what to do."""

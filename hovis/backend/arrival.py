@@ -6,7 +6,7 @@ The same as ``entry`` does with a prologue of ops, in the words of a person.
 import ast
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from hovis.backend import expressions
 from hovis.backend.entry import leaf_check, stands_apart, taker
@@ -16,7 +16,14 @@ from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const, Type, Union
 from hovis.signature import Signature
 
-Named = Callable[[object], ast.expr]
+
+class Named(Protocol):
+    """Gives the expression for a known object; original is the name of what answers calls that do not fit."""
+
+    original: str
+
+    def __call__(self, value: object) -> ast.expr: ...
+
 
 #: Kinds whose constants are equal if type and value are.
 _PLAIN: Final = (str, int, bytes, bool)
@@ -93,6 +100,8 @@ class Arrival:
             return
         if isinstance(kind, Type) and not part.choices and not isinstance(kind, Array):
             yield self._is(shown, kind.cls)
+        elif isinstance(kind, Array) and not part.choices:
+            yield from self._array(part, kind, shown)
         elif isinstance(kind, Union) and not part.choices:
             classes = [self.named(t.cls) for t in kind.members if isinstance(t, Type)]
             yield ast.Compare(self._type(shown), [ast.In()], [ast.Tuple(sorted(classes, key=ast.dump), ast.Load())])
@@ -102,6 +111,26 @@ class Arrival:
         else:
             yield ast.Call(self.named(leaf_check(part)), [shown], [])
 
+    def _array(self, part: Leaf, kind: Array, shown: ast.expr) -> Iterator[ast.expr]:
+        """The class, the dtype and what is known of the shape."""
+
+        def of(name: str) -> ast.expr:
+            return ast.Attribute(shown, name, ast.Load())
+
+        dtype: Any = kind.dtype
+        yield self._is(shown, kind.cls)
+        yield ast.Compare(of("dtype"), [ast.Eq()], [self.named(dtype.type if dtype.isnative and type(dtype)() == dtype else dtype)])
+        sizes = [d.value if isinstance(d, Const) else None for d in part.param.dims or (None,) * (kind.rank or 0)]
+        if None not in sizes:
+            yield ast.Compare(of("shape"), [ast.Eq()], [self.named(tuple(sizes))])
+        else:
+            yield ast.Compare(of("ndim"), [ast.Eq()], [self.named(kind.rank)])
+            for k, size in enumerate(sizes):
+                if size is not None:
+                    yield ast.Compare(ast.Subscript(of("shape"), ast.Constant(k), ast.Load()), [ast.Eq()], [self.named(size)])
+        if kind.layout:
+            yield ast.Subscript(of("flags"), ast.Constant(f"{kind.layout}_CONTIGUOUS"), ast.Load())
+
     def _fixed(self, part: Fixed, shown: ast.expr) -> Iterator[ast.expr]:
         value = part.value
         if value is None or value is True or value is False:
@@ -109,6 +138,10 @@ class Arrival:
         elif type(value) in _PLAIN and expressions.literal(value) is not None:
             yield self._is(shown, type(value))
             yield ast.Compare(shown, [ast.Eq()], [self.named(value)])
+        elif type(value) in (float, complex) and value == value:
+            yield self._is(shown, type(value))
+            # the text tells 0.0 from -0.0
+            yield ast.Compare(ast.Call(self.named(repr), [shown], []), [ast.Eq()], [ast.Constant(repr(value))])
         elif isinstance(value, float | complex | tuple | frozenset):
             yield ast.Compare(ast.Call(self.named(taker(part)), [shown], []), [ast.IsNot()], [ast.Constant(None)])
         else:
@@ -175,7 +208,10 @@ class Arrival:
         target = getattr(self.fn, "__func__", self.fn) if signature.bound else self.fn
         if signature.bound and not hasattr(self.fn, "__func__"):
             target = type(self.fn).__call__
-        return ast.Call(self.named(target), args, keywords)
+        original = self.named(target)
+        if isinstance(original, ast.Name):
+            self.named.original = original.id
+        return ast.Call(original, args, keywords)
 
 
 def _name_params(part: Part, name: str) -> None:

@@ -263,6 +263,7 @@ def stands_apart(signature: Signature, function: Function, static: tuple[object,
     def apart(value: Any) -> bool:
         return id(value) not in ids
 
+    apart.held = static  # type: ignore[attr-defined]
     kinds = {type(s) for s in static}
     for u in signature.unknown:
         for param in _params(u.part):

@@ -69,9 +69,12 @@ def evaluation_order(op: Op) -> list[Operand]:
 def attribute(value: Operand) -> str | None:
     """The name of an attribute that can be written behind a dot (and is not changed by a class around it)."""
     name = value.value if isinstance(value, Const) else None
-    if type(name) is str and name.isidentifier() and not keyword.iskeyword(name) and not (name.startswith("__") and not name.endswith("__")):
-        return name
-    return None
+    return name if type(name) is str and is_attribute(name) else None
+
+
+def is_attribute(name: str) -> bool:
+    """Can name be written behind a dot, wherever that stands?"""
+    return name.isidentifier() and not keyword.iskeyword(name) and not (name.startswith("__") and not name.endswith("__"))
 
 
 # ------------------------------------------------------------------------------------------------- constants

@@ -7,6 +7,7 @@ same place, and a variable that says where to go where not.
 
 import ast
 import builtins
+import enum
 import itertools
 import keyword
 import linecache
@@ -14,7 +15,8 @@ import operator
 import sys
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from hovis.backend import expressions
@@ -33,12 +35,21 @@ from hovis.passes.rewriting import copy
 
 
 class Source:
-    """The text of a function called ``name``, and what the names in it stand for that are no imports."""
+    """The text of a function called ``name``, and what the names in it stand for that are no imports.
 
-    def __init__(self, name: str, text: str, given: Mapping[str, object]) -> None:
+    definitions   the functions alone
+    imports       name → the module and what of it (None for all of it)
+    given         name → the object that has to be given
+    original      the name of the function that answers calls that do not fit, if the text does nothing else with it
+    """
+
+    def __init__(self, name: str, definitions: str, names: "Names", original: str | None = None) -> None:
         self.name = name
-        self.text = text
-        self.given = dict(given)
+        self.definitions = definitions
+        self.imports = dict(names.imports)
+        self.given = dict(names.given)
+        self.original = original
+        self.text = names.header() + definitions
 
     def load(self) -> Any:
         """The function, made from the text; a traceback out of it shows the text's lines."""
@@ -69,8 +80,10 @@ def render(function: Function, namespace: Mapping[str, object], arrival: "Callab
         names.variables |= {*writer.variables.names.values(), WAY}
     definitions = [writer.definition(names.function(one), head if one is function else None) for one, writer in zip(functions, writers, strict=True)]
     texts = [ast.unparse(ast.fix_missing_locations(definition)) for definition in reversed(definitions)]
-    names.keep({item.id for definition in definitions for item in ast.walk(definition) if isinstance(item, ast.Name)})
-    return Source(names.function(function), names.header() + "\n\n\n".join(texts) + "\n", names.given)
+    used = Counter(item.id for definition in definitions for item in ast.walk(definition) if isinstance(item, ast.Name))
+    names.keep(set(used))
+    original = names.original if used[names.original] == 1 else None
+    return Source(names.function(function), "\n\n\n".join(texts) + "\n", names, original)
 
 
 def copy_alone(function: Function) -> Function:
@@ -94,7 +107,9 @@ class Names:
         self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if name.isidentifier() and not keyword.iskeyword(name)}
         self.taken: dict[str, object] = {}
         self.given: dict[str, object] = {}
-        self.imports: dict[str, str] = {}
+        self.imports: dict[str, tuple[str, str | None]] = {}
+        #: the name of what answers calls that do not fit
+        self.original = ""
         self._found: dict[int, str] = {}
         self._kept: list[object] = []
         #: names that variables of some function have: what is known must not be called so
@@ -117,11 +132,7 @@ class Names:
         shown = expressions.literal(value)
         if shown is not None:
             return shown
-        found = self._found.get(id(value))
-        if found is None:
-            found = self._found[id(value)] = self._call(value)
-            self._kept.append(value)
-        parts = found.split(".")
+        parts = self._place(value).split(".")
         made: ast.expr = _name(parts[0])
         for part in parts[1:]:
             made = ast.Attribute(made, part, ast.Load())
@@ -142,9 +153,18 @@ class Names:
             if home in _MODULES:
                 return f"{self._import(home, None, home, module)}.{own}"
             return self._import(str(home), own, self._apart(own), value)
+        for owner, attribute in find_owner(value):
+            return f"{self._place(owner)}.{attribute}"
         name = self._free(self._apart(self.namespace.get(id(value)) or _identifier(own or f"{type(value).__name__}_")))
         self.given[name] = value
         return name
+
+    def _place(self, owner: object) -> str:
+        found = self._found.get(id(owner))
+        if found is None:
+            found = self._found[id(owner)] = self._call(owner)
+            self._kept.append(owner)
+        return found
 
     def _apart(self, name: str) -> str:
         """What is specialized here was another function before."""
@@ -153,10 +173,7 @@ class Names:
     def _import(self, module: str, item: str | None, name: str, value: object) -> str:
         name = self._free(name) if self.taken.get(name) is not value else name
         self.taken[name] = value
-        if item is None:
-            self.imports[name] = f"import {module}" if name == module else f"import {module} as {name}"
-        else:
-            self.imports[name] = f"from {module} import {item}" + ("" if item == name else f" as {name}")
+        self.imports[name] = module, item
         return name
 
     def _free(self, wanted: str, shadowing: bool = False) -> str:
@@ -175,13 +192,55 @@ class Names:
 
     def header(self) -> str:
         """The imports, and as comments what has to be given."""
-        lines = sorted(self.imports.values(), key=lambda line: (line.startswith("from"), line))
+        lines = import_lines(self.imports)
         lines += [f"# {name} = {_short(value)}" for name, value in self.given.items()]
         return "\n".join(lines) + "\n\n\n" if lines else ""
 
 
+def import_lines(imports: Mapping[str, tuple[str, str | None]]) -> list[str]:
+    """The import statements for names."""
+    found = []
+    for name, (module, item) in imports.items():
+        line = f"import {module}" if item is None else f"from {module} import {item}"
+        found.append(line if name == (item or module) else f"{line} as {name}")
+    return sorted(found, key=lambda line: (line.startswith("from"), line))
+
+
 #: Modules whose functions are called by the module's name.
 _MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys", "cmath", "string"})
+
+
+def find_owner(value: Any) -> Iterator[tuple[object, str]]:
+    """What value is an attribute of: an enum's member, a method of a class."""
+    if isinstance(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value:
+        yield type(value), str(value._name_)
+    if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
+        owner, name = value.__objclass__, value.__name__
+        if getattr(owner, name, None) is value and importable(owner):
+            yield owner, name
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, type) and getattr(value.__self__, value.__name__, None) == value:
+        if importable(value.__self__):
+            yield value.__self__, value.__name__
+    if isinstance(value, types.FunctionType | type) and "." in value.__qualname__ and "<" not in value.__qualname__:
+        yield from _within(value)
+
+
+def _within(value: Any) -> Iterator[tuple[object, str]]:
+    """The class that a function or class was defined in."""
+    outer, _, name = value.__qualname__.rpartition(".")
+    owner: Any = sys.modules.get(value.__module__)
+    for part in outer.split("."):
+        owner = getattr(owner, part, None)
+    if isinstance(owner, type) and owner.__dict__.get(name) is value and expressions.is_attribute(name) and importable(owner):
+        yield owner, name
+
+
+def importable(cls: type) -> bool:
+    """Can a class be found in its module?"""
+    found: Any = sys.modules.get(cls.__module__)
+    for part in cls.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is cls
 
 
 def _public(home: Any, name: str | None, value: object) -> Any:

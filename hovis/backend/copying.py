@@ -1,0 +1,106 @@
+"""What a residual needs of hovis itself, copied from hovis' own source."""
+
+import ast
+import importlib
+import inspect
+from typing import Final
+
+#: Top-level statements that give names.
+_Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom
+_ROOT: Final = "hovis"
+
+
+class Copied:
+    """The definitions of hovis that are needed, each behind what it needs in turn."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[tuple[str, str], ast.stmt] = {}
+        self.imports: dict[str, tuple[str, str | None]] = {}
+        self._indexes: dict[str, dict[str, _Definition]] = {}
+        self._seen: set[tuple[str, str]] = set()
+
+    def need(self, home: str, name: str) -> str:
+        """The name of what a module of hovis calls so."""
+        if (home, name) in self._seen:
+            return name
+        self._seen.add((home, name))
+        found = self._index(home)[name]
+        if isinstance(found, ast.Import | ast.ImportFrom):
+            self._import(found, name)
+            return name
+        bare = _Bare().visit(found)
+        for inner in {item.id for item in ast.walk(bare) if isinstance(item, ast.Name)} & self._index(home).keys():
+            if inner != name:
+                self.need(home, inner)
+        self.definitions[home, name] = bare
+        return name
+
+    def _index(self, home: str) -> "dict[str, _Definition]":
+        """What the top level of a module gives names to."""
+        found = self._indexes.get(home)
+        if found is None:
+            found = self._indexes[home] = {}
+            for statement in ast.parse(inspect.getsource(importlib.import_module(home))).body:
+                if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                    found[statement.name] = statement
+                elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+                        if isinstance(target, ast.Name):
+                            found[target.id] = statement
+                elif isinstance(statement, ast.Import | ast.ImportFrom):
+                    for alias in statement.names:
+                        found[alias.asname or alias.name.partition(".")[0]] = statement
+        return found
+
+    def _import(self, statement: ast.Import | ast.ImportFrom, name: str) -> None:
+        alias = next(one for one in statement.names if name in (one.asname, one.name, one.name.partition(".")[0]))
+        if isinstance(statement, ast.Import):
+            self.imports[name] = alias.name, None
+        elif str(statement.module).partition(".")[0] != _ROOT:
+            self.imports[name] = str(statement.module), alias.name
+        else:
+            self.need(str(statement.module), alias.name)
+
+    def text(self, taken: set[str]) -> tuple[list[str], dict[str, tuple[str, str | None]], dict[str, str]]:
+        """The definitions, the imports that they need, and how those are called whose names are taken."""
+        names = {name for _, name in self.definitions} | self.imports.keys()
+        new = {name: f"{name}_of_hovis" for name in names if name in taken}
+        renamed = _Renamed(new)
+        texts = [ast.unparse(ast.fix_missing_locations(renamed.visit(one))) + "\n" for one in self.definitions.values()]
+        return texts, {new.get(name, name): known for name, known in self.imports.items()}, new
+
+
+class _Bare(ast.NodeTransformer):
+    """Without annotations, which would have to be imported."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]:
+            if arg is not None:
+                arg.annotation = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        self.generic_visit(node)
+        return ast.Assign([node.target], node.value) if node.value is not None else None
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, new: dict[str, str]) -> None:
+        self.new = new
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self.new.get(node.id, node.id)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = self.new.get(node.name, node.name)
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.name = self.new.get(node.name, node.name)
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.arg = self.new.get(node.arg, node.arg)
+        return node
