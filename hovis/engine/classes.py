@@ -8,7 +8,7 @@ from hovis.engine import enums, exceptions, groups, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_abstract, is_plain, is_python_class, lookup, special, type_name
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_abstract, is_plain, is_python_class, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.operators import truth
@@ -16,6 +16,7 @@ from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
+from hovis.ir.operations import name_of_class
 from hovis.lattice import ANY, Type
 from hovis.lattice.constants import ATOMS, is_immutable
 
@@ -200,7 +201,7 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
         return finish(m, opaque(m, callee, args, kwargs), mode)
     cls = m.class_of(callee)
     if cls is not None and find(cls, "__call__") is ABSENT:
-        return m.raise_new(TypeError, f"'{type_name(cls)}' object is not callable")
+        return m.raise_new(TypeError, f"'{name_of_class(cls)}' object is not callable")
     found = models.special(m, callee, "__call__")
     if found is not NOT_MODELLED:
         return m.call(Known(found), [callee, *args], kwargs, mode)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from hovis.engine import enums, generators, models, protocols
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special, type_name
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special
 from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import AFTER, finish, opaque
@@ -79,7 +79,7 @@ def iter_instance(m: Machine, value: V, mode: str) -> Any:
             return NOT_MODELLED
         return m.call(Known(protocols.by_position), [value], {}, mode)
     if (found is ABSENT and find(cls, "__getitem__") is ABSENT) or (found is NOT_MODELLED and find(cls, "__iter__") is None):
-        return m.raise_new(TypeError, f"'{type_name(cls)}' object is not iterable")
+        return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not iterable")
     if found is ABSENT or found is NOT_MODELLED:
         return NOT_MODELLED
     return m.call(Known(protocols.iterator_of), [Known(found), value], {}, mode)
@@ -142,7 +142,7 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
     cls = m.class_of(iterator)
     found = models.special(m, iterator, "__next__")
     if found is ABSENT and cls is not None:
-        return m.raise_new(TypeError, f"'{type_name(cls)}' object is not an iterator")
+        return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not an iterator")
     if found is NOT_MODELLED or (isinstance(iterator, Dyn) and mode == "send"):
         return _step_unknown(m, iterator, mode)
     if isinstance(iterator, Dyn) and mode == "for" and not m.header():

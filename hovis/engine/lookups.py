@@ -9,7 +9,6 @@ from typing import Any, Final
 
 FUNCTION: Final = types.FunctionType
 _HEAP_TYPE: Final = 1 << 9
-_IMMUTABLE: Final = 1 << 8
 _ABSTRACT: Final = 1 << 20
 
 #: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
@@ -75,12 +74,6 @@ def method(cls: type, name: str) -> Any:
 def is_python_class(cls: type) -> bool:
     """Is cls made by a class statement?"""
     return bool(cls.__flags__ & _HEAP_TYPE) and cls.__module__ != "builtins" and "__dict__" in type.__dict__
-
-
-def type_name(cls: type) -> str:
-    """The name of cls in CPython's messages: tp_name, in which a class of C code outside of builtins has its module."""
-    is_written = cls.__flags__ & _HEAP_TYPE and not cls.__flags__ & _IMMUTABLE
-    return cls.__name__ if is_written or cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
 def is_plain(cls: type) -> bool:

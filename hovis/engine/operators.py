@@ -14,13 +14,14 @@ from hovis.engine import enums, models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
 from hovis.engine.environment import can_change
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method, type_name
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
+from hovis.ir.operations import type_name
 from hovis.lattice import AbstractValue, Type, Union
 from hovis.lattice.constants import ATOMS
 
@@ -102,7 +103,7 @@ def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
         return _contains(m, args, mode)
     found = models.special(m, args[0], names[0])
     if found is ABSENT and fn in _UNARY:
-        return m.raise_new(TypeError, f"bad operand type for {_UNARY[fn]}: '{type_name(classes[0])}'")
+        return m.raise_new(TypeError, f"bad operand type for {_UNARY[fn]}: '{ops.name_of_class(classes[0])}'")
     if found is ABSENT or found is NOT_MODELLED:
         return NOT_MODELLED
     if fn in (operator.setitem, operator.delitem) and mode != "discard":
@@ -238,14 +239,14 @@ def _failure(fn: Any) -> Callable[..., Any]:
 
 def _unsupported(symbol: str) -> Callable[[Any, Any], Any]:
     def unsupported(a: Any, b: Any) -> Any:
-        raise TypeError(f"unsupported operand type(s) for {symbol}: '{type_name(type(a))}' and '{type_name(type(b))}'")
+        raise TypeError(f"unsupported operand type(s) for {symbol}: '{type_name(a)}' and '{type_name(b)}'")
 
     return unsupported
 
 
 def _not_ordered(symbol: str) -> Callable[[Any, Any], Any]:
     def not_ordered(a: Any, b: Any) -> Any:
-        raise TypeError(f"'{symbol}' not supported between instances of '{type_name(type(a))}' and '{type_name(type(b))}'")
+        raise TypeError(f"'{symbol}' not supported between instances of '{type_name(a)}' and '{type_name(b)}'")
 
     return not_ordered
 
@@ -343,7 +344,7 @@ def length(m: Machine, value: V, mode: str = "value") -> Any:
     found = models.special(m, value, "__len__")
     if found is ABSENT:
         cls: Any = m.class_of(value)
-        return m.raise_new(TypeError, f"object of type '{type_name(cls)}' has no len()")
+        return m.raise_new(TypeError, f"object of type '{ops.name_of_class(cls)}' has no len()")
     return None if found is NOT_MODELLED else _enter(m, protocols.length, [Known(found), value], mode)
 
 

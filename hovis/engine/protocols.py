@@ -9,8 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from hovis.engine.lookups import type_name
-from hovis.ir.operations import converted, converted_to_float, converted_to_hash, inherits, is_iterator, lacks, own_attribute
+from hovis.ir.operations import converted, converted_to_float, converted_to_hash, inherits, is_iterator, lacks, own_attribute, type_name
 
 Method = Callable[..., Any]
 
@@ -61,7 +60,7 @@ def truth_by_bool(method: Method, x: Any) -> bool:
         return True
     if result is False:
         return False
-    raise TypeError(f"__bool__ should return bool, returned {type_name(type(result))}")
+    raise TypeError(f"__bool__ should return bool, returned {type_name(result)}")
 
 
 def truth_by_len(method: Method, x: Any) -> bool:
@@ -86,7 +85,7 @@ def text(method: Method, x: Any, name: str) -> str:
     result = method(x)
     if type(result) is str or isinstance(result, str):
         return result
-    raise TypeError(f"{name} returned non-string (type {type_name(type(result))})")
+    raise TypeError(f"{name} returned non-string (type {type_name(result)})")
 
 
 def formatted(method: Method, x: Any, spec: Any) -> str:
@@ -94,7 +93,7 @@ def formatted(method: Method, x: Any, spec: Any) -> str:
     result = method(x, spec)
     if type(result) is str or isinstance(result, str):
         return result
-    raise TypeError(f"__format__ must return a str, not {type_name(type(result))}")
+    raise TypeError(f"__format__ must return a str, not {type_name(result)}")
 
 
 def formatted_as_text(cls: type, x: Any, spec: str) -> str:
@@ -140,7 +139,7 @@ def as_float(method: Method, x: Any) -> float:
     result = method(x)
     if type(result) is float:
         return result
-    return converted_to_float(result, type_name(type(x)))
+    return converted_to_float(result, type_name(x))
 
 
 def by_index(fn: Method, method: Method, x: Any) -> Any:
@@ -153,7 +152,7 @@ def power_modulo(method: Method, x: Any, y: Any, z: Any) -> Any:
     result = method(x, y, z)
     if result is not NotImplemented:
         return result
-    raise TypeError(f"unsupported operand type(s) for ** or pow(): '{type_name(type(x))}', '{type_name(type(y))}', '{type_name(type(z))}'")
+    raise TypeError(f"unsupported operand type(s) for ** or pow(): '{type_name(x)}', '{type_name(y)}', '{type_name(z)}'")
 
 
 def hashed(method: Method, x: Any) -> int:
@@ -253,7 +252,7 @@ def iterator_of(method: Method, x: Any) -> Any:
     found = method(x)
     if is_iterator(found):
         return found
-    raise TypeError(f"iter() returned non-iterator of type '{type_name(type(found))}'")
+    raise TypeError(f"iter() returned non-iterator of type '{type_name(found)}'")
 
 
 def by_position(sequence: Any) -> Any:
@@ -272,7 +271,7 @@ def construct(instance: Any, init: Method, /, *args: Any, **kwargs: Any) -> Any:
     """type_call behind ``object.__new__``."""
     result = init(instance, *args, **kwargs)
     if result is not None:
-        raise TypeError(f"__init__() should return None, not '{type_name(type(result))}'")
+        raise TypeError(f"__init__() should return None, not '{type_name(result)}'")
     return instance
 
 

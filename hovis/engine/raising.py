@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hovis.engine import exceptions
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, lookup, type_name
+from hovis.engine.lookups import FUNCTION, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.results import AFTER
 from hovis.engine.tables import GiveUp, Restart
@@ -133,7 +133,7 @@ def with_enter(m: Machine) -> int | None:
         for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
             raw = lookup(cls, name)
             if raw is None and not any(name in base.__dict__ for base in cls.__mro__):
-                return m.raise_new(TypeError, f"'{type_name(cls)}' object does not support the context manager protocol{missed}")
+                return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object does not support the context manager protocol{missed}")
             found.append(_bound(m, manager, cls, raw))
         enter, leave = found
         if enter is not None and leave is not None:

@@ -367,6 +367,11 @@ def _inherits(value: AbstractValue, cls: AbstractValue) -> Answer | None:
     return Answer(BOOL if known is None else Const(cls.value in known.__mro__))
 
 
+def _type_name(value: AbstractValue) -> Answer:
+    cls = class_of(value)
+    return Answer(STR if cls is None else Const(operations.name_of_class(cls)))
+
+
 def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
     """What a special method gave is taken as it is if it is of the very class."""
     return Answer(INT) if class_of(result) is int and isinstance(name, Const) and name.value in ("__int__", "__index__") else None
@@ -374,6 +379,7 @@ def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
 
 row(CONTAINERS, operations.is_iterator, _steppable, True)
 row(CONTAINERS, operations.inherits, _inherits, True)
+row(CONTAINERS, operations.type_name, _type_name, True)
 row(CONTAINERS, operations.converted_to_hash, lambda result: Answer(INT) if class_of(result) is int else None, False)
 row(CONTAINERS, operations.converted, _converted, False)
 row(CONTAINERS, operations.make_iterator, _made, False)

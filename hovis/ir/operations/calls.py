@@ -1,7 +1,7 @@
 """Calls, the special methods that protocols look up, and what an instance itself has."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 
 def apply(function: Callable[..., object], args: Iterable[object], kwargs: Mapping[str, object]) -> object:
@@ -52,6 +52,21 @@ def lacks(instance: object, name: str) -> bool:
 def inherits(value: object, cls: type) -> bool:
     """Is cls the class of value or one above it, whatever these say of themselves (PyObject_TypeCheck)?"""
     return cls in type(value).__mro__
+
+
+_HEAP_TYPE: Final = 1 << 9
+_IMMUTABLE: Final = 1 << 8
+
+
+def name_of_class(cls: type) -> str:
+    """The name of cls in CPython's messages: tp_name, in which a class of C code outside of builtins has its module."""
+    is_written = cls.__flags__ & _HEAP_TYPE and not cls.__flags__ & _IMMUTABLE
+    return cls.__name__ if is_written or cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+
+
+def type_name(value: object) -> str:
+    """The name of value's class in CPython's messages (Py_TYPE(value)->tp_name)."""
+    return name_of_class(type(value))
 
 
 def own_attribute(instance: object, name: str) -> object:

@@ -5,9 +5,10 @@ import operator
 from typing import Any, Final
 
 from hovis.engine import classes, models, protocols
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, method, type_name
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, method
 from hovis.engine.machine import Machine
 from hovis.engine.values import Known
+from hovis.ir.operations import name_of_class
 from hovis.library.virtual.base import Args, Named, action, pushed
 
 
@@ -59,7 +60,7 @@ def to_hash(m: Machine, args: Args, named: Named) -> Any:
         return None
     found = find(cls, "__hash__")
     if found is None:
-        return m.raise_new(TypeError, f"unhashable type: '{type_name(m.class_of(args[0]) or cls)}'")
+        return m.raise_new(TypeError, f"unhashable type: '{name_of_class(m.class_of(args[0]) or cls)}'")
     if not isinstance(found, FUNCTION):
         return None
     return pushed(m, lambda: m.call(Known(protocols.hashed), [Known(found), args[0]], {}))
