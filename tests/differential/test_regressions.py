@@ -275,3 +275,22 @@ def told_of_c_classes(x):
 
 def test_messages_name_the_module_of_a_c_class():
     agree(told_of_c_classes, (1,), (None,), (collections.deque(),), (functools.partial(max),))
+
+
+class ReprIsNoText:
+    def __repr__(self):
+        return 1
+
+
+def told_of_no_text(x):
+    told = []
+    for do in (str, repr, format, ascii, lambda v: f"{v}", lambda v: f"{v!r}", lambda v: f"{v!s}", lambda v: "%s" % v, print):
+        try:
+            told.append(do(ReprIsNoText()))
+        except TypeError as error:
+            told.append((x, str(error)))
+    return told
+
+
+def test_which_method_gave_no_text():
+    agree(told_of_no_text, (1,))
