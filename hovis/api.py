@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
-from hovis import html, report
+from hovis import garbage, html, report
 from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
 from hovis.backend.source import Source, render
@@ -202,8 +202,9 @@ class Trace:
     def compile(self) -> Callable[..., Any]:
         """The residual: a Python function of the unknown arguments, in order."""
         if self._compiled is None:
-            function = pipeline.run(self.function, self.options.passes)
-            self._compiled = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
+            with garbage.seldom():
+                function = pipeline.run(self.function, self.options.passes)
+                self._compiled = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
         return self._compiled
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -420,7 +421,8 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
     try:
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile)
+        with garbage.seldom():
+            result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile)
     except GiveUp as reason:
         return _fallback(fn, signature, chosen, str(reason))
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -122,6 +122,9 @@ class Engine(Meeting):
             table = self.entries.get(entry.site)
             if table is not None and table.get(entry.key) is entry:
                 del table[entry.key]
+        for entry in bad - {current}:
+            # labels may still lead here, nothing else does: what it holds goes now
+            entry.state, entry.block, entry.exits, entry.calls = State([], {}), Block(), [], []
         kept = [entry for table in self.entries.values() for entry in table.values()]
         for entry in kept:
             entry.callers -= bad
