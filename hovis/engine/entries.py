@@ -16,7 +16,7 @@ class Entry:
 
     __slots__ = (
         "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "marked",
-        "number", "params", "queued", "reads", "result", "site", "state", "tails",
+        "number", "params", "queued", "reads", "result", "sealed", "site", "state", "tails",
     )  # fmt: skip
 
     def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
@@ -39,6 +39,8 @@ class Entry:
         self.call_tails: list[set[Any]] = []
         self.queued = False
         self.evaluated = False
+        #: are the parameters of its block fixed?
+        self.sealed = False
         self.function = function
         self.result: AbstractValue = BOTTOM
         self.effect = Effect.PURE

@@ -201,7 +201,7 @@ class Engine(Meeting):
     def _open(self, entry: Entry) -> None:
         """Begin a chain: with the entry's state, an empty block, and nothing found out yet."""
         self.entry = entry
-        entry.evaluated = True
+        entry.evaluated, entry.sealed = True, False
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
         entry.reads = self.reads = set()
         self.state = entry.state.fork()

@@ -34,6 +34,43 @@ _LARGE: Final = 200_000
 _MISSING: Final = object()
 
 
+_NUMERIC: Final = frozenset({int, float})
+_COMPARED: Final = frozenset({int, float, bool, str})
+#: Operators that are quickly done on small operands of the same type, whatever these are, and on which types.
+_QUICK: Final[dict[Callable[..., Any], frozenset[type]]] = {
+    **dict.fromkeys((operator.add, operator.sub, operator.mul), _NUMERIC),
+    **dict.fromkeys((operator.and_, operator.or_, operator.xor), frozenset({int, bool})),
+    **dict.fromkeys((operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge), _COMPARED),
+}
+#: Small: beyond this, or beyond so many characters, an operation takes the long way.
+_SMALL: Final = 1 << 64
+_FEW: Final = 256
+
+
+def quick(m: Machine, fn: Callable[..., Any], a: V, b: V) -> Known | None:
+    """What ``fold`` would give for two small known operands of one of Python's own types; None: the long way."""
+    if type(a) is not Known or type(b) is not Known:
+        return None
+    x: Any = a.value
+    y: Any = b.value
+    kind = type(x)
+    kinds = _QUICK.get(fn)
+    if kinds is None or kind is not type(y) or kind not in kinds:
+        return None
+    if not (-_SMALL < x < _SMALL and -_SMALL < y < _SMALL if kind is int else kind is not str or len(x) + len(y) < _FEW):
+        return None
+    rule = m.library.primitives.get(fn)
+    if rule is None or not rule.fold:
+        return None
+    labels = labels_of(a, b)
+    if labels:
+        if fn in TESTS:
+            m.mark(labels, TEST)
+        elif kind is str:
+            m.mark(labels, STRONG)
+    return Known(fn(x, y), labels)
+
+
 def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int | None":
     """The result of a primitive on known values; None: not to be had now."""
     if not rule.fold or any(type(a) is Dyn for a in args):

@@ -13,6 +13,7 @@ from typing import Any, Final
 from hovis.bytecode.normalize import normalize
 from hovis.engine import attributes, branches, generators, groups, iteration, lifetimes, matching, namespaces, operators, raising, storing, suspects, variables
 from hovis.engine.calls import call
+from hovis.engine.folding import quick
 from hovis.engine.handlers import HANDLERS, handles
 from hovis.engine.heap import VObj
 from hovis.engine.machine import STOP, SWITCH, Machine
@@ -85,6 +86,10 @@ def binary(m: Machine, op: str) -> int | None:
 def inplace(m: Machine, op: str) -> int | None:
     b, a = m.pop(), m.pop()
     plain = BINARY[op]
+    known = quick(m, plain, a, b)
+    if known is not None:
+        m.push(known)
+        return None
     if _only_values(m, a) and _only_values(m, b):
         rule = m.library.primitives.get(plain)
         if rule is not None and rule.result(m.type_of(a), m.type_of(b)) is not None:

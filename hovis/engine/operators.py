@@ -14,6 +14,7 @@ from hovis.engine import enums, models, protocols
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
 from hovis.engine.environment import can_change
+from hovis.engine.folding import quick
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, method
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
@@ -50,6 +51,9 @@ MODEST: Final = frozenset({int, float, bool, complex, type(None)})
 
 def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | None:
     """An operator on values of any kind."""
+    known = quick(m, fn, *args) if len(args) == 2 else None
+    if known is not None:
+        return finish(m, known, mode)
     args = [m.resolve(a) for a in args]
     if isinstance(args[0], Known) and isinstance(args[0].value, enum.Flag) and (combined := enums.combined(m, fn, args)) is not None:
         return finish(m, combined, mode)

@@ -59,11 +59,13 @@ def blocks(engine: Engine, root: Entry, todo: "deque[Entry]") -> list[Block]:
 
 def seal(engine: Engine, entry: Entry) -> None:
     """Fix the parameters of an entry's block."""
-    if not entry.block.params:
-        used = {id(v.value) for v in dyns(entry.state)}
+    if not entry.sealed:
+        entry.sealed = True
+        found = dyns(entry.state)
+        used = {id(v.value) for v in found}
         nodes = {id(o.node) for o in entry.state.heap.values() if o.node is not None}
         entry.block.params = tuple(p for p in entry.params.values() if id(p) in used or id(p) in nodes)
-        for value in dyns(entry.state):
+        for value in found:
             if isinstance(value.value, Param):
                 value.value.type = value.type
                 if value.dims and value.value.dims is None:
@@ -71,9 +73,9 @@ def seal(engine: Engine, entry: Entry) -> None:
 
 
 def dyns(state: State) -> list[Dyn]:
-    roots = [v for _, v in state.roots()]
-    cells = [c for o in state.heap.values() for c in o.cells]
-    return [v for v in roots + cells if isinstance(v, Dyn)]
+    """The values of state that the residual computes."""
+    roots = [v for _, v in state.roots() if type(v) is Dyn]
+    return roots + [c for o in state.heap.values() if not o.bulk for c in o.cells if type(c) is Dyn]
 
 
 def resolve(engine: Engine, edge: Edge, target: Entry, state: State) -> list[Block]:

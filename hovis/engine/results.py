@@ -101,13 +101,13 @@ def opaque(
     if kind is ANY and isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
     made = m.emit(callee, args, kwargs, kind, land=land)
-    if kind is ANY and not any(callee is quiet for quiet in _QUIET):
+    if kind is ANY and id(callee) not in _QUIET:
         made.ends = m.endings = True
     return made
 
 
-#: What gives a value that somebody else holds, or one that has no end to be seen.
-_QUIET: Final[tuple[object, ...]] = (getattr, next, iter, type, *(f for f in vars(operator).values() if callable(f)))
+#: What gives a value that somebody else holds, or one that has no end to be seen; by id.
+_QUIET: Final = frozenset(map(id, (getattr, next, iter, type, *(f for f in vars(operator).values() if callable(f)))))
 
 
 def may_be_written(value: object) -> bool:

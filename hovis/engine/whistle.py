@@ -22,26 +22,27 @@ VARIANTS: Final = 64
 SHAPES: Final = 12
 
 
+#: A key as the values of its slots.
+Key = dict[int, Any]
+
+
 def whistle(tables: Tables, site: Any, table: Mapping[Any, object]) -> None:
     """Too many variants: some slots are no longer told apart."""
     used = tables.used.get(site)
     if not used:
         return
-    forced = tables.forced.setdefault(site, {})
     many = len(table)
-    if many > VARIANTS and many % WEAK_VARIANTS:
+    if many < WEAK_VARIANTS or (many > VARIANTS and many % WEAK_VARIANTS):
         return  # looking at all of a large table for each new entry would be quadratic
-    _force_counters(site, table, used, forced)
+    forced = tables.forced.setdefault(site, {})
+    keys = [dict(key) for key in table]
+    _force_counters(site, keys, used, forced)
     if many & (many - 1) == 0:
-        _stop_products(tables, table, used)
-    for path in used:
-        if path not in forced and used[path] >= TEST:
-            shapes = {part for key in table if isinstance(part := dict(key).get(path), tuple) and part and part[0] == "shape"}
-            if len(shapes) >= SHAPES:
-                forced[path] = STRONG
-                raise Restart("force", site)
+        _stop_products(tables, keys, used)
+    if many >= SHAPES:
+        _force_shapes(site, keys, used, forced)
     if len(table) >= VARIANTS + 2 * tables.static_size:
-        distinct = {path: len({dict(key).get(path) for key in table}) for path in used if path not in forced}
+        distinct = {path: len({key.get(path) for key in keys}) for path in used if path not in forced}
         if not distinct:
             raise GiveUp("it takes too many variants of one place")
         path = max(distinct, key=lambda p: (distinct[p], -p))
@@ -49,27 +50,38 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object]) -> None:
         raise Restart("force", site)
 
 
-def _force_counters(site: Any, table: Mapping[Any, object], used: dict[int, int], forced: dict[int, int]) -> None:
+def _force_counters(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
     """What only counts and has many values, all else being equal, is forced to be unknown."""
+    counters = [path for path, strength in used.items() if strength == WEAK and path not in forced]
+    if not counters:
+        return
+    groups: dict[Any, list[Key]] = {}
+    for key in keys:
+        groups.setdefault(tuple(x for x in key.items() if used[x[0]] != WEAK), []).append(key)
+    for path in counters:
+        if any(len(group) >= WEAK_VARIANTS and len({key.get(path) for key in group}) >= WEAK_VARIANTS for group in groups.values()):
+            forced[path] = WEAK
+            raise Restart("force", site)
+
+
+def _force_shapes(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
+    """What has too many shapes is made real."""
     for path, strength in used.items():
-        if strength == WEAK and path not in forced:
-            groups: dict[Any, set[Any]] = {}
-            for key in table:
-                rest = tuple(x for x in key if used[x[0]] != WEAK)
-                groups.setdefault(rest, set()).add(dict(key).get(path))
-            if any(len(values) >= WEAK_VARIANTS for values in groups.values()):
-                forced[path] = WEAK
+        if path not in forced and strength >= TEST:
+            shapes = {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
+            if len(shapes) >= SHAPES:
+                forced[path] = STRONG
                 raise Restart("force", site)
 
 
-def _stop_products(tables: Tables, table: Mapping[Any, object], used: dict[int, int]) -> None:
+def _stop_products(tables: Tables, keys: list[Key], used: dict[int, int]) -> None:
     """Slots that vary independently multiply (a row of flags): they leave all keys, at once, and are joined."""
     for strength, limit in PRODUCTS.items():
-        if len(table) < limit:
+        if len(keys) < limit:
             continue
-        groups: dict[Any, list[dict[int, Any]]] = {}
-        for key in table:
-            groups.setdefault(tuple(x for x in key if used[x[0]] > strength), []).append(dict(key))
+        groups: dict[Any, list[Key]] = {}
+        for key in keys:
+            groups.setdefault(tuple(x for x in key.items() if used[x[0]] > strength), []).append(key)
         for group in groups.values():
             paths = [path for path in group[0] if used[path] == strength]
             most = max((len({parts.get(path) for parts in group}) for path in paths), default=0)
