@@ -71,15 +71,22 @@ def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
         index = work.pop()
         step, layout = steps[index], layouts[index]
         assert layout is not None
-        if step.handler >= 0:
-            entry = step.raw.entry
-            assert entry is not None
-            arrive(step.handler, layout.stack[: entry.depth] + (VALUE,) * (1 + entry.lasti), layout.cells)
-        stack, cells = _after(step, layout)
-        if step.target >= 0:
-            arrive(step.target, stack[:-2] if step.op == "ForIter" else stack, cells)
-        if step.op not in TERMINAL:
-            arrive(index + 1, stack, cells)
+        while True:  # along straight code
+            if step.handler >= 0:
+                entry = step.raw.entry
+                assert entry is not None
+                arrive(step.handler, layout.stack[: entry.depth] + (VALUE,) * (1 + entry.lasti), layout.cells)
+            stack, cells = _after(step, layout)
+            if step.target >= 0:
+                arrive(step.target, stack[:-2] if step.op == "ForIter" else stack, cells)
+            if step.op in TERMINAL:
+                break
+            index += 1
+            if layouts[index] is not None:
+                arrive(index, stack, cells)
+                break
+            step = steps[index]
+            layout = layouts[index] = Layout(stack, cells)
     return layouts
 
 
@@ -89,9 +96,16 @@ def _join(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(x if x == y else VALUE for x, y in zip(a, b))
 
 
+#: Ops that treat the stack, or the cells, in a way of their own.
+_SPECIAL = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx"})
+
+
 def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
     """The stack and the mask of cells after a step, when it goes on to the next one."""
     op, stack, cells = step.op, layout.stack, layout.cells
+    if op not in _SPECIAL:
+        pops, pushes = effect(op, step.arg)
+        return (_pop(stack, pops) if pops else stack) + (VALUE,) * pushes, cells
     if op == "Null":
         return (*stack, NULL), cells
     if op == "NullUnder":
@@ -111,13 +125,10 @@ def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
         return _pop(stack, 1), cells | bit if stack[-1] == CELL else cells & ~bit
     if op == "MakeCell":
         return stack, cells | 1 << step.arg
-    if op in ("Call", "CallEx"):
-        count = step.arg[0] if op == "Call" else 1 + step.arg
-        if stack[len(stack) - count - 2 : len(stack) - count].count(NULL) == 2:
-            raise UnknownLayout
-        return (*_pop(stack, count)[:-2], VALUE), cells
-    pops, pushes = effect(op, step.arg)
-    return _pop(stack, pops) + (VALUE,) * pushes, cells
+    count = step.arg[0] if op == "Call" else 1 + step.arg
+    if stack[len(stack) - count - 2 : len(stack) - count].count(NULL) == 2:
+        raise UnknownLayout
+    return (*_pop(stack, count)[:-2], VALUE), cells
 
 
 def _pop(stack: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -128,9 +139,15 @@ def _pop(stack: tuple[int, ...], count: int) -> tuple[int, ...]:
     return stack[:rest]
 
 
+#: Ops that NULLs on the stack, or cells, make others.
+_ERASED = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "GetLocal", "Call", "Append", "Extend", "Reraise"})
+
+
 def erase(step: Step, layout: Layout) -> tuple[str, Any] | None:
     """The op and arg of a step on a stack without NULLs; None if nothing is left of it."""
     op, arg, stack = step.op, step.arg, layout.stack
+    if op not in _ERASED:
+        return op, arg
     if op in ("Null", "NullUnder"):
         return None
     if op == "Pop":

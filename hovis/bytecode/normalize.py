@@ -11,7 +11,7 @@ from typing import Any
 from hovis.bytecode import py311, py312, py313
 from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
-from hovis.bytecode.layout import Layout, Step, UnknownLayout, erase, simulate
+from hovis.bytecode.layout import NULL, Layout, Step, UnknownLayout, erase, simulate
 from hovis.bytecode.table import Table
 from hovis.bytecode.thread import Draft, thread
 
@@ -133,15 +133,14 @@ class _Expansion:
         row = TABLE.get(raw.name)
         if row is None:
             raise UnknownLayout
-        for op, recipe in row if isinstance(row, tuple) else row(raw.arg):
+        for op, recipe in row if type(row) is tuple else row(raw.arg):  # type: ignore[operator]
             arg = recipe(self, raw.arg)
             if op == "Truth":
                 if self._surely_bool():
                     continue
                 op = "ToBool"
             step = Step(op, arg, raw)
-            if op in JUMPS:
-                assert raw.target is not None
+            if raw.target is not None and op in JUMPS:
                 step.target = raw.target + (arg if op == "ForIter" else 0)
                 if op == "Send" and arg:
                     self._sends[step.target] = step
@@ -179,9 +178,13 @@ def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Draft
         index.append(len(drafts))
         erased = None if layout is None else erase(step, layout)
         if layout is not None and erased is not None:
-            depth = 0 if step.raw.entry is None else layout.height(step.raw.entry.depth)
-            drafts.append(Draft(*erased, step, layout.height(), depth))
+            stack, entry = layout.stack, step.raw.entry
+            depth = 0 if entry is None else layout.height(entry.depth)
+            drafts.append(Draft(erased[0], erased[1], step, len(stack) - stack.count(NULL), depth))
     for draft in drafts:
-        draft.target = index[draft.step.target] if draft.step.target >= 0 else -1
-        draft.handler = index[draft.step.handler] if draft.step.handler >= 0 else -1
+        step = draft.step
+        if step.target >= 0:
+            draft.target = index[step.target]
+        if step.handler >= 0:
+            draft.handler = index[step.handler]
     return drafts

@@ -40,8 +40,7 @@ def thread(drafts: Sequence[Draft]) -> tuple[list[Instruction], list[int]]:
         count = len(kept)
         kept = _straighten(drafts, _reachable(drafts, kept))
     index = {old: new for new, old in enumerate(kept)}
-    instructions = [_instruction(drafts[old], index) for old in kept]
-    return instructions, [drafts[old].depth for old in kept]
+    return [_instruction(drafts[old], index) for old in kept], [drafts[old].depth for old in kept]
 
 
 def _final(drafts: Sequence[Draft], target: int) -> int:
@@ -57,18 +56,24 @@ def _final(drafts: Sequence[Draft], target: int) -> int:
 
 def _reachable(drafts: Sequence[Draft], order: Sequence[int]) -> list[int]:
     """Those of ``order`` that can be reached from the first, when each goes on to the next."""
-    place = {at: index for index, at in enumerate(order)}
-    seen: set[int] = set()
+    place = [-1] * len(drafts)
+    for index, at in enumerate(order):
+        place[at] = index
+    seen = bytearray(len(order))
     work = [0] if order else []
     while work:
         index = work.pop()
-        if index not in seen:
-            seen.add(index)
+        while not seen[index]:
+            seen[index] = 1
             draft = drafts[order[index]]
-            if draft.op not in TERMINAL:
-                work.append(index + 1)
-            work.extend(place[to] for to in (draft.target, draft.handler) if to >= 0)
-    return [order[index] for index in sorted(seen)]
+            if draft.target >= 0:
+                work.append(place[draft.target])
+            if draft.handler >= 0:
+                work.append(place[draft.handler])
+            if draft.op in TERMINAL:
+                break
+            index += 1
+    return [at for index, at in enumerate(order) if seen[index]]
 
 
 def _straighten(drafts: Sequence[Draft], kept: Sequence[int]) -> list[int]:
@@ -77,8 +82,8 @@ def _straighten(drafts: Sequence[Draft], kept: Sequence[int]) -> list[int]:
     result: list[int] = []
     for place, old in enumerate(kept):
         draft = drafts[old]
-        following = kept[place + 1] if place + 1 < len(kept) else -1
         if draft.op == "Jump" and old not in targets:
+            following = kept[place + 1] if place + 1 < len(kept) else -1
             if draft.target == following:
                 continue
             before = drafts[result[-1]] if result else None
@@ -90,12 +95,11 @@ def _straighten(drafts: Sequence[Draft], kept: Sequence[int]) -> list[int]:
 
 
 def _instruction(draft: Draft, index: dict[int, int]) -> Instruction:
-    arg, raw = draft.arg, draft.step.raw
-    if draft.op == "Branch":
-        arg = (draft.arg, index[draft.target])
-    elif draft.target >= 0:
-        arg = index[draft.target]
+    op, arg, raw = draft.op, draft.arg, draft.step.raw
+    if draft.target >= 0:
+        arg = (arg, index[draft.target]) if op == "Branch" else index[draft.target]
     handler = None
     if draft.handler >= 0 and raw.entry is not None:
         handler = Handler(index[draft.handler], draft.handler_depth, raw.entry.lasti)
-    return Instruction(draft.op, arg, raw.position, handler, raw.offset)
+    # what the constructor of a NamedTuple does, without the call in between
+    return tuple.__new__(Instruction, (op, arg, raw.position, handler, raw.offset))
