@@ -45,11 +45,9 @@ _STOPPERS: Final[tuple[object, ...]] = (breakpoint, pdb.set_trace)
 _FRAME_GIVERS: Final[tuple[object, ...]] = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)
 
 
-def looks_at_frames(fn: object, args: list[V]) -> bool:
-    """Does this builtin see the frame of its caller?"""
-    if not isinstance(fn, types.BuiltinFunctionType | types.FunctionType | type):
-        return False
-    return len(args) <= _FRAME_READERS.get(fn, -1)
+#: All of these, by id.
+_LOOKERS: Final = frozenset(map(id, (*_FRAME_READERS, *_STOPPERS, *_FRAME_GIVERS)))
+MANY: Final = sys.maxsize
 
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
@@ -99,12 +97,11 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         return status
     if fn is globals:
         return finish(m, Known(m.frame.namespace), mode)
-    if any(fn is giver for giver in _FRAME_GIVERS):
-        if len(m.state.frames) > 1:
+    if id(fn) in _LOOKERS:
+        if any(fn is giver for giver in _FRAME_GIVERS) and len(m.state.frames) > 1:
             need_callers(m, fn)
-        leave_caller(m, fn)
-    if looks_at_frames(fn, args) or any(fn is stopper for stopper in _STOPPERS):
-        leave_caller(m, fn)
+        if len(args) <= _FRAME_READERS.get(fn, MANY):
+            leave_caller(m, fn)
     if rule is not None:
         typed = primitive(m, rule, args, kwargs)
         if typed is not None:

@@ -242,7 +242,8 @@ def get_global(m: Machine, name: str) -> int | None:
         if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):
             value = UNBOUND
         if value is not UNBOUND and not (m.volatile and ("item", id(holder), name) in m.volatile):
-            m.read_static |= {("global", id(holder), name), id(holder), ("global", id(namespace), name), id(namespace)}
+            if ("global", id(namespace), name) not in m.read_static:
+                m.read_static |= {("global", id(holder), name), id(holder), ("global", id(namespace), name), id(namespace)}
             m.guard("item", holder, name, value)
             m.push(Known(value))
             return None

@@ -7,6 +7,7 @@ numbers exist only in print.  Objects are made by the engine's ``Builder`` or by
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hovis.lattice import ANY, AbstractValue, Const
 
@@ -35,8 +36,7 @@ LASTING = Effect.WRITES | Effect.RAISES | Effect.IO | Effect.RANDOM | Effect.CLO
 MARKED = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
 
-@dataclass(slots=True, frozen=True)
-class Location:
+class Location(NamedTuple):
     """Where in the user's source something stands; ``caller`` is the call that inlined it."""
 
     file: str

@@ -96,7 +96,7 @@ class Array(Type):
     ``layout`` is "C", "F" or "" (unknown); ``place`` is open for devices.
     """
 
-    __slots__ = ("dtype", "layout", "place", "rank")
+    __slots__ = ("_hash", "dtype", "layout", "place", "rank")
 
     def __init__(self, cls: type, dtype: object, rank: int, layout: str = "", place: object = None) -> None:
         super().__init__(cls)
@@ -104,15 +104,19 @@ class Array(Type):
         self.rank = rank
         self.layout = layout
         self.place = place
+        self._hash = 0
 
     def _facets(self) -> tuple[object, ...]:
         return self.cls, self.dtype, self.rank, self.layout, self.place
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Array) and self._facets() == other._facets()
+        return self is other or (isinstance(other, Array) and self._facets() == other._facets())
 
     def __hash__(self) -> int:
-        return hash(self._facets())
+        # each op on arrays asks for it, to look up what its rule said before
+        if not self._hash:
+            self._hash = hash(self._facets())
+        return self._hash
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join([':'] * self.rank)}]"

@@ -26,7 +26,7 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Facts:
     """What a dims rule may know of an argument.  ``parts`` are the facts of the items of a tuple or list."""
 
@@ -74,8 +74,10 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     >>> broadcast((3, 1), (4,)), broadcast((), ("n",))
     ((3, 4), ('n',))
     """
-    if any(s is None for s in shapes):
+    if None in shapes:
         return None
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     known = [s for s in shapes if s is not None]
     rank = max((len(s) for s in known), default=0)
     result: Shape = (1,) * rank
