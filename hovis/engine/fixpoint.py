@@ -2,7 +2,7 @@
 
 import abc
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
@@ -70,11 +70,11 @@ class Engine(Meeting):
                 self.wanted.clear()
                 if self.restarts > MAX_RESTARTS:
                     raise GiveUp("it was restarted too often") from None
-                site = restart.args[1] if len(restart.args) > 1 else None
-                if site is None or site == self.start.site:
+                sites = restart.args[1:]
+                if not sites or self.start.site in sites:
                     self.start = self._begin()
                 else:
-                    self._discard(site, entry)
+                    self._discard(sites, entry)
             except NotMaterializable as refused:
                 self.tables.not_virtual.add(refused.args[0])
                 self.start = self._begin()
@@ -107,10 +107,10 @@ class Engine(Meeting):
             else:
                 self.work.append(entry)
 
-    def _discard(self, site: Any, current: Entry) -> None:
-        """Drop what was reached from the changed site; what leads there is evaluated again."""
+    def _discard(self, sites: Sequence[Any], current: Entry) -> None:
+        """Drop what was reached from the changed sites; what leads there is evaluated again."""
         bad: set[Entry] = set()
-        todo = list(self.entries.get(site, {}).values())
+        todo = [entry for site in sites for entry in self.entries.get(site, {}).values()]
         while todo:
             entry = todo.pop()
             if entry not in bad:

@@ -122,8 +122,8 @@ class Meeting(Machine):
             self._join(entry, state)
         return entry
 
-    def rekey(self, site: Any, path: int) -> None:
-        """A slot of a site is used from now on: its entries get new keys."""
+    def rekey(self, site: Any, path: int) -> bool:
+        """A slot of a site is used from now on: its entries get new keys.  False: two of them the same."""
         self.wanted.pop(site, None)
         table = self.entries.get(site)
         if table:
@@ -133,11 +133,12 @@ class Meeting(Machine):
                 rest = [x for x in entry.key if x[0] != path]
                 keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
             if len(keyed) < len(table):
-                raise Restart("rekey", site)      # with the table as it was: all of them are discarded
+                return False      # with the table as it was: all of them are discarded
             table.clear()
             for key, entry in keyed.items():
                 entry.key = key
                 table[key] = entry
+        return True
 
     # --------------------------------------------------------------------------------------------- used slots
 
@@ -151,6 +152,7 @@ class Meeting(Machine):
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
         """Slots with these labels, and those that they were computed from, belong into keys."""
         todo = list(each(labels)) if labels else []
+        again: dict[Any, None] = {}
         while todo:
             label = todo.pop()
             entry, path = self.label_owner[(label >> SHIFT) - 1], label & PATHS
@@ -170,13 +172,13 @@ class Meeting(Machine):
                 self.wanted.pop(entry.site, None)
             if path in forced and forced[path] < strength:
                 del forced[path]
-                raise Restart("free", entry.site)
+                again[entry.site] = None
             if path not in forced and used[path] > kept_out:
-                if path in entry.joined:
-                    raise Restart("split", entry.site)
-                if fresh:
-                    self.rekey(entry.site, path)
+                if path in entry.joined or (fresh and entry.site not in again and not self.rekey(entry.site, path)):
+                    again[entry.site] = None
             todo += each(entry.depends.get(path, NO_LABELS))
+        if again:
+            raise Restart("split", *again)
 
     def _place(self, path: int) -> tuple[int, ...]:
         """Where in the arguments a slot of START is."""
