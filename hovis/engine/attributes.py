@@ -103,7 +103,7 @@ def _of_class_or_missing(m: Machine, access: Access, raw: Any) -> int | None:
 def _name(m: Machine, value: V) -> str:
     cls = m.class_of(value)
     assert cls is not None
-    return cls.__name__
+    return ops.name_of_class(cls)
 
 
 def missing(m: Machine, access: Access, complaint: str) -> int | None:

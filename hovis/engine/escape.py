@@ -276,7 +276,7 @@ def _call(callee: Any) -> "Callable[[Machine, VObj], Operand]":
 
 def _iterator(m: "Machine", obj: VObj) -> Operand:
     source, position = obj.cells[:2]
-    return build(m, ops.make_iterator, [source, position], obj.cls)
+    return build(m, ops.make_iterator, [source if obj.extra is None else Known(obj.extra), position], obj.cls)
 
 
 def _range_iter(m: "Machine", obj: VObj) -> Operand:

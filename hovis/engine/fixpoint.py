@@ -208,7 +208,7 @@ class Engine(Meeting):
         self.block = entry.block = Block()
         self.emitted = 0
         self.let_go.clear()
-        self.lent = {}
+        self.lent, self.pinned = {}, None
 
     def _count(self, ctx: int, steps: int, since: int) -> None:
         """So many instructions have been interpreted in a chain, those from since on in the innermost call."""

@@ -115,7 +115,8 @@ def _iter_known(m: Machine, value: Known) -> V | None:
     if isinstance(held, range):
         return m.new(VObj("range_iter", RANGE_ITERATOR, tuple(Known(x, value.labels) for x in (held.start, held.stop, held.step))))
     if kind in (dict, set, frozenset) and m.static(value):
-        return sequence_iterator(m, Known(tuple(held), value.labels), ITERATOR_OF[kind])
+        # what escapes is an iterator over the container itself
+        return m.new(VObj("sequence_iter", ITERATOR_OF[kind], (Known(tuple(held), value.labels), Known(0)), extra=held))
     return None
 
 
@@ -141,7 +142,7 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
             return _step_model(m, iterator, mode)
     cls = m.class_of(iterator)
     found = models.special(m, iterator, "__next__")
-    if found is ABSENT and cls is not None:
+    if cls is not None and (found is ABSENT or (found is NOT_MODELLED and find(cls, "__next__") is ABSENT)):
         return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not an iterator")
     if found is NOT_MODELLED or (isinstance(iterator, Dyn) and mode == "send"):
         return _step_unknown(m, iterator, mode)

@@ -74,6 +74,8 @@ class Machine(Reader, abc.ABC):
         self.lent: dict[int, Copy] = {}
         #: operands of the op that is being emitted (what escapes with it may be held by one of them)
         self.pinned: Sequence[V] | None = None
+        #: generators of which the real ones are being made
+        self.building: set[int] = set()
         #: has a generator been suspended whose end would run something?
         self.watching = False
         #: is the trace done, and are edges being resolved?

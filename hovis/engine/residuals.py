@@ -37,7 +37,14 @@ def build(m: Machine, aid: int) -> Operand:
     frame.stack = [*obj.cells[count:], NONE]
     frame.pc = pc if status == "new" else pc - 1
     frame.decided = decided
-    heap = _cross(m, aid, frame)
+    if aid in m.building:
+        # something real that it holds holds the generator itself
+        raise escape.NotMaterializable(site)
+    m.building.add(aid)
+    try:
+        heap = _cross(m, aid, frame)
+    finally:
+        m.building.discard(aid)
     frame.extra = known_arguments(m, frame.locals[: code.n_params])
     made = _call(m, frame, heap)
     if status == "new":

@@ -91,12 +91,17 @@ def complain(m: Machine, fn: Any, args: list[V]) -> int:
     return m.unreachable()
 
 
+def _setter(cls: type | None) -> Any:
+    """What does no more than generic_set: an instance's class may have an ``__setattr__`` that has led here."""
+    return setattr if cls is None or find(cls, "__setattr__") in _SETATTR else object.__setattr__
+
+
 def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str) -> Any:
     """By a data descriptor, or into the instance (_PyObject_GenericSetAttrWithDict)."""
-    raw = class_attribute(m, cls, name)
+    raw, fn = class_attribute(m, cls, name), _setter(cls)
     told = [target, Known(name), value]
     if isinstance(raw, Thawed):
-        return _store(m, target, name, value, False) if raw.plain and has_dict(cls) else left(m, setattr, told)
+        return _store(m, target, name, value, False) if raw.plain and has_dict(cls) else left(m, fn, told)
     slot = instances.is_slot(raw)
     if raw is not ABSENT and not slot and find(type(raw), "__set__") is not ABSENT:
         called = descriptors.setter(raw, target, value)
@@ -104,26 +109,26 @@ def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str
             return run(m, called[0], called[1], mode)
         return _set_field(m, target, cls, name, raw, value)
     if slot and not is_python_class(raw.__objclass__):
-        return left(m, setattr, told)
+        return left(m, fn, told)
     if not slot and not has_dict(cls):
-        return complain(m, setattr, told)
+        return complain(m, fn, told)
     return _store(m, target, name, value, slot)
 
 
 def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) -> Any:
     """What C code looks after."""
-    told = [target, Known(name), value]
+    told, fn = [target, Known(name), value], _setter(cls)
     if isinstance(raw, property):
-        return complain(m, setattr, told)
+        return complain(m, fn, told)
     if name == "__dict__" and instances.dict_descriptor(cls) and isinstance(target, Ref) and instances.give_dictionary(m, target, value):
         return DONE
     if isinstance(target, Ref) and m.obj(target, "exception") is not None:
         if exceptions.store(m, target, name, value):
             return DONE
-        return left(m, setattr, told, QUIET if name in exceptions.MARKS else Effect.OPAQUE)
+        return left(m, fn, told, QUIET if name in exceptions.MARKS else Effect.OPAQUE)
     if name == "__class__" and raw is object.__dict__["__class__"]:
         return _change_class(m, target, value)
-    return left(m, setattr, told)
+    return left(m, fn, told)
 
 
 def _change_class(m: Machine, target: V, value: V) -> object:
@@ -148,7 +153,7 @@ def _store(m: Machine, target: V, name: str, value: V, slot: bool) -> object:
         obj = m.obj(target, "instance")
         if obj is not None and instances.dictionary(m, obj) is None:
             return _store_through(m, target, name, value)
-    return left(m, setattr, [target, Known(name), value], QUIET)
+    return left(m, _setter(m.class_of(target)), [target, Known(name), value], QUIET)
 
 
 def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:
@@ -198,23 +203,23 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
 
 def generic_delete(m: Machine, target: V, cls: type, name: str, mode: str) -> Any:
     """By a data descriptor, or from the instance (_PyObject_GenericSetAttrWithDict)."""
-    raw = class_attribute(m, cls, name)
+    raw, fn = class_attribute(m, cls, name), delattr if find(cls, "__delattr__") in _DELATTR else object.__delattr__
     told = [target, Known(name)]
     if isinstance(raw, Thawed):
-        return left(m, delattr, told)
+        return left(m, fn, told)
     slot = instances.is_slot(raw)
     if raw is not ABSENT and not slot and find(type(raw), "__delete__") is not ABSENT:
         called = descriptors.deleter(raw, target)
         if called is not NOT_MODELLED:
             return run(m, called[0], called[1], mode)
-        return complain(m, delattr, told) if isinstance(raw, property) else left(m, delattr, told)
+        return complain(m, fn, told) if isinstance(raw, property) else left(m, fn, told)
     if isinstance(target, Ref):
         done = instances.remove(m, target, name, slot)
         if done is None:
-            return complain(m, delattr, told)
+            return complain(m, fn, told)
         if done:
             return DONE
-    return left(m, delattr, told, QUIET)
+    return left(m, fn, told, QUIET)
 
 
 # ------------------------------------------------------------------------------------------------- attributes of classes

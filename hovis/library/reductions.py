@@ -218,6 +218,13 @@ def dict_(source: Any = MISSING, /, **named: Any) -> Any:
     return made
 
 
+def dict_of_pairs(source: Any) -> Any:
+    """``dict(source)`` of what has no ``keys``."""
+    made: dict[Any, Any] = {}
+    _fill(made, source)
+    return made
+
+
 def _fill(made: Any, source: Any) -> None:
     """CPython: PyDict_MergeFromSeq2."""
     index = 0

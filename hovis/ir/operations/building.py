@@ -5,6 +5,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hovis.ir.operations.calls import type_name
 from hovis.ir.operations.sentinels import END, UNBOUND
 from hovis.ir.operations.variables import cell_get
 
@@ -121,7 +122,7 @@ def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:
 def list_extend(items: list[object], iterable: Iterable[object]) -> None:
     """LIST_EXTEND: ``[*iterable]``, whose complaint differs from that of ``list.extend``."""
     if not hasattr(type(iterable), "__iter__") and not hasattr(type(iterable), "__getitem__"):
-        raise TypeError(f"Value after * must be an iterable, not {type(iterable).__name__}")
+        raise TypeError(f"Value after * must be an iterable, not {type_name(iterable)}")
     items.extend(iterable)
 
 

@@ -120,7 +120,7 @@ def group_matches(exception: Any, classes: Any) -> tuple[object, object]:
     if exception is None:
         return None, None
     if exception_matches(exception, classes):
-        return None, exception if isinstance(exception, BaseExceptionGroup) else BaseExceptionGroup("", [exception])
+        return None, exception if isinstance(exception, BaseExceptionGroup) else BaseExceptionGroup("", (exception,))
     if isinstance(exception, BaseExceptionGroup):
         match, rest = exception.split(classes)
         return rest, match

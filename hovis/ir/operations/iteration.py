@@ -78,9 +78,11 @@ def _unpacker(before: int, after: int) -> Callable[[Iterable[object]], tuple[obj
 
 
 def make_iterator(source: Any, position: int) -> object:
-    """``iter(source)`` of a list, tuple, str or bytes that has been stepped to position (-1: exhausted)."""
+    """``iter(source)`` of a container that has been stepped to position (-1: exhausted)."""
     iterator = iter(source)
-    if position < 0:
+    if isinstance(source, dict | set | frozenset):
+        next(itertools.islice(iterator, position, position), None)
+    elif position < 0:
         iterator.__setstate__(len(source))
         for _ in iterator:
             pass

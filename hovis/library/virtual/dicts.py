@@ -9,6 +9,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
+from hovis.library.reductions import dict_of_pairs
 from hovis.library.virtual.base import Args, Named, action, as_constant, is_iterator, known_key, own, settle_iterators, use
 
 
@@ -176,7 +177,7 @@ def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
             if mapping:
                 return call_function(m, Known(_of_mapping), _of_mapping, [value], {}, "value")
             if mapping is False and is_iterator(m, value):
-                return call_function(m, Known(_to_dict), _to_dict, [value], {}, "value")
+                return call_function(m, Known(dict_of_pairs), dict_of_pairs, [value], {}, "value")
         return None
     made = VObj("dict", dict)
     for item in items:
@@ -193,13 +194,6 @@ def _of_mapping(mapping: Any) -> dict[Any, Any]:
     made = {}
     for key in mapping.keys():  # noqa: SIM118  # this very method is asked
         made[key] = mapping[key]
-    return made
-
-
-def _to_dict(pairs: Any) -> dict[Any, Any]:
-    made = {}
-    for key, value in pairs:
-        made[key] = value
     return made
 
 

@@ -75,7 +75,7 @@ def unpack_into(m: Machine, args: Args, named: Named) -> Any:
     """LIST_EXTEND, with its own complaint (Python/bytecodes.c)."""
     cls = m.state.heap[args[1].aid].cls if isinstance(args[1], Ref) else None
     if cls is not None and not hasattr(cls, "__iter__") and not hasattr(cls, "__getitem__"):
-        return m.raise_new(TypeError, f"Value after * must be an iterable, not {cls.__name__}")
+        return m.raise_new(TypeError, f"Value after * must be an iterable, not {ops.name_of_class(cls)}")
     return list_extend(m, args, named)
 
 

@@ -134,7 +134,7 @@ def _passed_on(fn: Any, name: str, most: int, complaint: str) -> None:
         found = models.special(m, args[0], name)
         if found is ABSENT and complaint:
             cls: Any = m.class_of(args[0])
-            return m.raise_new(TypeError, complaint.format(cls.__name__))
+            return m.raise_new(TypeError, complaint.format(name_of_class(cls)))
         if found is ABSENT or found is NOT_MODELLED or not all(isinstance(a, Known) or m.class_of(a) is int for a in args[1:]):
             return None
         given = [a for k, a in enumerate(args) if not k or not isinstance(a, Known) or a.value is not None]
