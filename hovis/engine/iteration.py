@@ -264,7 +264,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if labels:
             m.mark(labels, WEAK)
         if at >= length:
-            m.put(ref, obj.with_cell(1, Known(EXHAUSTED)))
+            m.put(ref, obj.replace(cells=(_let_go(m, source), Known(EXHAUSTED))))
             return generators.exhausted(m, Known(None), mode)
         m.tables.static_size = max(m.tables.static_size, min(length, 20_000))
         if position.labels and not alike(m, source):
@@ -283,6 +283,14 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     beyond = m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=position.lost)
     m.put(ref, obj.with_cell(1, beyond))
     return call_builtin(m, operator.getitem, [source, position], {})
+
+
+def _let_go(m: Machine, source: V) -> V:
+    """At its end an iterator lets go of what it was over (listiter_next)."""
+    if not m.endings or not isinstance(source, Ref):
+        return source
+    kind = m.state.heap[source.aid].kind
+    return m.new(VObj(kind, tuple if kind == "tuple" else list))
 
 
 def _length(m: Machine, source: V) -> int | None:

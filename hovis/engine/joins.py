@@ -157,7 +157,7 @@ def align(old: State, new: State) -> tuple[bool, bool]:
         for k, (x, y) in enumerate(zip(one.locals, other.locals, strict=True)):
             if (x is None) != (y is None):
                 held = y if x is None else x
-                gone = UNBOUND_VALUE if isinstance(held, Dyn) and held.ends else None
+                gone = UNBOUND_VALUE if (new if x is None else old).ends_visibly(held, set()) else None
                 one.locals[k] = (gone if x is None else x) if gone else None
                 other.locals[k] = (gone if y is None else y) if gone else None
                 changed |= one.locals[k] is not x

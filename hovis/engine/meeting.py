@@ -352,7 +352,7 @@ class Meeting(Machine):
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
         lost = self.label(entry, path) if can_split and strength != STRONG else None
         dims = self._join_dims(a, b)
-        ends = (isinstance(a, Dyn) and a.ends) or (isinstance(b, Dyn) and b.ends)
+        ends = self.endings and (matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = type, lost is None, unbound, dims is None, ends, end
         # a slot has another name now if what it was named by is gone: then it has another parameter, too

@@ -106,7 +106,8 @@ class Opening:
         can_split = self.forced.get(path) != STRONG
         param = engine.param(self.entry, path, kind)
         if type(value) is not Dyn:
-            return Dyn(param, kind, None, self.base + path if can_split else None)
+            ends = engine.endings and self.arriving.ends_visibly(value, set())
+            return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends)
         lost = value.lost
         if lost:
             self.entry.depends[path] = lost

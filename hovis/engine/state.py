@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hovis.bytecode.instructions import Code
-from hovis.engine.heap import VObj, reachable
+from hovis.engine.heap import VObj
 from hovis.engine.values import NONE, Dyn, Ref, V
 from hovis.ir.model import Op
 
@@ -100,8 +100,9 @@ class State:
             yield (number, "class", 0), Ref(number)
 
     def drop_dead(self) -> None:
-        """Forget locals that nobody reads any more."""
+        """Forget locals that nobody reads any more, unless the end of what they hold shows."""
         last = len(self.frames) - 1
+        clean: set[int] = set()
         for depth, frame in enumerate(self.frames):
             if depth == last or self.frames[depth + 1].mode == "closed":
                 live = frame.code.live[frame.pc]
@@ -109,13 +110,28 @@ class State:
                 live = live_after(frame.code, frame.pc)
             held = frame.locals
             for k, value in enumerate(held):
-                if value is not None and not live >> k & 1 and not (value.ends if type(value) is Dyn else type(value) is Ref and self.reaches_frame(value.aid)):
+                if value is not None and not live >> k & 1 and not self.ends_visibly(value, clean):
                     held[k] = None
 
-    def reaches_frame(self, aid: int) -> bool:
-        """Does an object hold a generator whose end may show?"""
-        frames = [at for at, obj in self.heap.items() if obj.kind == "generator" and obj.node is None and obj.extra[1].guarded]
-        return bool(frames) and not reachable(self.heap, [aid]).isdisjoint(frames)
+    def ends_visibly(self, value: V | None, clean: set[int]) -> bool:
+        """Is value, or does it hold, something whose end may show?  clean: objects of which it is known that they do not."""
+        if type(value) is not Ref:
+            return type(value) is Dyn and value.ends
+        todo, seen = [value.aid], {value.aid}
+        while todo:
+            aid = todo.pop()
+            obj = self.heap[aid]
+            if obj.kind == "generator" and obj.node is None and obj.extra[1].guarded:
+                return True
+            for cell in () if aid in clean or obj.bulk else obj.cells:
+                if type(cell) is Dyn:
+                    if cell.ends:
+                        return True
+                elif type(cell) is Ref and cell.aid not in seen:
+                    seen.add(cell.aid)
+                    todo.append(cell.aid)
+        clean |= seen
+        return False
 
 
 def live_after(code: Code, pc: int) -> int:
