@@ -13,7 +13,7 @@ from hovis.engine import templates
 from hovis.engine.escape import check_contents, check_materializable
 from hovis.engine.heap import VObj, alike, reachable
 from hovis.engine.state import Paths, State
-from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.values import UNBOUND_VALUE, Known, Ref, V
 from hovis.lattice.constants import same_constant
 
 Pair = tuple[int, V, V, VObj | None]

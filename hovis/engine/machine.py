@@ -50,6 +50,10 @@ _MAY_WRITE: Final = MAY_WRITE.value
 _OPAQUE: Final = Effect.OPAQUE.value
 
 
+#: What gives something that its first operand holds.
+_TAKING: Final = (next, iter, getattr, operator.getitem)
+
+
 class Machine(Reader, abc.ABC):
     """State and output of the chain that is being evaluated."""
 
@@ -273,7 +277,9 @@ class Machine(Reader, abc.ABC):
             op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
         self.add(op, land)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
-        return Dyn(op, type, dims, lost, maybe_end=ended)
+        # what is taken out of something that may end may end with it
+        ends = self.endings and type is ANY and bool(args) and isinstance(args[0], Dyn) and args[0].ends and any(callee is one for one in _TAKING)
+        return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
     def add(self, op: Op, land: "Landing | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""

@@ -103,15 +103,17 @@ class _Needed:
             self.followers.setdefault(op.args[0], []).append(op)
 
     def _follow_sources(self, dropped: list[Param]) -> None:
-        """A parameter whose life ends visibly is needed if anything is that it may be."""
-        seen = set(dropped)
-        while dropped:
-            param = dropped.pop()
-            for arg in self.args.get(param, ()):
-                self.followers.setdefault(arg, []).append(param)
-                if isinstance(arg, Param) and arg not in seen:
+        """A parameter whose life ends visibly is needed if anything is that it may be; a container, if what it is made of is."""
+        todo: list[Value] = list(dropped)
+        seen = set(todo)
+        while todo:
+            value = todo.pop()
+            made = isinstance(value, Op) and not effect_of(value) & LASTING
+            for arg in value.operands() if made else self.args.get(value, ()):  # type: ignore[union-attr, arg-type]
+                self.followers.setdefault(arg, []).append(value)
+                if isinstance(arg, Param | Op) and arg not in seen:
                     seen.add(arg)
-                    dropped.append(arg)
+                    todo.append(arg)
 
     def dims(self, dims: tuple[Operand, ...]) -> tuple[Operand, ...]:
         """Dimensions are no uses: one that nobody computes is not known any more."""

@@ -4,6 +4,7 @@ PYTEST_DONT_REWRITE: some of the programs look at their variables.
 """
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import weakref
@@ -93,6 +94,68 @@ def temporaries(n):
     return len([Ends("four"), Ends("five")])
 
 
+def holders_that_nobody_reads(n):
+    several, pair, chars = [Ends("several")], (Ends("pair"), n), map(str, [Ends("mapped")])
+    table = {"k": [Ends("in a table")]}
+    if n:
+        print("some")
+    for i in range(3):
+        print(i)
+    pair = None
+    print("over", n)
+    return n
+
+
+def never_bound_on_one_way(n):
+    try:
+        held = [Ends("held")]
+        if n:
+            raise ValueError(n)
+        other = [Ends("other")]
+    except ValueError:
+        print("handled")
+    print("over")
+
+
+def suspended_in_a_list(n):
+    held = [closing(n), closing(n + 1)]
+    next(held[0])
+    print("begun")
+    held.pop(0)
+    print("popped")
+    next(held[0])
+    more = {"k": held[0]}
+    held.clear()
+    print("cleared")
+    more.clear()
+    print("over")
+
+
+def iterators_at_their_end(n):
+    items = iter([Ends("one"), Ends("two")])
+    next(items)
+    if n:
+        print("some")
+    next(items)
+    print("both")
+    next(items, None)
+    print("over")
+
+
+@contextlib.contextmanager
+def lending(n):
+    try:
+        yield Ends(n)
+    finally:
+        print("back")
+
+
+def taken_from_a_context(n):
+    with lending(n) as lent:
+        print("lent")
+    print("over")
+
+
 def fails(n):
     return n["key"]
 
@@ -142,6 +205,7 @@ def caught_outside(leaves):
 
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
+    holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 
