@@ -1,4 +1,4 @@
-"""Functions of the standard library through ``hovis.jit``, on their usual inputs and on odd ones, beside themselves.
+"""Functions of the standard library, jitted and specialized, on their usual inputs and on odd ones, beside themselves.
 
 Each case is a function and the calls of it; one jitted function serves them all, and each call is made twice.
 """
@@ -41,6 +41,7 @@ import urllib.parse
 import pytest
 
 import hovis
+from hovis import Any
 from tests.differential.compare import fresh, observe, same
 
 
@@ -94,6 +95,7 @@ case(string.capwords, ("hello  world foo",), ("a-b c", "-"), ("",))
 case(html.escape, ("<a href='x'>&</a>",), ("<", False))
 case(shlex.quote, ("a b",), ("safe",), ("",), ("it's",))
 case(re.escape, ("a.b*c",), (b"x-y",), (3,))
+case(re._compiler.compile, ("a+b|[c-e]",), ("(",), (b"x(?P<n>y)?",), (3,))
 case(fnmatch.translate, ("*.py[co]",), ("[!a]?",), ("",))
 case(json.decoder.py_scanstring, ('"a\\n\\u00e9\\ud83d\\ude00"', 1), ('"unterminated', 1), ('"bad \\x"', 1), ('"\x01"', 1, False))
 case(json.encoder.py_encode_basestring_ascii, ('abc é \U0001f600 "\\\n',), ("",))
@@ -366,26 +368,33 @@ def unparsed(text):
 # ------------------------------------------------------------------------------------------------- the test
 
 
-#: What takes a second or more of tracing; run by `HOVIS_EXAMPLES=500 make test` and the like.
-LONG = frozenset({
-    "textwrap.wrap", "textwrap.fill", "textwrap.dedent", "textwrap.shorten", "fnmatch.translate", "pprint.pformat", "difflib.get_close_matches",
-    "posixpath.relpath", "urllib.parse.urljoin", "urllib.parse.urlencode", "urllib.parse.unquote", "urllib.parse.quote", "ipaddress.ip_address",
-    "ast.literal_eval", "email._parseaddr.parseaddr", "email._parseaddr.parsedate",
-    *(f"{__name__}.{name}" for name in (
-        "template", "formatter", "iterencode", "decode", "substitute", "ndiff", "unified", "ratio", "date", "drawn", "plural", "dispatched", "network",
-        "words", "rows", "dataclass", "fraction", "fraction_of", "merged",
-    )),
-})  # fmt: skip
+#: Instructions that a trace may take here: what has no end is left to run time the sooner.
+FUEL = 250_000 if "HOVIS_EXAMPLES" in os.environ else 60_000
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_beside_itself(name):
-    if name in LONG and "HOVIS_EXAMPLES" not in os.environ:
-        pytest.skip("it takes long")
+def test_jitted(name):
     fn, given = CASES[name]
-    jitted = hovis.jit(fn)
+    jitted = hovis.jit(fn, fuel=FUEL)
     for args in given:
         expected = observe(fn, fresh(args), seconds=300)
         for _ in range(2):
             same(expected, observe(jitted, fresh(args), seconds=300), f"{name}{args!r}")
-    assert not any(trace.fallback for trace in jitted.traces)
+
+
+KNOWN_BY_TYPE = (int, float, str, bytes)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_specialized(name):
+    """By the exact types of numbers and texts; what they do not fit goes to the original."""
+    fn, given = CASES[name]
+    residuals = {}
+    for args in given:
+        specs = tuple(type(a) if type(a) in KNOWN_BY_TYPE else Any for a in args)
+        if specs not in residuals and len(residuals) < 2:
+            residuals[specs] = hovis.options(fuel=FUEL).specialize(fn, *specs)
+        expected = observe(fn, fresh(args), seconds=300)
+        for specs, residual in residuals.items():
+            if len(specs) == len(args):
+                same(expected, observe(residual, fresh(args), seconds=300), f"{name}{args!r} by {specs}")
