@@ -214,6 +214,7 @@ _MAKERS: Final[dict[object, str]] = {
     operations.make_dict: "a dict",
     operations.make_set: "a set",
     operations.make_object: "an object",
+    operations.make_stored: "an object",
     operations.make_function: "a function",
     operations.make_exception: "an exception",
 }

@@ -4,10 +4,12 @@
 of a class, a module, a super object by routines of their own, and whatever the class makes of it by its hooks.
 """
 
+import collections
+import operator
 import types
 from typing import Any, Final
 
-from hovis.engine import classattrs, descriptors, exceptions, functions, instances, models, protocols, templates
+from hovis.engine import classattrs, descriptors, exceptions, functions, instances, models, protocols, stores, templates
 from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
@@ -144,6 +146,8 @@ def _data(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     assert value is not None
     if instances.is_slot(raw) and is_python_class(raw.__objclass__):
         return _slot(m, access, cls, raw)
+    if type(raw) is _FIELD and (inside := stores.held(m, value)) is not None:
+        return m.call(Known(operator.getitem), [inside, Known(raw.__reduce__()[1][0])], {}, mode)
     done = descriptors.get(m, raw, access)
     if done is not NOT_MODELLED:
         return done  # type: ignore[no-any-return]
@@ -326,10 +330,13 @@ def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
         return finish(m, obj.cells[_OF_PROPERTY.index(name)], mode)
     if obj.kind == "tuple" and is_python_class(obj.cls):
         raw = find(obj.cls, name)
-        if type(raw).__name__ == "_tuplegetter":
+        if type(raw) is _FIELD:
             return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
     return NOT_MODELLED
 
+
+#: The class of the fields of named tuples.
+_FIELD: Final = type(collections.namedtuple("_", "field").field)  # type: ignore[attr-defined]
 
 _OF_PROPERTY: Final = ("fget", "fset", "fdel")
 

@@ -4,7 +4,7 @@ import enum
 import types
 from typing import Any, Final
 
-from hovis.engine import enums, exceptions, groups, models, protocols
+from hovis.engine import enums, exceptions, groups, models, protocols, stores
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
@@ -19,6 +19,7 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import name_of_class
 from hovis.lattice import ANY, Type
 from hovis.lattice.constants import ATOMS, is_immutable
+from hovis.library.core import holding
 
 OBJECT_NEW: Final = object.__dict__["__new__"]
 OBJECT_INIT: Final = object.__dict__["__init__"]
@@ -61,7 +62,19 @@ def type_call(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: 
         head: list[V] = [Known(cls), Known(new.__func__)]
         model: Any = protocols.construct_new if init is OBJECT_INIT else protocols.construct_both
         return call_function(m, Known(model), model, [*head, *args], kwargs, mode)
+    base = stores.base_of(cls)
+    if base is not None and new is base.__new__ and models.site(m) not in m.tables.not_virtual:
+        return _with_stored(m, cls, base, init, args, kwargs, mode)
     return _foreign_layout(m, cls, new, init, args, kwargs, mode)
+
+
+def _with_stored(m: Machine, cls: type, base: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
+    """A class that derives from a builtin class whose instances hold one value."""
+    if stores.BASES[base]:
+        made = stores.make(m, cls, Known(None))
+        return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
+    head: list[V] = [Known(holding), Known(base), Known(None if init is OBJECT_INIT else init), Known(cls)]
+    return call_function(m, Known(protocols.construct_fixed), protocols.construct_fixed, [*head, *args], kwargs, mode)
 
 
 def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
@@ -99,11 +112,16 @@ def _harmless(m: Machine, cls: type, args: list[V]) -> bool:
     return issubclass(cls, int | float | str | bytes | complex) and all(m.class_of(a) in ATOMS for a in args)
 
 
-def new_of_builtin(m: Machine, base: type, args: list[V]) -> Dyn | None:
+def new_of_builtin(m: Machine, base: type, args: list[V]) -> Any:
     """``int.__new__(cls, …)`` and the like: an instance of that very class."""
     cls = args[0].value if args and isinstance(args[0], Known) else None
     if not isinstance(cls, type) or not issubclass(cls, base) or not is_python_class(cls):
         return None
+    if stores.base_of(cls) is base and models.site(m) not in m.tables.not_virtual:
+        if stores.BASES[base]:
+            return stores.make(m, cls, Known(None))
+        model: Any = protocols.construct_fixed
+        return call_function(m, Known(model), model, [Known(holding), Known(base), Known(None), *args], {}, "value")
     new: Any = base.__dict__["__new__"]
     if _harmless(m, cls, args[1:]):
         return m.emit(new, args, type=Type(cls), effect=Effect.RAISES)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine import copies, templates
-from hovis.engine.heap import History, VObj, fields_of, reachable
+from hovis.engine.heap import STORED, History, VObj, fields_of, reachable
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -97,7 +97,11 @@ def _materialize(m: "Machine", aid: int) -> None:
         m.state.heap[aid] = obj.replace(node=node, cells=(), forgotten=True)
         return
     if obj.inner:
-        raise NotMaterializable(obj.extra[1])
+        holder = _holder(m, aid)
+        if holder is None:
+            raise NotMaterializable(obj.extra[1])
+        materialize(m, holder)
+        return
     copy = copies.copy_of(m, aid)
     if copy is not None:
         copies.take(m, aid, copy)
@@ -215,7 +219,47 @@ def _dict(m: "Machine", obj: VObj) -> Operand:
 
 
 def _instance(m: "Machine", obj: VObj) -> Operand:
+    if STORED in obj.keys:
+        return _stored(m, obj)
     return build(m, ops.make_object, [Known(obj.cls), Known(obj.keys), *obj.cells], obj.cls)
+
+
+def _stored(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
+    """An instance of a subclass of a builtin class."""
+    inside, names, values = _apart(obj)
+    content = m.state.heap[inside.aid] if isinstance(inside, Ref) and obj.content is not None else None
+    if content is not None:
+        held = content.replace(extra=None, cells=(), keys=()) if empty else content.replace(extra=None)
+        inside = Dyn(_BUILDERS[held.kind](m, held), Type(held.cls))
+    if empty:
+        names, values = (), ()
+    node = build(m, ops.make_stored, [Known(obj.cls), Known(names), inside, *values], obj.cls)
+    if not empty:
+        _hand_over(m, obj, node)
+    return node
+
+
+def _apart(obj: VObj) -> tuple[V, tuple[str, ...], tuple[V, ...]]:
+    """What an instance holds, and its attributes."""
+    at = obj.keys.index(STORED)
+    return obj.cells[at], (*obj.keys[:at], *obj.keys[at + 1 :]), (*obj.cells[:at], *obj.cells[at + 1 :])
+
+
+def _holder(m: "Machine", aid: int) -> int | None:
+    """The instance that holds a list or dict, if its class leaves the slots of the builtin class alone."""
+    for at, obj in m.state.heap.items():
+        if obj.kind == "instance" and isinstance(obj.content, Ref) and obj.content.aid == aid and obj.node is None:
+            return at if leaves_alone(obj.cls, m.state.heap[aid].cls) else None
+    return None
+
+
+def leaves_alone(cls: type, base: type) -> bool:
+    """Does a class leave all that makes an object of a builtin class what it is?"""
+    held = [vars(derived) for derived in cls.__mro__[: cls.__mro__.index(base)]]
+    return not any(name in names for names in held for name in ("__missing__", *vars(base)) if name not in _FREE)
+
+
+_FREE: Final = frozenset({"__init__", "__new__", "__doc__", "__repr__", "__getattribute__", "__class_getitem__"})
 
 
 def _exception(m: "Machine", obj: VObj) -> Operand:
@@ -327,7 +371,10 @@ def _hand_over(m: "Machine", obj: VObj, node: Operand) -> None:
     content = obj.content
     if isinstance(content, Ref):
         held = m.state.heap[content.aid]
-        if held.kind == "dict":
+        if obj.kind == "instance" and leaves_alone(obj.cls, held.cls):
+            # what is known of it stays known, as of any object that is real
+            m.state.heap[content.aid] = held.replace(node=node, extra=None)
+        elif held.kind == "dict" or obj.kind == "instance":
             m.state.heap[content.aid] = held.replace(node=node, forgotten=True, cls=obj.cls, cells=(), keys=(), extra=None)
 
 
@@ -485,7 +532,21 @@ def _fill_dict(m: "Machine", obj: VObj, real: Dyn) -> None:
         _effect(m, dict.__setitem__, [real, Known(key), value])
 
 
+def _empty_instance(m: "Machine", obj: VObj) -> Operand:
+    if STORED in obj.keys:
+        return _stored(m, obj, empty=True)
+    return build(m, ops.make_object, [Known(obj.cls), Known(())], obj.cls)
+
+
 def _fill_instance(m: "Machine", obj: VObj, real: Dyn) -> None:
+    if STORED in obj.keys:
+        _, names, values = _apart(obj)
+        if isinstance(obj.content, Ref):
+            held = m.state.heap[obj.content.aid]
+            fill: Any = list.extend if held.kind == "list" else dict.update
+            _effect(m, fill, [real, Dyn(_BUILDERS[held.kind](m, held.replace(extra=None)), Type(held.cls))])
+        _hand_over(m, obj, real.value)
+        obj = obj.replace(keys=names, cells=values)
     for name, value in zip(obj.keys, obj.cells, strict=True):
         _effect(m, object.__setattr__, [real, Known(name), value])
 
@@ -500,6 +561,6 @@ _EMPTY: dict[str, tuple[Any, Any]] = {
     "cell": (lambda m, obj: build(m, ops.make_cell, [UNBOUND_VALUE], obj.cls), _fill_cell),
     "list": (lambda m, obj: build(m, ops.make_list, [], list), _fill_list),
     "dict": (lambda m, obj: build(m, ops.make_dict, [], dict), _fill_dict),
-    "instance": (lambda m, obj: build(m, ops.make_object, [Known(obj.cls), Known(())], obj.cls), _fill_instance),
+    "instance": (_empty_instance, _fill_instance),
     "model": (lambda m, obj: _model(m, obj, empty=True), _fill_model),
 }

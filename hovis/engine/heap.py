@@ -36,6 +36,10 @@ def fields_of(cls: type) -> tuple[str, ...]:
     return tuple(field for base, fields in FIELDS.items() if issubclass(cls, base) for field in fields)
 
 
+#: The key under which an instance of a subclass of a builtin class has what C code keeps in it (see stores).
+STORED: Final = "<stored>"
+
+
 class VObj:
     """One object: its kind and class, what is fixed about it, its cells.
 
@@ -119,9 +123,11 @@ class VObj:
 
     @property
     def content(self) -> "V | None":
-        """The list or dict with what is in a real object that a stand-in acts for."""
+        """The list or dict with what is in a real object that a stand-in acts for, or in an instance of a subclass of these."""
         if self.kind == "model" and self.extra[0].content in self.keys:
             return self.cells[self.keys.index(self.extra[0].content)]
+        if self.kind == "instance" and STORED in self.keys and issubclass(self.cls, list | dict):
+            return self.cells[self.keys.index(STORED)]
         return None
 
     @property

@@ -9,7 +9,7 @@ import types
 from typing import Any, Final
 
 from hovis.engine import exceptions
-from hovis.engine.heap import VObj
+from hovis.engine.heap import STORED, VObj
 from hovis.engine.lookups import ABSENT, find, has_dict, own_dict
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import call_builtin
@@ -101,7 +101,7 @@ def take_dictionary(m: Machine, value: V) -> V | None:
         return held
     if obj.node is not None:
         return None
-    slots = [k for k, name in enumerate(obj.keys) if is_slot(find(obj.cls, name))]
+    slots = [k for k, name in enumerate(obj.keys) if name == STORED or is_slot(find(obj.cls, name))]
     rest = [k for k in range(len(obj.keys)) if k not in slots]
     made = m.new(VObj("dict", dict, tuple(obj.cells[k] for k in rest), tuple(obj.keys[k] for k in rest)))
     _replace_dictionary(m, value, obj, made, slots)
@@ -113,7 +113,7 @@ def give_dictionary(m: Machine, value: Ref, new: V) -> bool:
     obj = m.obj(value, "instance")
     if obj is None or obj.node is not None or m.obj(new, "dict") is None or m.class_of(new) is not dict:
         return False
-    slots = [k for k, name in enumerate(obj.keys) if name != DICT and is_slot(find(obj.cls, name))]
+    slots = [k for k, name in enumerate(obj.keys) if name != DICT and (name == STORED or is_slot(find(obj.cls, name)))]
     _replace_dictionary(m, value, obj, new, slots)
     return True
 

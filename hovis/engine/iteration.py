@@ -4,7 +4,7 @@ import operator
 import sys
 from typing import Any, Final
 
-from hovis.engine import enums, generators, models, protocols
+from hovis.engine import enums, generators, models, protocols, stores
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special
@@ -35,6 +35,7 @@ VIEW_ITERATORS: Final[dict[str, type]] = {"keys": type(iter({}.keys())), "values
 def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
     """``iter(value)``."""
     value = m.resolve(value)
+    value = stores.plain(m, value, ("__iter__",)) or value
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.kind in ("sequence_iter", "range_iter", "dict_iter", "generator"):
@@ -420,6 +421,7 @@ def _next_default(iterator: Any, default: Any) -> Any:
 def known_items(m: Machine, value: V) -> list[V] | None:
     """The items of an iterable whose items are known, one by one."""
     value = m.resolve(value)
+    value = stores.plain(m, value, ("__iter__",)) or value
     if isinstance(value, Ref):
         obj = m.obj(value, "list", "tuple", "dict", "view")
         if obj is not None and obj.kind == "view":

@@ -67,7 +67,7 @@ def _of_atoms(kind: AbstractValue) -> bool:
 def _copy_of(m: Machine, fn: Any, ref: Ref) -> V | None:
     """A copy of a virtual container; None: it is none, or it would be built again and again."""
     obj = m.obj(ref, *_LENT)
-    if obj is None or obj.node is not None or (obj.extra is not None and obj.kind != "set"):
+    if obj is None or obj.node is not None or (obj.extra is not None and obj.kind != "set" and not obj.inner):
         return None
     if obj.kind == "list" and any(fn is one for one in _ANY_SEQUENCE) and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
         return Known(tuple(c.value for c in obj.cells), labels_of(ref))  # type: ignore[union-attr]
@@ -94,7 +94,9 @@ def _copied(m: Machine, aid: int) -> Operand:
             cells.append(Known(value.value) if isinstance(value, Const) else Dyn(value, Type(part.cls)))
         else:
             cells.append(cell)
-    made = m.operand(m.new(obj.replace(cells=tuple(cells))))
+    made = m.operand(m.new(obj.replace(cells=tuple(cells), extra=None if obj.inner else obj.extra)))
+    if obj.inner:
+        return made
     m.lent[aid] = copies.Copy(obj, made, tuple(inner))
     return made
 

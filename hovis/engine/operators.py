@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine import enums, models, protocols
+from hovis.engine import enums, models, protocols, stores
 from hovis.engine.branches import identical
 from hovis.engine.entering import call_function
 from hovis.engine.environment import can_change
@@ -60,6 +60,9 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
     for a in args[:2]:
         cls = models.acting_class(m, a)
         if cls is not None and cls not in ATOMS and is_python_class(cls):
+            inside = _stored(m, fn, args)
+            if inside is not None:
+                return operate(m, *inside, mode) if inside[0] in ARITY else m.call(Known(inside[0]), inside[1], {}, mode)
             status: int | None = _by_protocol(m, fn, args, mode)
             if status is not NOT_MODELLED:
                 return status
@@ -68,6 +71,25 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
                 return operate(m, fn, plain, mode)
             break
     return call_builtin(m, fn, args, {}, mode)
+
+
+def _stored(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
+    """An operator of which an operand stands for what C code keeps in it (see stores)."""
+    names = NAMES.get(INPLACE.get(fn, fn))
+    if names is None or not any(stores.held(m, a) is not None for a in args[:2]):
+        return None
+    if fn in _ITEMS and stores.held(m, args[0]) is None:
+        given = stores.by_index(m, args)
+        return None if given[1] is args[1] else (fn, given)
+    own = tuple(name for name in names if name is not None) + (() if fn not in INPLACE else ("__i" + names[0][2:],))
+    found = stores.operands(m, fn, args, own, names[1] is not None)
+    if found is None:
+        return None
+    if fn is operator.getitem and m.class_of(found[0]) is dict:
+        return protocols.subscript, [found[0], args[0], args[1]]
+    if fn in INPLACE and m.class_of(found[0]) is list and stores.held(m, args[0]) is not None:
+        return protocols.in_place, [Known(fn), args[0], *found]
+    return fn, found
 
 
 #: What has an operator, called as a function: with how many arguments.
@@ -158,6 +180,10 @@ def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list
     left = _candidate(a, names[0], b)
     # of operands of one class only comparisons ask both
     right = _candidate(b, names[1] or "", a) if a is not b or fn in COMPARISONS else None
+    if left is NOT_MODELLED and isinstance(right, FUNCTION):
+        left = _slot(fn, a, names[0])
+    if right is NOT_MODELLED and isinstance(left, FUNCTION):
+        right = _slot(fn, b, names[1] or "")
     if left is NOT_MODELLED or right is NOT_MODELLED:
         return None
     found = []
@@ -181,6 +207,13 @@ def _candidate(cls: type, name: str, other: type) -> Any:
     if getattr(found, "__objclass__", None) is object:
         return _unequal(cls) if name == "__ne__" else None
     return NOT_MODELLED
+
+
+def _slot(fn: Any, cls: type, name: str) -> Any:
+    """A slot of C code that answers NotImplemented where it has nothing to say."""
+    found = lookup(cls, name)
+    answers = isinstance(found, types.WrapperDescriptorType) and (fn in COMPARISONS or found.__objclass__ in MODEST)
+    return found if answers else NOT_MODELLED
 
 
 def _unequal(cls: type) -> Any:
@@ -292,6 +325,7 @@ def _inplace(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) 
 def truth(m: Machine, value: V, mode: str = "value") -> int | None:
     """``bool(value)`` (PyObject_IsTrue)."""
     value = m.resolve(value)
+    value = stores.plain(m, value, ("__bool__", "__len__")) or value
     if isinstance(value, Known) and (type(value.value) in ATOMS or type(value.value) in (tuple, frozenset)):
         if value.value is NotImplemented:      # which warns
             return finish(m, m.emit(bool, [value], type=Type(bool), effect=Effect.OPAQUE), mode)

@@ -11,7 +11,7 @@ import types
 import warnings
 from typing import Any, Final
 
-from hovis.engine import enums, models
+from hovis.engine import enums, models, stores
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
 from hovis.engine.frames import leave_caller, need_callers
@@ -66,6 +66,9 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         action = library.actions.get(fn)
     except TypeError:
         return NOT_MINE
+    inside = stores.seen(m, fn, args) if args and type(args[0]) is Ref else None
+    if inside is not None:
+        return m.call(Known(inside[0]), inside[1], kwargs, mode)
     acted = models.virtual(m, args[0]) if args else None
     if acted is not None:
         status = models.call_method(m, fn, acted, args, kwargs, mode)

@@ -332,3 +332,38 @@ def is_instance(check: Method, cls: type, x: Any) -> bool:
     if type(x) is cls:
         return True
     return bool(check(cls, x))
+
+
+# ------------------------------------------------------------------------------------------------- subclasses of builtins
+
+
+def construct_fixed(hold: Method, base: type, init: Method | None, cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    """type_call of a class whose instances hold one value of a builtin class for good."""
+    instance = hold(cls, base(*args, **kwargs))
+    return instance if init is None else construct(instance, init, *args, **kwargs)
+
+
+def subscript(inside: Any, instance: Any, key: Any) -> Any:
+    """dict_subscript."""
+    if key in inside:
+        return inside[key]
+    if hasattr(type(instance), "__missing__"):
+        return type(instance).__missing__(instance, key)
+    raise KeyError(key)
+
+
+def in_place(change: Method, instance: Any, inside: Any, other: Any) -> Any:
+    """An operator that changes what an instance holds."""
+    change(inside, other)
+    return instance
+
+
+def fill_list(inside: list[Any], iterable: Any = (), /) -> None:
+    """list___init___impl."""
+    inside.clear()
+    inside.extend(iterable)
+
+
+def fill_dict(inside: dict[Any, Any], /, *args: Any, **named: Any) -> None:
+    """dict_init."""
+    inside.update(*args, **named)

@@ -336,6 +336,7 @@ row(CONTAINERS, operations.make_tuple, lambda *items: Answer(tuple_of(*items)), 
 row(CONTAINERS, operations.make_set, _hashed(set), False)
 row(CONTAINERS, operations.make_dict, _hashed(dict), False)
 row(CONTAINERS, operations.make_object, _instance, False)
+row(CONTAINERS, operations.make_stored, _instance, False)
 row(CONTAINERS, operations.make_class, _instance, False)
 row(CONTAINERS, operations.make_class_quietly, _instance, False)
 row(CONTAINERS, operations.is_plain, lambda value: Answer(BOOL), False)

@@ -117,6 +117,11 @@ def bare(value: Any) -> bool:
     return True
 
 
+def holding(cls: type, value: Any) -> Any:
+    """For protocols: an instance of a subclass of a builtin class with this value in it."""
+    raise NotImplementedError
+
+
 def settled(value: object) -> bool:
     """For stand-ins: is value a constant while tracing, all the way down, that can be a key?"""
     return True

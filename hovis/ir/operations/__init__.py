@@ -21,6 +21,7 @@ from hovis.ir.operations.building import (
     make_list,
     make_object,
     make_set,
+    make_stored,
     make_tuple,
 )
 from hovis.ir.operations.calls import (
@@ -123,7 +124,7 @@ __all__ = [
     "exception_matches", "finish_class", "format_value", "group_matches", "import_from", "import_name", "in_context", "inherits",
     "is_iterator", "is_plain", "join_strings", "keep", "lacks", "leave_handler", "list_extend", "load_global", "load_name", "load_name_or_cell",
     "make_cell", "make_class", "make_class_quietly", "make_dict", "make_dict_iterator", "make_exception", "make_function", "make_iterator",
-    "make_key", "make_list", "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_tuple", "match_at",
+    "make_key", "make_list", "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tuple", "match_at",
     "match_class", "match_keys", "match_mapping", "match_sequence", "method_of", "name_of_class", "own_attribute", "passed", "prepare_reraise", "raise_again",
     "raise_current", "raise_from", "raise_now", "raised", "refresh_locals", "resume_dict_iterator", "stop_iteration_error", "store_global",
     "throw_exit", "traceback_of", "type_name", "unbound", "unchanged", "unpack", "unpack_star", "unraisable", "warn_above", "warn_at", "with_attribute",

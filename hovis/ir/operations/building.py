@@ -38,6 +38,17 @@ def make_object(cls: type, names: tuple[str, ...], *values: object) -> object:
     return instance
 
 
+def make_stored(cls: type, names: tuple[str, ...], held: Any, *values: object) -> object:
+    """An instance of a subclass of a builtin class with this in it and these attributes, made without running any code of the class."""
+    base = type(held)
+    instance: Any = base.__new__(cls, held)
+    if base is list or base is dict:
+        base.__init__(instance, held)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(instance, name, value)
+    return instance
+
+
 def make_cell(contents: object) -> types.CellType:
     """A closure cell; empty if contents is UNBOUND."""
     return types.CellType() if contents is UNBOUND else types.CellType(contents)

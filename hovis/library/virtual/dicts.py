@@ -3,7 +3,7 @@
 import operator
 from typing import Any, Final
 
-from hovis.engine import attributes, iteration, models
+from hovis.engine import attributes, iteration, models, stores
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
@@ -14,6 +14,7 @@ from hovis.library.virtual.base import Args, Named, action, as_constant, is_iter
 
 
 def _dict(m: Machine, value: V) -> VObj | None:
+    value = stores.plain(m, value, ("__iter__",)) or value
     acted = models.virtual(m, value)
     obj = m.obj(value, "dict") if acted is None or acted.content is None else m.obj(acted.content, "dict")
     if obj is not None:
@@ -155,6 +156,7 @@ def make_dict(m: Machine, args: Args, named: Named) -> Any:
         return None
     made = VObj("dict", dict)
     if args:
+        args = [stores.plain(m, args[0], ("__iter__",)) or args[0]]
         source = _dict(m, args[0])
         if source is None or (m.class_of(args[0]) is not dict and models.virtual(m, args[0]) is None):
             return _dict_of_pairs(m, args[0], named)

@@ -60,6 +60,19 @@ def repeat(m: Machine, args: Args, named: Named) -> Any:
     return None
 
 
+@action(operator.imul)
+def repeat_in_place(m: Machine, args: Args, named: Named) -> Any:
+    """``list *= count`` keeps the list."""
+    obj, count = own(m, args[0], "list"), args[1]
+    if obj is None or obj.cls is not list:
+        return repeat(m, args, named) if m.obj(args[0], "list") is None else None
+    if not isinstance(count, Known) or type(count.value) is not int or not -sys.maxsize <= count.value <= CELLS // max(1, len(obj.cells)):
+        return None
+    use(m, count)
+    m.put(args[0], obj.replace(cells=obj.cells * max(0, count.value)))  # type: ignore[arg-type]
+    return args[0]
+
+
 def _extend(m: Machine, target: V, more: V) -> bool:
     obj = own(m, target, "list")
     items = iteration.known_items(m, more) if obj is not None else None

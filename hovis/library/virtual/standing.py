@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from hovis.engine import models
+from hovis.engine import models, stores
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.machine import Machine
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref
 from hovis.lattice import Type
-from hovis.library.core import acted, bare, leave, real, seen, settled
+from hovis.library.core import acted, bare, holding, leave, real, seen, settled
 from hovis.library.virtual.base import Args, Named, action, as_constant, known_key, use
 
 
@@ -29,6 +29,12 @@ def is_acted(m: Machine, args: Args, named: Named) -> Any:
 def is_bare(m: Machine, args: Args, named: Named) -> Any:
     acted = models.virtual(m, args[0])
     return FALSE if acted is None or models.DICT in acted.keys else TRUE
+
+
+@action(holding)
+def hold(m: Machine, args: Args, named: Named) -> Any:
+    assert isinstance(args[0], Known)
+    return stores.make(m, args[0].value, args[1])  # type: ignore[arg-type]
 
 
 @action(settled)

@@ -7,7 +7,7 @@ import string
 import sys
 from typing import Any, Final
 
-from hovis.engine import operators
+from hovis.engine import operators, stores
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import is_python_class
@@ -53,7 +53,7 @@ def _is_users(m: Machine, value: V) -> bool:
     if isinstance(value, Known):
         return isinstance(value.value, enum.Enum)
     cls = m.class_of(value)
-    return isinstance(value, Ref) and m.obj(value, "instance") is not None and cls is not None and is_python_class(cls)
+    return isinstance(value, Ref) and m.obj(value, "instance") is not None and cls is not None and is_python_class(cls) and stores.held(m, value) is None
 
 
 #: A conversion of ``%`` without a mapping key or a ``*``: all of it, and its letter.
