@@ -1,6 +1,7 @@
 """Locals, cells and globals (CPython: Python/bytecodes.c)."""
 
 import builtins
+import operator
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
@@ -247,8 +248,23 @@ def get_global(m: Machine, name: str) -> int | None:
             m.guard("item", holder, name, value)
             m.push(Known(value))
             return None
-    m.push(m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES))
+    found = m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES)
+    builtin = _LOOKING.get(name)
+    if builtin is None:
+        m.push(found)
+        return None
+    # left as a call it would look at the residual's own frame
+    same = m.emit(operator.is_, [found, Known(builtin)], type=Type(bool), effect=Effect.PURE)
+    other = m.state.fork()
+    other.frames[-1].stack.append(found)
+    other.frames[-1].pc += 1
+    m.split(same, other)
+    m.push(Known(builtin))
     return None
+
+
+#: Builtins that look at the frame of their caller, by their names.
+_LOOKING: Final = {fn.__name__: fn for fn in (locals, vars, dir, eval, exec, globals)}
 
 
 @handles("SetGlobal")

@@ -398,10 +398,16 @@ def tee(iterable: Any, n: Any = 2, /) -> Any:
     return (*made,)
 
 
-_SAMPLE: Final[Any] = itertools.tee(())[0]
-_TEE: Final = type(_SAMPLE)
-#: Is the first of the copies of a copy itself?
-_KEEPS: Final = itertools.tee(_SAMPLE)[0] is _SAMPLE
+def _about_tee() -> tuple[type, bool]:
+    """Its class, and whether the first of the copies of a copy is itself.
+
+    No such object may live as long as the interpreter: CPython 3.12 dies of it in its last collection.
+    """
+    sample: Any = itertools.tee(())[0]
+    return type(sample), itertools.tee(sample)[0] is sample
+
+
+_TEE, _KEEPS = _about_tee()
 
 
 @ITERTOOLS.stand(_TEE, quiet=True)

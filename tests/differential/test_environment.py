@@ -101,8 +101,6 @@ CASES = [class_attribute, patched_method, through_globals, global_statement, thr
 @pytest.mark.parametrize("way", ["unknown", "known", "evaluate", "jit"])
 @pytest.mark.parametrize("fn", CASES, ids=lambda fn: fn.__name__)
 def test_what_is_written_is_read(fn, way):
-    if way == "evaluate" and fn is through_exec:
-        pytest.skip("globals() tells evaluate's own namespace where it is called at run time")
     reset()
     try:
         expected = copy.deepcopy(fn(5))

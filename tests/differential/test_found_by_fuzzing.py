@@ -4,6 +4,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import subprocess
+import sys
 import traceback
 
 import pytest
@@ -253,3 +255,38 @@ def test_an_iterator_over_a_known_dict_is_one_when_it_escapes():
         *kinds, names, rest = made(1)
         expected = iterators_over_globals(1)
         assert (kinds, list(names), rest) == (list(expected[:2]), list(expected[2]), expected[3])
+
+
+def test_the_interpreter_ends_in_peace():
+    # CPython 3.12 dies in its last collection if a tee object is still there
+    assert subprocess.run([sys.executable, "-c", "import hovis"], check=False).returncode == 0
+
+
+def looks_at_its_variables(p):
+    y = 2
+    globals()
+    exec("y = 5; w = y + p", globals(), locals())
+    return y, locals(), eval("y + p"), sorted(vars()), dir()
+
+
+def looks_behind_a_call(p, between):
+    y = 2
+    between()
+    exec("y = 7")
+    return y, locals(), globals()["TABLE"] is TABLE
+
+
+def changes_a_global():
+    global CHANGED
+    CHANGED += 1
+
+
+CHANGED = 0
+
+
+def test_what_looks_at_its_caller_is_told_by_a_test():
+    # where globals() is given away, or something has changed, builtins are read at run time: left as calls, these saw the residual's own frame
+    agree(looks_at_its_variables, (3,))
+    for made in (hovis.specialize(looks_behind_a_call, hovis.Any, hovis.Any), hovis.jit(looks_behind_a_call)):
+        for _ in range(3):
+            assert made(3, changes_a_global) == looks_behind_a_call(3, changes_a_global)
