@@ -16,7 +16,7 @@ from hovis.engine.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
-from hovis.lattice import ANY, Array, Type
+from hovis.lattice import ANY, Array, Partial, Type
 from hovis.lattice.constants import is_immutable
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
@@ -440,6 +440,8 @@ def known_items(m: Machine, value: V) -> list[V] | None:
         if value.labels:
             m.mark(value.labels, STRONG)
         return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
+    if isinstance(value, Dyn) and isinstance(value.type, Partial) and value.type.cls is tuple:
+        return [m.emit(operator.getitem, [value, Known(k)], type=part, effect=Effect.PURE) for k, part in enumerate(value.type.parts)]
     if isinstance(value, Known) and isinstance(value.value, type) and enums.is_enum(value.value):
         return enums.members(m, value.value, value.labels)
     return None

@@ -51,7 +51,7 @@ rows(
     fma        real real real -> float !
     fmod       real real -> float !
     frexp      real -> (float,int)
-    fsum       atom -> float !
+    fsum       atom|sequence_of_atoms -> float !
     gamma      real -> float !
     gcd        int* -> int
     hypot      real* -> float

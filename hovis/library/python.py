@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from hovis.library.ahead import AHEAD
 from hovis.library.builtins import ATTRIBUTES, BUILTINS
 from hovis.library.caching import CACHES
 from hovis.library.callables import CALLABLES
@@ -18,7 +19,7 @@ from hovis.library.strings import STRINGS
 from hovis.library.wrapping import WRAPPERS
 
 _BUILTIN: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS
-PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS
+PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS | AHEAD
 PYTHON.name = "python"
 
 __all__ = ["ATTRIBUTES", "PYTHON"]

@@ -1,5 +1,6 @@
 """Methods of str and bytes, formatting (CPython: Objects/unicodeobject.c, bytesobject.c, Python/formatter_unicode.c)."""
 
+import os
 import re
 import string
 from typing import Any, Final
@@ -175,6 +176,7 @@ rows(
     receiver="bytes",
 )
 
+rows(STRINGS, os, "fspath str -> str \n fspath bytes -> bytes")
 rows(STRINGS, str, "maketrans dict|str str? str? -> dict !r")
 rows(STRINGS, bytes, "maketrans bytes bytes -> bytes ! \n fromhex str -> bytes !")
 

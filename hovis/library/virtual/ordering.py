@@ -4,6 +4,7 @@ Elements whose keys are known are put in order now.  A key function is called on
 and the order of unknown keys of one plain type is left to the residual.
 """
 
+import operator
 import types
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from hovis.engine.entering import call_function
 from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import primitive
 from hovis.engine.values import FALSE, NO_LABELS, NONE, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -72,11 +74,27 @@ def sorted_(m: Machine, args: Args, named: Named) -> Any:
     key, reverse = found
     if isinstance(key, Known) and key.value is None:
         order = _order(m, items, bool(reverse.value))  # type: ignore[union-attr]
-        return None if order is None else _arranged(m, order, items, labels_of(args[0]))
+        return _sorted_unknown(m, args, named, items) if order is None else _arranged(m, order, items, labels_of(args[0]))
     if not _called(m, key):
         return None
     copy = m.new(VObj("list", list, tuple(items)))
     return call_function(m, Known(methods.sorted_by_key), methods.sorted_by_key, [Known(ops.arrange), copy, key, reverse], {}, "value")
+
+
+#: Unknown items of which as many are known to be in the result.
+_SOME: Final = 16
+
+
+def _sorted_unknown(m: Machine, args: Args, named: Named, items: list[V]) -> Any:
+    """The real list of unknown items of one plain type: how many there are is known, and of what type."""
+    cls = m.class_of(items[0]) if items else None
+    if cls not in (int, float, str, bytes) or len(items) > _SOME or any(m.class_of(item) is not cls for item in items):
+        return None
+    made = primitive(m, m.library.primitives[sorted], args, named)
+    if not isinstance(made, Dyn):
+        return made
+    cells = tuple(m.emit(operator.getitem, [made, Known(k)], type=Type(cls), effect=Effect.READS) for k in range(len(items)))
+    return m.new(VObj("list", list, cells, node=made.value))
 
 
 def _arranged(m: Machine, order: list[int] | TypeError, items: list[V], labels: Labels = NO_LABELS) -> Any:

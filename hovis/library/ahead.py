@@ -1,0 +1,104 @@
+"""Functions of the standard library that give plain data for plain data: on known arguments they are called while tracing.
+
+What they print, raise or warn of is left to run time; so is what they give, where it is no data.  A function that has
+been replaced is another one, and is not in here.
+"""
+
+import ast
+import base64
+import calendar
+import colorsys
+import difflib
+import fnmatch
+import html
+import json
+import posixpath
+import re
+import shlex
+import statistics
+import string
+import textwrap
+import urllib.parse
+import warnings
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.engine.folding import _MISSING, reify, virtual
+from hovis.engine.machine import Machine
+from hovis.engine.values import STRONG, V, labels_of
+from hovis.library.core import Library
+from hovis.library.signatures import weight
+
+AHEAD: Final = Library("ahead")
+
+#: Characters and items of arguments and results that are worked on while tracing.
+MOST: Final = 4_000
+#: Numbers that sizes of results may depend on.
+LARGEST: Final = 10_000
+
+_FUNCTIONS: Final[dict[Any, str]] = {
+    ast: "literal_eval",
+    base64: "b16decode b16encode b32decode b32encode b64decode b64encode urlsafe_b64decode urlsafe_b64encode a85encode b85encode",
+    calendar: "isleap leapdays monthrange weekday",
+    colorsys: "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb",
+    difflib: "get_close_matches",
+    fnmatch: "translate",
+    html: "escape unescape",
+    json: "dumps loads",
+    posixpath: "basename commonpath dirname isabs join normpath split splitext",
+    re: "escape",
+    shlex: "join quote split",
+    statistics: "fmean mean median mode pvariance quantiles stdev variance",
+    string: "capwords",
+    textwrap: "dedent fill indent shorten wrap",
+    urllib.parse: "parse_qs parse_qsl quote quote_plus unquote unquote_plus urlencode urljoin",
+}
+
+
+def _called(fn: Callable[..., Any]) -> Any:
+    """The rule for one function."""
+
+    def rule(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
+        values = [reify(m, a) for a in args]
+        keywords = {name: reify(m, v) for name, v in named.items()}
+        given = [*values, *keywords.values()]
+        if any(v is _MISSING for v in given) or not _plain(given) or weight(*given) > MOST:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = fn(*values, **keywords)
+        except Exception:
+            return None
+        if weight(found) > 4 * MOST:
+            return None
+        every = [*args, *named.values()]
+        for value in every:
+            m.use(value, STRONG)
+        return virtual(m, found, labels_of(*every))
+
+    return rule
+
+
+def _plain(values: list[Any]) -> bool:
+    """Are these numbers of moderate size, texts, and lists, tuples and dicts of such?"""
+    for value in values:
+        kind = type(value)
+        if kind in (list, tuple):
+            if not _plain(list(value)):
+                return False
+        elif kind is dict:
+            if not _plain([*value, *value.values()]):
+                return False
+        elif kind is int:
+            if abs(value) > LARGEST:
+                return False
+        elif kind not in (str, bytes, float, bool, type(None)):
+            return False
+    return True
+
+
+for _module, _names in _FUNCTIONS.items():
+    for _name in _names.split():
+        _fn = getattr(_module, _name)
+        AHEAD.action(_fn)(_called(_fn))
