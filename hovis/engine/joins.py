@@ -37,6 +37,7 @@ class Matching:
         self.built_a: set[int] = set()
         self.built_b: set[int] = set()
         self.partner: dict[int, int] = {}
+        self.back: dict[int, int] = {}
         #: every slot once, in canonical order: its path, both values, and the object of a if it is first met here
         self.pairs: list[Pair] = []
         while not self.match():
@@ -47,9 +48,10 @@ class Matching:
         return (isinstance(a, Ref) and a.aid in self.real_a) or (isinstance(b, Ref) and b.aid in self.real_b)
 
     def demote(self, a: V, b: V) -> bool:
-        """The objects at a slot, and what they reach, have to be real; were some of them not so before?"""
-        grown = False
-        for value, state, real, built in ((a, self.a, self.real_a, self.built_a), (b, self.b, self.real_b, self.built_b)):
+        """The objects at a slot, and what they reach, have to be real; has one of them been taken for something else before?"""
+        unsettled = False
+        sides = ((a, self.a, self.real_a, self.built_a, self.partner), (b, self.b, self.real_b, self.built_b, self.back))
+        for value, state, real, built, walked in sides:
             if isinstance(value, Ref):
                 if value.aid in real:
                     continue
@@ -66,16 +68,17 @@ class Matching:
             check_contents(state.heap, found | real)
             kept = {aid for aid in found if state.heap[aid].kind in _BUILT and (aid != start or aid < 0)}
             built |= kept
-            real |= found - kept
-            grown = True
-        return grown
+            found -= kept
+            unsettled = unsettled or not found.isdisjoint(walked)
+            real |= found
+        return unsettled
 
     def match(self) -> bool:
-        """One walk; False if more objects were found that must be real."""
+        """One walk; False if objects were found that must be real and had been taken for partners."""
         partner: dict[int, int] = {}
         back: dict[int, int] = {}
         heap, others, row = self.a.heap, self.b.heap, self.paths.row
-        self.partner, self.pairs = partner, []
+        self.partner, self.back, self.pairs = partner, back, []
         note = self.pairs.append
         queue = self._roots()
         stable = True

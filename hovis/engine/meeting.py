@@ -22,8 +22,8 @@ from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, e
 from hovis.engine.whistle import whistle
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import AbstractValue, join
-from hovis.lattice.constants import constant_key
+from hovis.lattice import ANY, AbstractValue, Type, join
+from hovis.lattice.constants import PLAIN, constant_key
 from hovis.library.core import Library
 
 NOTHING: Mapping[int, int] = {}
@@ -250,16 +250,16 @@ class Meeting(Machine):
         old = entry.state
         self._changed, self._classes = False, old.classes
         self.work_on(old, len(matching.pairs))
-        new: dict[int, V] = {}
+        changed: dict[int, V] = {}
         for path, a, b, _ in matching.pairs:
-            if (type(a) is Known and type(b) is Known and a.value is b.value) or (found := self._both(entry, matching, path, a, b)) is a:
-                new[path] = a
-            else:
-                new[path] = found
-                other = True
+            if type(a) is Known and type(b) is Known and a.value is b.value:
+                continue
+            found = self._both(entry, matching, path, a, b)
+            if found is not a:
+                changed[path] = found
         nodes = self._nodes(entry, matching)
-        if other or nodes:
-            entry.state = self._rebuilt(old, matching, new, nodes)
+        if changed or nodes or other:
+            self._rebuild(old, matching, changed, nodes)
         return self._changed
 
     def _nodes(self, entry: Entry, matching: Matching) -> dict[int, Param]:
@@ -274,30 +274,29 @@ class Meeting(Machine):
                     self._changed = True
         return found
 
-    def _rebuilt(self, old: State, matching: Matching, new: dict[int, V], nodes: dict[int, Param]) -> State:
-        """The state with these values in its slots."""
-        paths, row = self.tables.paths, self.tables.paths.row
+    def _rebuild(self, old: State, matching: Matching, changed: dict[int, V], nodes: dict[int, Param]) -> None:
+        """The state of an entry, which nobody else holds, with other values in some slots and without what is out of reach."""
+        parts = self.tables.paths.parts
+        touched: dict[int, dict[int, V]] = {}
+        for path, value in changed.items():
+            part = parts[path]
+            if part == "handled":
+                old.handled = value
+            elif len(part) == 2:
+                touched.setdefault(part[0], {})[part[1]] = value
+            elif part[1] != "class" and part[1] != "owner":
+                old.frames[part[0]].put(part[1], part[2], value)
         heap: dict[int, VObj] = {}
         for path, a, _, obj in matching.pairs:
-            if obj is not None and isinstance(a, Ref):
-                numbers = row(path, len(obj.cells)) if obj.cells else ()
-                known = numbers and numbers[0] in new
-                cells = tuple([new[number] for number, _ in zip(numbers, obj.cells, strict=False)]) if known else obj.cells
-                heap[a.aid] = obj.filled(cells, nodes.get(a.aid, obj.node)) if known or a.aid in nodes else obj
-        frames = []
-        for depth, frame in enumerate(old.frames):
-            copy = frame.fork()
-            copy.locals = [v if v is None else new[path] for path, v in zip(row((depth, "local"), len(frame.locals)), frame.locals, strict=False)]
-            copy.stack = [new[path] for path, _ in zip(row((depth, "stack"), len(frame.stack)), frame.stack, strict=False)]
-            if frame.code.reads_locals:
-                copy.scope = new[paths[depth, "scope", 0]]
-            if frame.asked is not None:
-                copy.asked = new[paths[depth, "asked", 0]]
-            frames.append(copy)
+            if obj is not None:
+                aid = a.aid  # type: ignore[union-attr]
+                cells, node = touched.get(path), nodes.get(aid, obj.node)
+                whole = obj.cells if cells is None else tuple([cells.get(k, cell) for k, cell in enumerate(obj.cells)])
+                heap[aid] = obj if cells is None and node is obj.node else obj.filled(whole, node)
         for aid, obj in old.heap.items():
             if obj.kind == "generator" and aid not in heap:
                 lifetimes.abandon(obj)
-        return State(frames, heap, new[paths["handled"]], old.world, old.classes)
+        old.heap = heap
 
     def param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
         found = entry.params.get(path)
@@ -339,6 +338,8 @@ class Meeting(Machine):
         """The join of what a slot holds and what arrives."""
         if isinstance(a, Ref) and isinstance(b, Ref) and not matching.demoted(a, b):
             return a
+        if type(a) is Dyn and not templates.ALL and self._covers(entry, path, a, b):
+            return a
         if agree(a, b):
             return a
         if templates.ALL and (templates.is_mark(a) or templates.is_mark(b)):
@@ -346,7 +347,7 @@ class Meeting(Machine):
             self._changed |= not (isinstance(a, Known) and a.value is templates.CHANGED)
             return Known(templates.CHANGED)
         one, other = self.type_of_in(matching.a, a), self.type_of_in(matching.b, b)
-        type = templates.alive(join(one, other), self._classes)
+        kind = templates.alive(join(one, other), self._classes)
         strength = self.tables.forced.get(entry.site, {}).get(path)
         can_split = not (isinstance(a, Dyn) and a.lost is None) and not (isinstance(b, Dyn) and b.lost is None)
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
@@ -354,7 +355,7 @@ class Meeting(Machine):
         dims = self._join_dims(a, b)
         ends = self.endings and (matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
-        new = type, lost is None, unbound, dims is None, ends, end
+        new = kind, lost is None, unbound, dims is None, ends, end
         # a slot has another name now if what it was named by is gone: then it has another parameter, too
         unmoved = isinstance(a, Dyn) and (a.value is entry.params.get(path) or not isinstance(a.value, Param))
         if unmoved and isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new:
@@ -372,7 +373,22 @@ class Meeting(Machine):
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(self.param(entry, path, type), type, dims, lost, unbound, ends, end)
+        return Dyn(self.param(entry, path, kind), kind, dims, lost, unbound, ends, end)
+
+    def _covers(self, entry: Entry, path: int, a: Dyn, b: V) -> bool:
+        """Is it easily seen that the join of both is a itself?"""
+        if a.dims is not None or a.value is not entry.params.get(path):
+            return False
+        if a.lost is not None and self.tables.forced.get(entry.site, NOTHING).get(path) == STRONG:
+            return False
+        kind = a.type
+        if type(b) is Dyn:
+            if (a.lost is not None and b.lost is None) or b.maybe_unbound > a.maybe_unbound or b.ends > a.ends or b.maybe_end > a.maybe_end:
+                return False
+            return kind is ANY or kind is b.type or (type(kind) is Type and type(b.type) is Type and kind.cls is b.type.cls)
+        if type(b) is Known and type(b.value) in PLAIN and type(b.value) not in self.library.abstractions:
+            return kind is ANY or (type(kind) is Type and kind.cls is type(b.value))
+        return False
 
     def _join_dims(self, a: V, b: V) -> tuple[V | None, ...] | None:
         x = a.dims if isinstance(a, Dyn) else None

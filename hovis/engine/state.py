@@ -49,6 +49,18 @@ class Frame:
         copy.stack = self.stack[:]
         return copy
 
+    def put(self, kind: str, index: int, value: V) -> None:
+        """Change what a place holds, which ``roots`` names."""
+        if kind == "local":
+            self.locals[index] = value
+        elif kind == "stack":
+            self.stack[index] = value
+        elif kind == "scope":
+            self.scope = value
+        else:
+            assert kind == "asked"
+            self.asked = value
+
     def roots(self, depth: int) -> Iterator[tuple[Any, V]]:
         """All places in the frame that hold a value, with their names."""
         for k, value in enumerate(self.locals):
