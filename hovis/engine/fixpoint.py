@@ -46,6 +46,9 @@ class Engine(Meeting):
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
+        #: of the chain: its instructions so far, and how often it came to a loop head
+        self.steps = 0
+        self.visits: dict[tuple[int, int], int] = {}
         self.initial: Callable[[], Entry]
 
     # --------------------------------------------------------------------------------------------- the loop
@@ -145,58 +148,63 @@ class Engine(Meeting):
         if entry.choices:
             self._choose(0)
             return True
-        visits: dict[tuple[int, int], int] = {}
-        steps, first = 0, True
+        done: bool | None = None
+        try:
+            while done is None:
+                ctx, since = self.state.frames[-1].ctx, self.steps
+                done = self._follow(not self.steps)
+                self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
+        except OutOfFuel:
+            self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
+            self.total_steps += self.steps
+            raise
+        self.total_steps += self.steps
+        return done
+
+    def _follow(self, first: bool) -> bool | None:
+        """The instructions of the frame on top, as long as it stays there: None.  True: the chain has ended; False: see above.
+
+        first: the chain begins here, so no paths meet here that are not its own.
+        """
+        frame = self.state.frames[-1]
+        code, ctx = frame.code, frame.ctx
+        program, heads = self.program(code), code.loop_heads
+        merges = self.tables.merge.setdefault(ctx, set())
+        watched = self.tables.watched.get(ctx)
         while True:
-            frame = self.state.frames[-1]
-            code, ctx = frame.code, frame.ctx
-            program = self.program(code)
-            merges = self.tables.merge.setdefault(ctx, set())
-            heads = code.loop_heads
-            watched = self.tables.watched.get(ctx)
-            since = steps
-            while True:
-                pc = frame.pc
-                if pc in merges and not first:
-                    self.leave(self.block, self.state)
-                    self._count(ctx, steps, since)
-                    return True
-                first = False
-                if pc in heads:
-                    visits[ctx, pc] = visits.get((ctx, pc), 0) + 1
-                    if (self.emitted > UNROLL_OPS or steps > UNROLL_STEPS) and self._roll(visits):
-                        self._count(ctx, steps, since)
-                        return False
-                steps += 1
-                if not steps & 1023 and self.total_steps + steps > self.fuel:
-                    self._count(ctx, steps, since)
-                    raise OutOfFuel
-                handler, arg = program[pc]
-                if watched is not None and pc in watched:
-                    self._beware(frame, watched[pc])
-                taken = lifetimes.taken(frame) if self.endings else None
-                try:
-                    to = handler(self, arg)
-                except Consulted as refused:
-                    self._watch(ctx, pc, refused.always)
-                    self._count(ctx, steps, since)
+            pc = frame.pc
+            if pc in merges and not first:
+                self.leave(self.block, self.state)
+                return True
+            first = False
+            if pc in heads:
+                self.visits[ctx, pc] = self.visits.get((ctx, pc), 0) + 1
+                if (self.emitted > UNROLL_OPS or self.steps > UNROLL_STEPS) and self._roll(self.visits):
                     return False
-                if to is None:
-                    frame.pc = pc + 1
-                elif to >= 0:
-                    frame.pc = to
-                if (taken or self.let_go) and to != STOP:
-                    lifetimes.settle(self, taken)
-                if to == SWITCH:
-                    self.spent[ctx] = self.spent.get(ctx, 0) + steps - since
-                    if self.watching:
-                        lifetimes.close_dying(self)
-                    break
-                if to == STOP:
-                    self._count(ctx, steps, since)
-                    return True
-                if self.watching and lifetimes.close_dying(self):
-                    break
+            self.steps += 1
+            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel:
+                raise OutOfFuel
+            handler, arg = program[pc]
+            if watched is not None and pc in watched:
+                self._beware(frame, watched[pc])
+            taken = lifetimes.taken(frame) if self.endings else None
+            try:
+                to = handler(self, arg)
+            except Consulted as refused:
+                self._watch(ctx, pc, refused.always)
+                return False
+            if to is None:
+                frame.pc = pc + 1
+            elif to >= 0:
+                frame.pc = to
+            if (taken or self.let_go) and to != STOP:
+                lifetimes.settle(self, taken)
+            if to == STOP:
+                return True
+            if self.watching and lifetimes.close_dying(self):
+                return None
+            if to == SWITCH:
+                return None
 
     def _open(self, entry: Entry) -> None:
         """Begin a chain: with the entry's state, an empty block, and nothing found out yet."""
@@ -206,14 +214,10 @@ class Engine(Meeting):
         entry.reads = self.reads = set()
         self.state = entry.state.fork()
         self.block = entry.block = Block()
-        self.emitted = 0
+        self.emitted = self.steps = 0
+        self.visits.clear()
         self.let_go.clear()
         self.lent, self.pinned = {}, None
-
-    def _count(self, ctx: int, steps: int, since: int) -> None:
-        """So many instructions have been interpreted in a chain, those from since on in the innermost call."""
-        self.total_steps += steps
-        self.spent[ctx] = self.spent.get(ctx, 0) + steps - since
 
     def _watch(self, ctx: int, pc: int, always: bool) -> None:
         """An instruction relies on the environment where that may have changed: from now on the residual looks first."""

@@ -65,12 +65,26 @@ def replaced(m: "Machine", old: tuple[V | None, ...], new: tuple[V | None, ...])
 
 def settle(m: "Machine", operands: list[V] | None) -> None:
     """Behind an instruction: the lives that end with what it has taken or let go of."""
+    if not m.let_go and not operands:
+        return
     gone = [*m.let_go, *(value for value in operands or () if not _used_last(m, value))]
     m.let_go.clear()
+    gone = [value for value in gone if not _stays(m.state, value)]
     if gone:
-        still = {_identity(value) for frame in m.state.frames for value in (*frame.stack, *frame.locals)}
-        gone = [value for value in gone if _identity(value) not in still]
         end(m, held_by(m.state, gone))
+
+
+def _stays(state: State, value: V) -> bool:
+    """Does a frame hold it, the one on top most likely?"""
+    same = _identity(value)
+    for frame in reversed(state.frames):
+        for other in frame.locals:
+            if other is value or (type(other) is not Known and _identity(other) == same):
+                return True
+        for other in frame.stack:
+            if other is value or (type(other) is not Known and _identity(other) == same):
+                return True
+    return False
 
 
 def _used_last(m: "Machine", value: V) -> bool:
