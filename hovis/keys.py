@@ -17,7 +17,7 @@ from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import ATOMS, constant_key
 from hovis.specs import Any as Unknown
-from hovis.specs import Array, Promotable
+from hovis.specs import Array, Promotable, is_named_tuple
 
 Path = tuple[int | str, ...]
 Policy = Mapping[Path, str]
@@ -103,10 +103,10 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
         return value, kind
     if kind in _TEXTS:
         return value if len(value) <= TEXT else kind
-    if kind is tuple:
+    if kind is tuple or (isinstance(value, tuple) and is_named_tuple(kind)):
         if depth >= len(SIZES) or len(value) > SIZES[depth]:
             return kind
-        return (tuple, *_parts(value, path, policy, depth + 1, seen))
+        return (kind, *_parts(value, path, policy, depth + 1, seen))
     if kind is dict:
         if not is_config(value, depth):
             return kind
@@ -153,8 +153,8 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
         return Unknown
     if isinstance(part, type):
         return Type(part)
-    if kind is tuple and value:
-        return tuple(spec_of(v, p, (*path, k), policy) for k, (v, p) in enumerate(zip(value, part[1:], strict=True)))
+    if isinstance(value, tuple) and type(part) is tuple and value:
+        return tuple.__new__(kind, (spec_of(v, p, (*path, k), policy) for k, (v, p) in enumerate(zip(value, part[1:], strict=True))))
     if kind is dict and value:
         inner = zip(value.items(), part[2:], strict=True)
         return {key: spec_of(v, p, (*path, k), policy) for k, ((key, v), p) in enumerate(inner)}
@@ -173,7 +173,7 @@ def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tupl
     kind = type(value)
     if (policy and policy.get(path)) or kind in _NUMBERS or kind in _WORDS or part is None:
         return
-    if kind is tuple and type(part) is tuple:
+    if isinstance(value, tuple) and type(part) is tuple and part[0] is kind:
         yield path, len(part)
         for k, (v, p) in enumerate(zip(value, part[1:], strict=True)):
             yield from variable(v, p, (*path, k), policy)

@@ -4,10 +4,12 @@
     Array(dtype, shape), float64[3, :]                        an unknown ndarray
     const(v), or any bare value                               a known value
     [Int, 3], {"w": Float, "act": "relu"}, Instance(C, …)     a container whose structure is known
+    Point(Int, 3)                                             the same, of a named tuple or a dataclass
     OneOf(1, 2, 4)                                            one of a few values
     Any                                                       nothing is known
 """
 
+import dataclasses
 from collections.abc import Callable
 from operator import index
 from typing import Any as Anything
@@ -139,9 +141,25 @@ def is_spec(value: object) -> bool:
     """Is value a spec, or a container that holds one?"""
     if isinstance(value, (AbstractValue, Array, OneOf, Instance, DType, Promotable, type)):
         return True
-    if type(value) in (list, tuple):
+    if type(value) in (list, tuple) or is_named_tuple(type(value)):
         return any(map(is_spec, value))  # type: ignore[call-overload]
-    return type(value) is dict and any(map(is_spec, value.values()))
+    if type(value) is dict:
+        return any(map(is_spec, value.values()))
+    # a class in a field is a value like others
+    return _is_record(value) and any(is_spec(field) and not isinstance(field, type) for field in vars(value).values())
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Is it a class of tuples with names for the items, and nothing more?"""
+    if not issubclass(kind, tuple) or not hasattr(kind, "_fields") or kind.__dictoffset__:
+        return False
+    return all(getattr(kind, name) is getattr(tuple, name) for name in ("__getitem__", "__len__", "__iter__"))
+
+
+def _is_record(value: object) -> bool:
+    """Is it an instance of a dataclass that has its fields in its dictionary?"""
+    kind = type(value)
+    return dataclasses.is_dataclass(kind) and kind.__dictoffset__ != 0 and kind.__getattribute__ is object.__getattribute__
 
 
 def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
@@ -182,11 +200,15 @@ def _array(spec: Array, make_array: ArrayMaker) -> ArrayType:
 def _structure(spec: Anything, name: str, make_array: ArrayMaker) -> Part:
     kind = type(spec)
     whole = Param(Type(kind), None, name)
+    if _is_record(spec):
+        fields = vars(spec)
+        parts = tuple(Fixed(s) if isinstance(s, type) else part_of(s, f"{name}_{k}", make_array) for k, s in fields.items())
+        return Structure("instance", kind, tuple(fields), parts, whole)
     if kind is dict:
         parts = tuple(part_of(s, f"{name}_{k}", make_array) for k, s in spec.items())
         return Structure("dict", dict, tuple(spec), parts, whole)
     parts = tuple(part_of(s, f"{name}_{k}", make_array) for k, s in enumerate(spec))
-    return Structure(kind.__name__, kind, (), parts, whole)
+    return Structure("list" if kind is list else "tuple", kind, (), parts, whole)
 
 
 __all__ = ["Any", "Array", "Bool", "Bytes", "Complex", "DType", "Float", "Instance", "Int", "NoneType", "OneOf", "Str", "const", "is_spec", "part_of"]

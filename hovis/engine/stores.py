@@ -68,6 +68,9 @@ def held(m: Machine, value: V) -> V | None:
     if type(value) is not Ref:
         return None
     obj = m.state.heap[value.aid]
+    if obj.kind == "tuple" and obj.cls is not tuple:
+        # a named tuple is its items
+        return m.new(VObj("tuple", tuple, obj.cells), value.labels)
     if obj.kind != "instance" or STORED not in obj.keys:
         return None
     if obj.node is not None and (base := base_of(obj.cls)) is not None and BASES[base] and not leaves_alone(obj.cls, base):
@@ -165,7 +168,7 @@ def by_index(m: Machine, args: list[V]) -> list[V]:
 
 def seen(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
     """What a call of a builtin comes to where an instance stands for what it holds."""
-    if m.state.heap[args[0].aid].kind != "instance" or held(m, args[0]) is None:  # type: ignore[union-attr]
+    if m.state.heap[args[0].aid].kind not in ("instance", "tuple") or held(m, args[0]) is None:  # type: ignore[union-attr]
         return None
     found = looked_at(m, fn, args)
     return (fn, found) if found is not None else by_method(m, fn, args)
