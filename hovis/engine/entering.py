@@ -203,7 +203,8 @@ def known_arguments(m: Machine, bound: list[V | None]) -> Any:
 def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -> int | None:
     """Call a specialised residual function instead of entering once more.
 
-    Immutable objects cross as their parts, mutable ones (and what is nested too deep) are real.
+    Immutable objects cross as their parts, and mutable ones that only the arguments hold; others (and what is nested too
+    deep) are real.
     """
     heap: dict[int, VObj] = {}
     refs = [v for v in bound if isinstance(v, Ref)]
@@ -239,18 +240,29 @@ def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
 def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
     """The objects that a residual function may take apart."""
     found: set[int] = set()
+    heap = m.state.heap
+    shared: set[int] | None = None
     todo = [(ref.aid, 0) for ref in refs]
     while todo:
         aid, depth = todo.pop(0)
-        obj = m.state.heap[aid]
+        obj = heap[aid]
         # functions and cells are code more than data: how deep they go is a matter of the program, not of its input
         deeper = depth if obj.kind in _CODE else depth + 1
-        if aid in found or not (obj.immutable or obj.kind == "class") or obj.kind == "generator" or deeper > MAX_NESTING:
+        if aid in found or obj.kind == "generator" or deeper > MAX_NESTING:
             continue
+        if not (obj.immutable or obj.kind == "class"):
+            if shared is None:
+                held = [v.aid for _, v in m.state.roots() if isinstance(v, Ref)]
+                shared = reachable(heap, [*held, *(at for at, other in heap.items() if other.node is not None)])
+            if obj.kind not in _PASSED or aid in shared:
+                continue
         found.add(aid)
         todo += [(c.aid, deeper) for c in obj.cells if isinstance(c, Ref)]
     return found
 
+
+#: What may be given away as its parts by the only one who holds it.
+_PASSED: Final = frozenset({"list", "dict", "set", "instance"})
 
 _CODE: Final = frozenset({"function", "cell", "method", "class", "property", "staticmethod", "classmethod"})
 

@@ -1,0 +1,114 @@
+"""Ways on from an exception that are the same are one (cross-jumping, Muchnick 18.8).
+
+Each op that may raise has a landing of its own, and what happens there is often the same for many of them: the
+generators that the exception leaves end, a handler is closed, the exception goes on.  Blocks that only exceptions
+lead to are one where they do the same to the same values, from the same lines of the user's source where an op of
+theirs may raise itself.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Final
+
+from hovis.ir.model import Block, Branch, Caught, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.operations import enter_handler, leave_handler
+from hovis.lattice import Const
+from hovis.lattice.constants import constant_key
+from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of
+
+_DEPTH: Final = {enter_handler: 1, leave_handler: -1}
+
+
+def _tails(function: Function) -> bool:
+    """Blocks behind error edges that do the same are one."""
+    cold = set(function.blocks) - _reached_without_errors(function)
+    if len(cold) < 2:
+        return False
+    depth = _open_handlers(function)
+    changed = False
+    while True:
+        first: dict[Hashable, Block] = {}
+        instead: dict[Block, Block] = {}
+        for block in function.blocks:
+            if block in cold:
+                kept = first.setdefault((depth.get(block), _key(block)), block)
+                if kept is not block:
+                    instead[block] = kept
+        if not instead:
+            return changed
+        changed = True
+        cold -= instead.keys()
+        function.blocks = [block for block in function.blocks if block not in instead]
+        for block in function.blocks:
+            for edge in edges(block.terminator):
+                edge.block = instead.get(edge.block, edge.block)
+
+
+tails = Pass(_tails)
+
+
+def _reached_without_errors(function: Function) -> set[Block]:
+    """The blocks on the ways on which nothing is raised."""
+    todo = [function.blocks[0]]
+    found = set(todo)
+    while todo:
+        end = todo.pop().terminator
+        for edge in (end.ok,) if isinstance(end, Invoke) else edges(end):
+            if edge.block not in found:
+                found.add(edge.block)
+                todo.append(edge.block)
+    return found
+
+
+def _open_handlers(function: Function) -> dict[Block, int]:
+    """How many handlers are open where each block begins."""
+    todo = [function.blocks[0]]
+    found = {todo[0]: 0}
+    while todo:
+        block = todo.pop()
+        depth = found[block] + sum(_DEPTH.get(op.callee, 0) for op in block.all_ops() if callable(op.callee))  # type: ignore[call-overload]
+        for edge in edges(block.terminator):
+            if edge.block not in found:
+                found[edge.block] = depth
+                todo.append(edge.block)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- what is the same
+
+
+def _key(block: Block) -> Hashable:
+    """Equal for two blocks that do the same: their own values by number, those of others by identity."""
+    numbers: dict[Value, int] = {value: n for n, value in enumerate((*block.params, *block.all_ops()))}
+    params = tuple((param.type, param.dims is None) for param in block.params)
+    return params, tuple(_op(op, numbers) for op in block.ops), _end(block, numbers)
+
+
+def _op(op: Op, numbers: Mapping[Value, int]) -> Hashable:
+    callee = _operand(op.callee, numbers) if isinstance(op.callee, Param | Op) else id(op.callee)
+    place = op.location if effect_of(op) & MAY_RAISE else None
+    named = tuple((name, _operand(value, numbers)) for name, value in op.kwargs)
+    return callee, tuple(_operand(arg, numbers) for arg in op.args), named, op.effect, op.type, place
+
+
+def _operand(operand: Operand | Caught, numbers: Mapping[Value, int]) -> Hashable:
+    if isinstance(operand, Const):
+        return "constant", constant_key(operand.value)
+    return numbers.get(operand, id(operand))  # type: ignore[call-overload, no-any-return]
+
+
+def _end(block: Block, numbers: Mapping[Value, int]) -> Hashable:
+    end = block.terminator
+    ways = tuple((id(edge.block), tuple(_operand(arg, numbers) for arg in edge.args)) for edge in edges(end))
+    match end:
+        case Branch():
+            return "branch", _operand(end.cond, numbers), ways
+        case Invoke():
+            return "invoke", _op(end.op, numbers), ways
+        case Return():
+            return "return", _operand(end.value, numbers)
+        case Raise():
+            # an exception that goes on passes the calls that stand around, on whatever line
+            place = end.location.caller if end.again and end.location is not None else end.location
+            return "raise", _operand(end.value, numbers), end.again, place
+        case Jump():
+            return "jump", ways
