@@ -65,7 +65,7 @@ def parse(fields, data, at=0):
 
 
 PACKET = b"hv" + bytes([3, 0b1_010_0111]) + (77).to_bytes(4, "big") + (2).to_bytes(2, "big")
-PACKET += bytes([1]) + (-5).to_bytes(2, "big", signed=True) + bytes([9]) + (300).to_bytes(2, "big") + bytes([2]) + "ok".encode()
+PACKET += bytes([1]) + (-5).to_bytes(2, "big", signed=True) + bytes([9]) + (300).to_bytes(2, "big") + bytes([2]) + b"ok"
 
 
 def by_hand(data, at=0):

@@ -143,7 +143,7 @@ def fib(n):
 def by_hand(n):
     """The same program in Python."""
     total = 0
-    while 0 < n:
+    while n > 0:
         total += n * n
         n -= 1
     return total + fib(n + 10)

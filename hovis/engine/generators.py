@@ -16,7 +16,7 @@ from hovis.engine.entering import REAL, call_function, known_arguments
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import is_python_class, lookup
-from hovis.engine.machine import SWITCH, Machine
+from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.results import AFTER, finish
 from hovis.engine.state import Frame
 from hovis.engine.tables import Restart
@@ -304,7 +304,19 @@ def send(m: Machine, done: int) -> int | None:
     if fresh and m.frame.owner is None:
         m.push(residuals.yield_from(m, receiver))
         return done
+    if fresh and isinstance(receiver, Dyn) and _is_forgotten(m, done):
+        m.push(value)
+        if not m.header():
+            return STOP
+        m.pop()
+        return m.step(receiver, "send", done)
     return call_function(m, Known(delegation.send_on), delegation.send_on, [receiver, value], {}, "send_on")
+
+
+def _is_forgotten(m: Machine, done: int) -> bool:
+    """Is nobody interested in what the receiver of the ``yield from`` returns?"""
+    following = m.frame.code.instructions[done : done + 2]
+    return [at.op for at in following] == ["EndSend", "Pop"]
 
 
 def _after_send(m: Machine) -> int | None:

@@ -234,21 +234,21 @@ def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
         return call_builtin(m, next, [iterator, Known(END)], {}, "value")
     if mode == "for" and not m.header():
         return STOP
-    item = _next(m, iterator)
-    if mode == "send":
-        raise AssertionError("yield from an unknown iterator is not traced")
-    return _test_end(m, item, mode)
+    return _test_end(m, _next(m, iterator), mode)
 
 
 def _next(m: Machine, iterator: V) -> Dyn:
     cls = m.class_of(iterator)
     if cls in _QUIET:
         kind = Type(str) if cls in _TEXT else Type(int) if cls is RANGE_ITERATOR else ANY
-        return m.emit(next, [iterator, Known(END)], type=kind if kind is ANY else kind | Type(type(END)), effect=Effect.RAISES | Effect.IO)
+        effect = Effect.IO if cls in _NEVER_RAISES else Effect.RAISES | Effect.IO
+        return m.emit(next, [iterator, Known(END)], type=kind if kind is ANY else kind | Type(type(END)), effect=effect)
     return m.emit(next, [iterator, Known(END)])
 
 
 _TEXT: Final = frozenset({type(iter("")), type(iter("é"))})
+#: Others say that what they step through has changed.
+_NEVER_RAISES: Final = frozenset({*map(type, map(iter, ([], (), b"", bytearray()))), RANGE_ITERATOR, *_TEXT})
 _QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT})
 
 

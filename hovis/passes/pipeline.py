@@ -19,14 +19,15 @@ from hovis.passes.numbering import numbering
 from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import Pass, copy
+from hovis.passes.tails import tails
 
 #: All passes by name.
 PASSES: Final[dict[str, Pass]] = {
-    one.__name__: one for one in (straighten, trivial_params, fold, numbering, dead, unseen_handlers, passing, idle_loops, order)
+    one.__name__: one for one in (straighten, trivial_params, fold, numbering, dead, unseen_handlers, passing, idle_loops, tails, order)
 }
 
 _CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "unseen_handlers"]
-_DEFAULT: Final = ["passing", "straighten", "trivial_params", "fold", "numbering", "dead", "unseen_handlers", "idle_loops"]
+_DEFAULT: Final = ["passing", "straighten", "trivial_params", "fold", "numbering", "dead", "unseen_handlers", "idle_loops", "tails"]
 
 #: What runs again and again until nothing changes, and what then runs once.
 PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, ["order"])}

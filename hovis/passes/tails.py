@@ -78,7 +78,8 @@ def _open_handlers(function: Function) -> dict[Block, int]:
 
 def _key(block: Block) -> Hashable:
     """Equal for two blocks that do the same: their own values by number, those of others by identity."""
-    numbers: dict[Value, int] = {value: n for n, value in enumerate((*block.params, *block.all_ops()))}
+    own: list[Value] = [*block.params, *block.all_ops()]
+    numbers = {value: n for n, value in enumerate(own)}
     params = tuple((param.type, param.dims is None) for param in block.params)
     return params, tuple(_op(op, numbers) for op in block.ops), _end(block, numbers)
 
@@ -93,7 +94,8 @@ def _op(op: Op, numbers: Mapping[Value, int]) -> Hashable:
 def _operand(operand: Operand | Caught, numbers: Mapping[Value, int]) -> Hashable:
     if isinstance(operand, Const):
         return "constant", constant_key(operand.value)
-    return numbers.get(operand, id(operand))  # type: ignore[call-overload, no-any-return]
+    number = None if isinstance(operand, Caught) else numbers.get(operand)
+    return ("here", number) if number is not None else ("there", id(operand))
 
 
 def _end(block: Block, numbers: Mapping[Value, int]) -> Hashable:

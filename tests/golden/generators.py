@@ -151,3 +151,39 @@ def begun(n):
 # 6: (%8 :: Any)
 #   %9 = leave_handler!() :: None
 #   reraise %8
+
+
+def rows_and_end(rows):
+    yield from rows
+    yield "end"
+
+
+def listed(rows):
+    return [row for row in rows_and_end(rows)]
+
+
+#: trace listed(list)
+#: run ([1, 2]) ([])
+# 1: (%1 :: const(listed), %2 :: list)
+#   %3 = iter(%2) :: list_iterator
+#   %4 = next!(%3, END) :: Any
+#   %5 = (is not)(%4, END) :: Bool
+#   br 6 unless %5
+#   br 2
+# 2:
+#   %6 = make_list(%4) :: list
+#   br 3
+# 3:
+#   %7 = next!(%3, END) :: Any
+#   %8 = (is not)(%7, END) :: Bool
+#   br 5 unless %8
+#   br 4
+# 4:
+#   %9 = list.append!(%6, %7) :: None
+#   br 3
+# 5:
+#   %10 = list.append!(%6, 'end') :: None
+#   return %6
+# 6:
+#   %11 = make_list('end') :: list
+#   return %11

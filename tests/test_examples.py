@@ -1,0 +1,46 @@
+"""The examples' interpreters: their residuals do what they do, and nothing of the interpretation is left in them."""
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+
+#: Of each example: what the residual is called with, and what of the interpreter must not be in its source.
+PROGRAMS = {
+    "trees": ([[row] for row in ([1.0, 0.0, 4.0], [5.0, 2.0, 11.0], [None, -3.0, None], [8.0, None, 12.5])], ["node", "feature", "isinstance", "Split"]),
+    "packets": ([], ["kind", "fields", "uint", "repeat"]),
+    "vm": ([[n] for n in (0, 1, 7)], ["pop", "append", "stack", "Op", "code"]),
+    "expressions": ([[0.5, -2.0], [1e300, 2.0], [0.0, -0.0]], ["accept", "values", "Binary", "FUNCTIONS"]),
+    "template": ([], ["lookup", "blocks", "scope", "FILTERS"]),
+}
+
+
+def outcome(fn, *args):
+    try:
+        return repr(fn(*args))
+    except Exception as error:
+        return type(error), error.args
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_residual(name):
+    example = importlib.import_module(name)
+    calls, gone = PROGRAMS[name]
+    if name == "packets":
+        calls = [[example.PACKET[:size], 0] for size in range(len(example.PACKET) + 1)]
+    elif name == "template":
+        calls = [[example.VALUES], [{**example.VALUES, "items": []}]]
+    residual = example.specialized()
+    assert not residual.trace.fallback
+    text = residual.trace.source()
+    for args in calls:
+        expected = outcome(example.by_hand, *args)
+        assert outcome(residual, *args) == expected == outcome(residual.trace.text().load(), *args)
+    body = text[text.index("\ndef ") :]
+    lines = [line for line in body.splitlines() if "original_" not in line]
+    for word in gone:
+        assert not any(word in line for line in lines if "'" not in line), word
