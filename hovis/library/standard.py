@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from hovis.engine.values import Known
 from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import Type
@@ -19,6 +20,10 @@ def _attributes() -> dict[tuple[type, str], Callable[[Any, Any], Any]]:
     for descriptor, kind in ATTRIBUTES.items():
         owner, name = descriptor.__objclass__, descriptor.__name__  # type: ignore[attr-defined]
         found[owner, name] = attribute(owner, name, lambda _, kind=kind: (kind, Effect.PURE))  # type: ignore[misc]
+    # of an exact int
+    found[int, "numerator"] = found[int, "real"] = lambda _, value: value
+    found[int, "denominator"] = lambda _, value: Known(1)
+    found[int, "imag"] = lambda _, value: Known(0)
     return found
 
 

@@ -114,3 +114,27 @@ def test_nothing_is_opaque(fn):
 
 def test_data_of_known_text_is_there():
     assert not [op for op in hovis.trace(lambda: json.loads('{"a": [1, 2]}')["a"][1]).ops]
+
+
+def backwards(x, y):
+    return [i for i in reversed(range(3))], list(reversed(range(1, 10, 4))), sum(i for i in reversed(range(x))), next(reversed(range(2, 2)), "end")
+
+
+def backwards_between(x, y):
+    found = []
+    for i in reversed(range(x, y)):
+        found.append(i)
+    return found, reversed(range(x, 3)), list(reversed(range(y, x, -1)))
+
+
+def backwards_over_much(x, y):
+    return next(reversed(range(2**70))), type(reversed(range(2**70))).__name__, len(range(3)), list(reversed(range(0, -5, -2)))
+
+
+def parts_of_int(x, y):
+    return x.numerator, x.denominator, x.real, x.imag, True.numerator
+
+
+@pytest.mark.parametrize("fn", [backwards, backwards_between, backwards_over_much, parts_of_int], ids=lambda f: f.__name__)
+def test_ranges_and_ints(fn):
+    test_beside_itself(fn)

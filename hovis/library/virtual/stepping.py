@@ -1,12 +1,16 @@
 """iter, next, range, slice."""
 
+import operator
+import sys
 from typing import Any
 
 from hovis.engine import iteration, models
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import NOT_MODELLED
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Known, Ref, V, labels_of
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
+from hovis.ir.model import Effect
+from hovis.lattice import Type
 from hovis.library.virtual.base import Args, Named, action, pushed
 
 
@@ -68,3 +72,30 @@ def make_slice(m: Machine, args: Args, named: Named) -> Any:
         return None
     parts = (NONE, args[0], NONE) if len(args) == 1 else (*args, NONE)[:3]
     return m.new(VObj("slice", slice, parts))
+
+
+@action(range.__reversed__, counts=(1, 1))
+def reversed_range(m: Machine, args: Args, named: Named) -> Any:
+    """range_reverse (Objects/rangeobject.c): the same steps, backwards."""
+    obj = m.obj(args[0], "range")
+    held = args[0].value if isinstance(args[0], Known) else None
+    cells: tuple[V, ...] | None = tuple(map(Known, (held.start, held.stop, held.step))) if isinstance(held, range) else obj.cells if obj is not None else None
+    if cells is None:
+        return None
+    start, stop, step = cells
+    known: list[Any] = [c.value for c in cells if isinstance(c, Known)]
+    if len(known) == len(cells):
+        every = range(*known)[::-1]
+        if max(abs(every.start), abs(every.stop)) >= sys.maxsize:
+            return None
+        return m.new(VObj("range_iter", iteration.RANGE_ITERATOR, (Known(every.start), Known(every.stop), Known(every.step))), labels_of(*cells))
+    if not isinstance(step, Known) or step.value != 1 or m.class_of(start) is not int or m.class_of(stop) is not int:
+        return None
+    last, before = (_one_less(m, bound) for bound in (stop, start))
+    return m.new(VObj("range_iter", iteration.RANGE_ITERATOR, (last, before, Known(-1))))
+
+
+def _one_less(m: Machine, bound: V) -> V:
+    if isinstance(bound, Known):
+        return Known(bound.value - 1, bound.labels)  # type: ignore[operator]
+    return m.emit(operator.sub, [bound, Known(1)], type=Type(int), effect=Effect.PURE, lost=bound.lost if isinstance(bound, Dyn) else None)
