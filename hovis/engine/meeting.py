@@ -19,7 +19,7 @@ from hovis.engine.opening import Opening
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, each, together, within
-from hovis.engine.whistle import whistle
+from hovis.engine.whistle import whistle, wound
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, AbstractValue, Type, join
@@ -174,7 +174,11 @@ class Meeting(Machine):
                 del forced[path]
                 again[entry.site] = None
             if path not in forced and used[path] > kept_out:
-                if path in entry.joined or (fresh and entry.site not in again and not self.rekey(entry.site, path)):
+                if path in entry.joined and (root := wound(self.tables.paths.parts, path)) is not None:
+                    # what is built in a loop has as many parts as there are rounds
+                    forced[root] = used[root] = STRONG
+                    again[entry.site] = None
+                elif path in entry.joined or (fresh and entry.site not in again and not self.rekey(entry.site, path)):
                     again[entry.site] = None
             todo += each(entry.depends.get(path, NO_LABELS))
         if again:

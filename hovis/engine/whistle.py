@@ -4,7 +4,7 @@ The whistle of supercompilation: a key may only hold what pays.  Slots that coun
 values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hovis.engine.tables import GiveUp, Restart, Tables
@@ -20,6 +20,11 @@ PRODUCT_RATIO: Final = 4
 VARIANTS: Final = 64
 #: Different shapes in one slot, before the object there is made real.
 SHAPES: Final = 12
+
+
+#: So often the same steps lead further down, of so many steps at the most, before what they lead through is made real.
+WINDINGS: Final = 8
+PERIOD: Final = 3
 
 
 #: A key as the values of its slots.
@@ -48,6 +53,22 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object]) -> None:
         path = max(distinct, key=lambda p: (distinct[p], -p))
         forced[path] = used[path]
         raise Restart("force", site)
+
+
+def wound(parts: Sequence[Any], path: int) -> int | None:
+    """Where a chain of objects in objects of the same make begins, in which a slot lies deep; None: in none."""
+    steps, holders = [], []
+    while len(parts[path]) == 2:
+        path, step = parts[path]
+        steps.append(step)
+        holders.append(path)
+    for period in range(1, PERIOD + 1):
+        same = period
+        while same < len(steps) and steps[same] == steps[same - period]:
+            same += 1
+        if same >= period * WINDINGS:
+            return holders[same // period * period - 1]
+    return None
 
 
 def _force_counters(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:

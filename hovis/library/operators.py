@@ -120,9 +120,11 @@ def _bitwise(a: AbstractValue, b: AbstractValue) -> Answer | None:
         return Answer(BOOL)
     if classes <= {set, frozenset}:
         return Answer(Type(class_of(a) or set), PURE if atomic(a) and atomic(b) else ANYTHING)
-    if classes == {dict}:
-        return Answer(Type(dict), ANYTHING)
     return Answer(INT) if classes <= {bool, int} else None
+
+
+def _united(a: AbstractValue, b: AbstractValue) -> Answer | None:
+    return Answer(Type(dict), ANYTHING) if class_of(a) is class_of(b) is dict else _bitwise(a, b)
 
 
 def _subtract(a: AbstractValue, b: AbstractValue) -> Answer | None:
@@ -400,7 +402,7 @@ _BINARY: Final[list[tuple[str, Rule, Callable[..., bool]]]] = [
     ("lshift", _shifted, _fold_shift),
     ("rshift", _shifted, small),
     ("and_", _bitwise, small),
-    ("or_", _bitwise, small),
+    ("or_", _united, small),
     ("xor", _bitwise, small),
     ("concat", _concatenated, small),
 ]

@@ -79,12 +79,12 @@ def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
             raise ValueError(_EMPTY[name])
         return default
     if key is None:
-        while (item := next(iterator, END)) is not END:
+        for item in iterator:
             if before(item, best):
                 best = item
         return best
     rank = key(best)
-    while (item := next(iterator, END)) is not END:
+    for item in iterator:
         value = key(item)
         if before(value, rank):
             best, rank = item, value
