@@ -20,6 +20,9 @@ from hovis.library.core import Library
 #: What reads an attribute or calls a method of its first argument.
 _ATTRIBUTES: Final = frozenset({getattr, setattr, delattr})
 
+#: Of a longer chain of inlined calls the middle is left out.
+MAX_CALLERS: Final = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -51,7 +54,11 @@ class Remark:
         at = outline(self.location)[::-1]
         if not at:
             return text
-        return [place(at[0]), *quote(at[0]), *("  " + line for line in text), *(f"  inlined at {place(caller)}" for caller in at[1:])]
+        around = [f"  inlined at {place(caller)}" for caller in at[1:]]
+        if len(around) > MAX_CALLERS:
+            left_out = len(around) - MAX_CALLERS
+            around[MAX_CALLERS // 2 : -MAX_CALLERS // 2] = [f"  ({left_out} calls more)"]
+        return [place(at[0]), *quote(at[0]), *("  " + line for line in text), *around]
 
 
 class Report:
