@@ -4,6 +4,7 @@ What is known of arguments is told in :mod:`hovis.keys`.  Folded reads of the en
 hold any more, the function is traced again.  Calls find their residual without a lock; tracing takes one.
 """
 
+import asyncio
 import functools
 import inspect
 import threading
@@ -56,12 +57,21 @@ def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = Fals
     return Jitted(fn, names, api.Options(strict=strict, frozen=False, **choices))
 
 
+def _mark_coroutine(made: Any) -> None:
+    """Let it be taken for a coroutine function, which its class does not say."""
+    if hasattr(inspect, "markcoroutinefunction"):
+        inspect.markcoroutinefunction(made)
+    made._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
+
+
 class Jitted:
     """A function that is compiled for what it is called with.  Use :func:`jit`."""
 
     def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], options: api.Options) -> None:
         functools.update_wrapper(self, fn)
         self.__wrapped__ = fn
+        if inspect.iscoroutinefunction(fn):
+            _mark_coroutine(self)
         self._options = options
         self._lock = threading.RLock()
         self._variants: dict[Key, Variant] = {}

@@ -167,7 +167,8 @@ def compile_residual(fn: Any, signature: Signature, function: Function, static: 
     made.__qualname__ = getattr(fn, "__qualname__", made.__qualname__)
     made.__module__ = getattr(fn, "__module__", None) or made.__module__
     made.__doc__ = getattr(fn, "__doc__", None)
-    return _variadic(made, unknown) if any(u.kind in _VARIADIC for u in unknown) else made
+    awaits = inspect.iscoroutinefunction(target)
+    return _outer(made, unknown, awaits) if awaits or any(u.kind in _VARIADIC for u in unknown) else made
 
 
 def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
@@ -180,15 +181,17 @@ def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
     return tuple(found) or None
 
 
-def _variadic(inner: types.FunctionType, unknown: list[Unknown]) -> types.FunctionType:
-    """inner takes the tuple and the dict; what is returned takes ``*args`` and ``**kwargs``."""
+def _outer(inner: types.FunctionType, unknown: list[Unknown], awaits: bool) -> types.FunctionType:
+    """inner takes the tuple and the dict, and may give a coroutine; what is returned takes ``*args`` and ``**kwargs``, and awaits it."""
     plain = [u.name for u in unknown if u.kind not in _VARIADIC]
     heads = plain + [("*" if u.kind is inspect.Parameter.VAR_POSITIONAL else "**") + u.name for u in unknown if u.kind in _VARIADIC]
     scope: dict[str, Any] = {"_hovis_inner": inner, "_hovis_hide": hide}
     call = f"_hovis_inner({', '.join(u.name for u in unknown)})"
-    text = f"def outer({', '.join(heads)}):\n try:\n  return {call}\n except BaseException:\n  _hovis_hide()\n  raise"
+    begin, result = ("async def", f"await {call}") if awaits else ("def", call)
+    text = f"{begin} outer({', '.join(heads)}):\n try:\n  return {result}\n except BaseException:\n  _hovis_hide()\n  raise"
     exec(compile(text, f"{PACKAGE}entry", "exec"), scope)
     outer: types.FunctionType = scope["outer"]
+    outer.__code__ = outer.__code__.replace(co_name=inner.__name__, co_qualname=inner.__qualname__)
     outer.__defaults__ = inner.__defaults__
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(outer, name, getattr(inner, name))

@@ -44,8 +44,30 @@ class Product(Steps):
         return (*[self.pools[at][indices[at]] for at in range(len(indices))],)
 
 
+class Choices(Steps):
+    """Tuples of what a pool has at these indices, which ``advance`` moves on; False: there are no more."""
+
+    pool: Any
+    count: int
+    indices: Any
+    started: bool
+
+    def step(self) -> Any:
+        indices = self.indices
+        if indices is None:
+            return END
+        if self.started and not self.advance(indices):
+            self.indices = None
+            return END
+        self.started = True
+        return (*[self.pool[index] for index in indices[: self.count]],)
+
+    def advance(self, indices: Any) -> bool:
+        return False
+
+
 @CHOICES.stand(itertools.combinations, itertools.combinations, "pool count", when={"started": False}, quiet=True)
-class Combinations(Steps):
+class Combinations(Choices):
     def __init__(self, iterable: Any, r: Any) -> None:
         count = ssize(r)
         self.pool = tuple(iterable)
@@ -55,29 +77,23 @@ class Combinations(Steps):
         self.indices: Any = [*range(count)] if count <= len(self.pool) else None
         self.started = False
 
-    def step(self) -> Any:
-        indices = self.indices
-        if indices is None:
-            return END
-        if self.started:
-            at = self.count - 1
-            last = len(self.pool) - self.count
-            while at >= 0 and indices[at] == at + last:
-                at -= 1
-            if at < 0:
-                self.indices = None
-                return END
-            indices[at] += 1
-            for after in range(at + 1, self.count):
-                indices[after] = indices[after - 1] + 1
-        self.started = True
-        return (*[self.pool[index] for index in indices],)
+    def advance(self, indices: Any) -> bool:
+        at = self.count - 1
+        last = len(self.pool) - self.count
+        while at >= 0 and indices[at] == at + last:
+            at -= 1
+        if at < 0:
+            return False
+        indices[at] += 1
+        for after in range(at + 1, self.count):
+            indices[after] = indices[after - 1] + 1
+        return True
 
 
 @CHOICES.stand(
     itertools.combinations_with_replacement, itertools.combinations_with_replacement, "pool count", when={"started": False}, quiet=True
 )
-class CombinationsWithReplacement(Steps):
+class CombinationsWithReplacement(Choices):
     def __init__(self, iterable: Any, r: Any) -> None:
         count = ssize(r)
         self.pool = tuple(iterable)
@@ -87,27 +103,21 @@ class CombinationsWithReplacement(Steps):
         self.indices: Any = [0] * count if self.pool or not count else None
         self.started = False
 
-    def step(self) -> Any:
-        indices = self.indices
-        if indices is None:
-            return END
-        if self.started:
-            at = self.count - 1
-            last = len(self.pool) - 1
-            while at >= 0 and indices[at] == last:
-                at -= 1
-            if at < 0:
-                self.indices = None
-                return END
-            index = indices[at] + 1
-            for after in range(at, self.count):
-                indices[after] = index
-        self.started = True
-        return (*[self.pool[index] for index in indices],)
+    def advance(self, indices: Any) -> bool:
+        at = self.count - 1
+        last = len(self.pool) - 1
+        while at >= 0 and indices[at] == last:
+            at -= 1
+        if at < 0:
+            return False
+        index = indices[at] + 1
+        for after in range(at, self.count):
+            indices[after] = index
+        return True
 
 
 @CHOICES.stand(itertools.permutations, itertools.permutations, "pool count", when={"started": False}, quiet=True)
-class Permutations(Steps):
+class Permutations(Choices):
     def __init__(self, iterable: Any, r: Any = None) -> None:
         self.pool = tuple(iterable)
         if r is not None and not isinstance(r, int):
@@ -120,16 +130,6 @@ class Permutations(Steps):
         self.indices: Any = [*range(size)] if count <= size else None
         self.cycles = [*range(size, size - count, -1)]
         self.started = False
-
-    def step(self) -> Any:
-        indices = self.indices
-        if indices is None:
-            return END
-        if self.started and not self.advance(indices):
-            self.indices = None
-            return END
-        self.started = True
-        return (*[self.pool[index] for index in indices[: self.count]],)
 
     def advance(self, indices: Any) -> bool:
         size = len(self.pool)

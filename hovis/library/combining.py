@@ -6,7 +6,7 @@ import sys
 from typing import Any, Final
 
 from hovis.library.core import Library
-from hovis.library.iterators import END, MISSING, Steps, same, ssize
+from hovis.library.iterators import END, MISSING, Filter, Steps, same, ssize
 from hovis.library.reductions import text_of
 
 ITERTOOLS: Final = Library("itertools")
@@ -178,11 +178,7 @@ class Dropwhile(Steps):
 
 
 @ITERTOOLS.stand(itertools.filterfalse, itertools.filterfalse, "function ~iterator")
-class Filterfalse(Steps):
-    def __init__(self, function: Any, iterable: Any, /) -> None:
-        self.function = function
-        self.iterator = iter(iterable)
-
+class Filterfalse(Filter):
     def step(self) -> Any:
         plain = self.function is None or self.function is bool
         while (item := next(self.iterator, END)) is not END:

@@ -119,7 +119,7 @@ def bare(value: Any) -> bool:
 
 def holding(cls: type, value: Any) -> Any:
     """For protocols: an instance of a subclass of a builtin class with this value in it."""
-    raise NotImplementedError
+    return value
 
 
 def settled(value: object) -> bool:
@@ -134,7 +134,6 @@ def seen(value: object) -> bool:
 
 def leave() -> None:
     """For stand-ins: the object in question has to be real from the beginning."""
-    raise NotImplementedError
 
 
 #: A rule written in Python that the engine traces through in place of the callable; for classes also a stand-in.

@@ -24,7 +24,9 @@ MISSING: Final[Any] = END
 
 
 class Steps:
-    """An iterator by its steps."""
+    """An iterator by its steps: ``step`` gives the next item, or END."""
+
+    step: Any
 
     def __iter__(self) -> Any:
         return self
@@ -34,9 +36,6 @@ class Steps:
         if item is END:
             raise StopIteration
         return item
-
-    def step(self) -> Any:
-        raise NotImplementedError
 
 
 @ITERATORS.stand(map, map, "function *~iterators")

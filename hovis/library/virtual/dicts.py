@@ -24,9 +24,9 @@ def _dict(m: Machine, value: V) -> VObj | None:
     return None
 
 
-def _sought(m: Machine, obj: VObj | None, args: Args, named: Named) -> tuple[Known, int] | None:
+def _sought(m: Machine, obj: VObj | None, args: Args) -> tuple[Known, int] | None:
     """The key of ``d.method(key[, default])`` and where it is in the dict (-1: it is not); None: not to be had now."""
-    if obj is None or named or len(args) not in (2, 3):
+    if obj is None:
         return None
     key = as_constant(m, args[1])
     if not isinstance(key, Known) or not known_key(key):
@@ -38,7 +38,7 @@ def _sought(m: Machine, obj: VObj | None, args: Args, named: Named) -> tuple[Kno
 @action(dict.get, counts=(2, 3))
 def dict_get(m: Machine, args: Args, named: Named) -> Any:
     obj = _dict(m, args[0])
-    sought = _sought(m, obj, args, named)
+    sought = _sought(m, obj, args)
     if obj is None or sought is None:
         return None
     key, index = sought
@@ -63,7 +63,7 @@ def _own(m: Machine, value: V) -> VObj | None:
 @action(dict.pop, counts=(2, 3))
 def dict_pop(m: Machine, args: Args, named: Named) -> Any:
     obj = _own(m, args[0])
-    sought = _sought(m, obj, args, named)
+    sought = _sought(m, obj, args)
     if obj is None or sought is None:
         return None
     key, index = sought
@@ -103,7 +103,7 @@ def dict_copy(m: Machine, args: Args, named: Named) -> Any:
 @action(dict.setdefault, counts=(2, 3))
 def dict_setdefault(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "dict")
-    sought = _sought(m, obj, args, named)
+    sought = _sought(m, obj, args)
     if obj is None or sought is None:
         return None
     key, index = sought
