@@ -57,7 +57,7 @@ def _leave_all(tables: Tables, costs: Mapping[int, int], package: str) -> bool:
     total = sum(cost for ctx, cost in costs.items() if _caller(tables, ctx) is None)
     found = False
     for ctx, cost in costs.items():
-        code = tables.contexts.parts[ctx][2] if _caller(tables, ctx) is not None else _own_code(tables, ctx, package)
+        code = tables.contexts.parts[ctx][2] if _caller(tables, ctx) is not None else None
         if code is not None and cost > total * CHEAP and not code.filename.startswith(package):
             found |= code.code not in tables.not_entered
             tables.not_entered.setdefault(code.code, WHY)

@@ -394,7 +394,7 @@ def tee(iterable: Any, n: Any = 2, /) -> Any:
     return (*made,)
 
 
-def _about_tee() -> tuple[type, bool]:
+def _about_tee() -> tuple[Any, bool]:
     """Its class, and whether the first of the copies of a copy is itself.
 
     No such object may live as long as the interpreter: CPython 3.12 dies of it in its last collection.
