@@ -179,9 +179,24 @@ class _Inlined(_Everywhere):
         for statement in body:
             while found and self._takes(statement, found[-1]):
                 found.pop()
-            if not (found and self._returned(found[-1], statement)):
+            if len(found) > 1 and (made := self._in_place(found[-2], found[-1], statement)) is not None:
+                found[-2:] = [made]
+            elif not (found and self._returned(found[-1], statement)):
                 found.append(statement)
         return found
+
+    def _in_place(self, first: ast.stmt, then: ast.stmt, last: ast.stmt) -> ast.stmt | None:
+        """``t = a[k]; t += x; a[k] = t`` is ``a[k] += x`` if a and k are variables or constants."""
+        match first, then, last:
+            case (
+                ast.Assign([ast.Name(id=name)], ast.Subscript() | ast.Attribute() as read),
+                ast.AugAssign(ast.Name(id=changed), symbol, value),
+                ast.Assign([ast.Subscript() | ast.Attribute() as written], ast.Name(id=stored)),
+            ) if name == changed == stored and _UNNAMED.match(name) and self.counts[name] == 3:
+                plain = all(isinstance(part, ast.Name | ast.Constant) for part in ast.iter_child_nodes(read) if isinstance(part, ast.expr))
+                if plain and ast.unparse(read) == ast.unparse(written):
+                    return ast.AugAssign(written, symbol, value)
+        return None
 
     def _returned(self, before: ast.stmt, statement: ast.stmt) -> bool:
         """What a try ends with, and what is returned behind it where no handler leads, is returned by the try."""

@@ -289,11 +289,11 @@ class Engine(Meeting):
         found: Entry = self.homes[self.state.frames[0].ctx]
         return found
 
-    def add(self, op: Op, land: Landing | None = None) -> None:
+    def add(self, op: Op, land: Landing | None = None, within: int | None = None) -> None:
         home = self.homes[self.state.frames[0].ctx]
         if op.effect._value_ & ~home.effect._value_:
             self._spread(home, home.result, op.effect)
-        super().add(op, land)
+        super().add(op, land, within)
 
     def returned(self, type: AbstractValue) -> None:
         """The current function returns a value of this type."""

@@ -22,6 +22,11 @@ IMMUTABLE: Final = frozenset(
 BULK: Final = 16
 
 
+def may_be_one(one: "VObj", other: "VObj") -> bool:
+    """May two real objects of the heap be the same: two that the caller passed, or the content of something?"""
+    return one.inner or other.inner or (one.argument and other.argument and one.cls is other.cls)
+
+
 #: The fields that some exceptions have besides their arguments.
 FIELDS: Final[dict[type, tuple[str, ...]]] = {
     StopIteration: ("value",),

@@ -12,7 +12,7 @@ from typing import Any, Final
 from hovis.engine import escape, exceptions, lifetimes, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Look, can_change
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, may_be_one
 from hovis.engine.reading import Reader
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Tables
@@ -196,15 +196,18 @@ class Machine(Reader, abc.ABC):
         self.state.world = 0
         self.split(same, changed)
 
-    def forget(self, opaque: bool = True) -> None:
+    def forget(self, opaque: bool = True, within: int | None = None) -> None:
         """Somebody else may have written: the contents of escaped objects are not known any more.
 
-        An exception that only the interpreter holds can be had by opaque code alone.
+        An exception that only the interpreter holds can be had by opaque code alone.  within: it was this object that
+        was written to, and whoever did it knows what it holds now.
         """
         heap = self.state.heap
         if not heap:
             return
         for aid, obj in heap.items():
+            if within is not None and (aid == within or not may_be_one(obj, heap[within])):
+                continue
             if obj.node is not None and not obj.forgotten and not obj.immutable and (opaque or obj.extra != exceptions.HANDLED):
                 if obj.kind == "class":
                     heap[aid] = templates.forgotten(obj)
@@ -259,8 +262,12 @@ class Machine(Reader, abc.ABC):
         dims: tuple[V | None, ...] | None = None,
         lost: Labels | None = None,
         land: "Landing | None" = None,
+        within: int | None = None,
     ) -> Dyn:
-        """Leave a call in the residual.  land: what is to become of an exception out of it, instead of unwinding."""
+        """Leave a call in the residual.  land: what is to become of an exception out of it, instead of unwinding.
+
+        within: it writes to this object of the heap alone (see forget).
+        """
         self.pinned = (*args, *kwargs.values()) if kwargs else args
         operands = tuple(self.operand(a) for a in args)
         named = tuple((name, self.operand(v)) for name, v in kwargs.items()) if kwargs else ()
@@ -275,18 +282,18 @@ class Machine(Reader, abc.ABC):
         op = Op(callee, operands, named, type, None, effect, self.location())
         if dims is not None:
             op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
-        self.add(op, land)
+        self.add(op, land, within)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         # what is taken out of something that may end may end with it
         ends = self.endings and type is ANY and bool(args) and isinstance(args[0], Dyn) and args[0].ends and any(callee is one for one in _TAKING)
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
-    def add(self, op: Op, land: "Landing | None" = None) -> None:
+    def add(self, op: Op, land: "Landing | None" = None, within: int | None = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
         effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op
         if effect & _MAY_WRITE:
-            self.forget(bool(effect & _OPAQUE))
+            self.forget(bool(effect & _OPAQUE), within)
             if not self.frozen and effect & _OPAQUE and not self.state.world:
                 self.state.world = 1
         if effect & _MAY_RAISE and (land is not None or self.catching()):

@@ -8,7 +8,7 @@ from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict,
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp, Restart
-from hovis.engine.values import NONE, Known, Ref, V
+from hovis.engine.values import NONE, Known, Ref, V, ends_unseen
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Type, join
 
@@ -158,7 +158,10 @@ def _store(m: Machine, target: V, name: str, value: V, slot: bool) -> object:
 
 def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:
     """A real object whose contents are known: both are told."""
-    m.emit(object.__setattr__, [target, Known(name), value], type=_NONE, effect=Effect.WRITES)
+    obj = m.obj(target)
+    index = obj.find(name) if obj is not None else -1
+    within = target.aid if obj is not None and (index < 0 or ends_unseen(obj.cells[index])) else None
+    m.emit(object.__setattr__, [target, Known(name), value], type=_NONE, effect=Effect.WRITES, within=within)
     obj = m.state.heap[target.aid]
     if not obj.forgotten:
         index = obj.find(name)

@@ -143,3 +143,14 @@ def relabel(value: V, labels: Labels) -> V:
 def operand_of(value: Known | Dyn) -> Operand:
     """The IR operand of a value that is no virtual object."""
     return Const(value.value) if isinstance(value, Known) else value.value
+
+
+#: Classes whose instances hold nothing, and end without anybody noticing.
+_ATOMIC = frozenset({int, bool, float, complex, str, bytes, type(None)})
+
+
+def ends_unseen(value: "V") -> bool:
+    """Is it a number, a text or None, known or not: does nothing run when it is held no longer?"""
+    if isinstance(value, Known):
+        return type(value.value) in _ATOMIC
+    return isinstance(value, Dyn) and type(value.type) is Type and value.type.cls in _ATOMIC

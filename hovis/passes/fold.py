@@ -73,6 +73,11 @@ _COMPARISONS: Final = (o.lt, o.le, o.eq, o.ne, o.gt, o.ge)
 FOLDED: Final = frozenset({*_ARITHMETIC, *_COMPARISONS, o.not_, o.truth, o.is_, o.is_not, o.contains, o.getitem, abs, bool, len})
 
 
+def computed(callee: Any, args: tuple[Operand, ...]) -> Const | None:
+    """The result of a call with known arguments, if it is one of FOLDED and safe to compute now."""
+    return _folded(callee, [arg.value for arg in args if isinstance(arg, Const)]) if callee in FOLDED else None
+
+
 def _folded(callee: Any, values: list[Any]) -> Const | None:
     """The result, if computing it now is safe: builtin immutable values, a bounded size, no exception."""
     if callee in (o.is_, o.is_not):

@@ -10,9 +10,13 @@ from typing import Final
 
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
+from hovis.passes.counting import counting
 from hovis.passes.dead import dead
 from hovis.passes.fold import fold
+from hovis.passes.forwarding import forwarding
 from hovis.passes.handlers import passing, unseen_handlers
+from hovis.passes.hoisting import hoisting, sinking
+from hovis.passes.implied import implied, threading
 from hovis.passes.jumps import straighten
 from hovis.passes.loops import idle_loops
 from hovis.passes.numbering import numbering
@@ -20,17 +24,26 @@ from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import Pass, copy
 from hovis.passes.tails import tails
+from hovis.passes.twins import twins
 
 #: All passes by name.
 PASSES: Final[dict[str, Pass]] = {
-    one.__name__: one for one in (straighten, trivial_params, fold, numbering, dead, unseen_handlers, passing, idle_loops, tails, order)
-}
+    one.__name__: one
+    for one in (
+        straighten, trivial_params, fold, numbering, forwarding, implied, threading, dead, unseen_handlers, passing,
+        idle_loops, tails, counting, hoisting, sinking, twins, order,
+    )
+}  # fmt: skip
 
 _CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "unseen_handlers"]
-_DEFAULT: Final = ["passing", "straighten", "trivial_params", "fold", "numbering", "dead", "unseen_handlers", "idle_loops", "tails"]
+_DEFAULT: Final = [
+    "passing", "straighten", "trivial_params", "fold", "numbering", "forwarding", "implied", "threading", "dead", "unseen_handlers",
+    "idle_loops", "tails",
+]
+_LATE: Final = ["counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "twins", "order"]
 
 #: What runs again and again until nothing changes, and what then runs once.
-PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, ["order"])}
+PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, _LATE)}
 
 #: More rounds than this are not worth their time.
 MAX_ROUNDS: Final = 20

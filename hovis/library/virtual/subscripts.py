@@ -8,7 +8,7 @@ from hovis.engine import enums, iteration
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import special
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, lost_of, relabel
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, labels_of, lost_of, relabel
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
@@ -144,13 +144,35 @@ def set_item(m: Machine, args: Args, named: Named) -> Any:
     if isinstance(container, Known):
         m.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
         return None
-    obj = own(m, container, "list", "dict")
+    obj = m.obj(container, "list", "dict")
     if obj is None or not plain(obj, "__setitem__", list if obj.kind == "list" else dict):
         return None
     assert isinstance(container, Ref)
+    if obj.node is not None:
+        return _set_through(m, container, obj, key, value)
     if obj.kind == "list":
         return _set_in_list(m, container, obj, key, value)
     return _set_in_dict(m, container, obj, key, value)
+
+
+def _set_through(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any:
+    """A real container whose contents are known is told, and they stay known: a cell that is there gets another value."""
+    if not isinstance(key, Known) or obj.inner:
+        return None
+    if obj.kind == "list":
+        index = int(key.value) if type(key.value) in (int, bool) else len(obj.cells)  # type: ignore[call-overload]
+        index = index + len(obj.cells) if index < 0 else index
+    else:
+        index = obj.find(key.value) if known_key(key) else -1
+    if not 0 <= index < len(obj.cells) or not ends_unseen(obj.cells[index]):
+        return None
+    use(m, container, key)
+    m.emit(operator.setitem, [container, key, value], type=Type(type(None)), effect=Effect.WRITES, within=container.aid)
+    # what was virtual in value may be real now
+    held = m.state.heap[container.aid]
+    if not held.forgotten:
+        m.put(container, held.with_cell(index, value))
+    return NONE
 
 
 def _set_in_list(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any:

@@ -1,0 +1,211 @@
+"""What the default passes make of a trace: closed forms, reads that are forwarded, branches that the way there decides, loops without what does not change."""
+
+
+def moved(t):
+    while t[0] != 0:
+        t[0] -= 1
+        t[2] += 1
+    return t
+
+#: passes moved([Int, Int, Int])
+#: run ([5, 1, 2]) ([0, 1, 2]) ([10**30, 0, -1])
+# 1: (%1 :: const(moved), %2 :: [%3 :: Int, %4 :: Int, %5 :: Int])
+#   %6 = (!=)(%3, 0) :: Bool
+#   br 5 unless %6
+#   br 2
+# 2:
+#   %7 = (>=)(%3, 1) :: Bool
+#   br 4 (%3, %5) unless %7
+#   br 3
+# 3:
+#   %8 = (+)(%5, %3) :: Int
+#   %9 = setitem!(%2, 0, 0) :: None
+#   %10 = setitem!(%2, 2, %8) :: None
+#   return %2
+# 4: (%11 :: Int, %12 :: Int)
+#   %13 = (-)(%11, 1) :: Int
+#   %14 = setitem!(%2, 0, %13) :: None
+#   %15 = (+)(%12, 1) :: Int
+#   %16 = setitem!(%2, 2, %15) :: None
+#   %17 = (!=)(%13, 0) :: Bool
+#   br 5 unless %17
+#   br 4 (%13, %15)
+# 5:
+#   return %2
+
+
+def triangle(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+#: passes triangle(Int)
+#: run (10) (1) (0) (-3) (10**20)
+# 1: (%1 :: const(triangle), %2 :: Int)
+#   %3 = (>=)(%2, 1) :: Bool
+#   br 3 unless %3
+#   br 2
+# 2:
+#   %4 = (-)(%2, 1) :: Int
+#   %5 = (*)(%2, %4) :: Int
+#   %6 = (//)(%5, 2) :: Int
+#   return %6
+# 3:
+#   return 0
+
+
+def multiplied(n, k):
+    total = 0
+    while n > 0:
+        total += k
+        n -= 1
+    return total, n
+
+#: passes multiplied(Int, Int)
+#: run (4, 5) (0, 5) (-1, 5) (3, -10**20)
+# 1: (%1 :: const(multiplied), %2 :: Int, %3 :: Int)
+#   %4 = (>)(%2, 0) :: Bool
+#   br 3 (0, %2) unless %4
+#   br 2
+# 2:
+#   %5 = (*)(%2, %3) :: Int
+#   br 3 (%5, 0)
+# 3: (%6 :: Int, %7 :: Int)
+#   %8 = make_tuple(%6, %7) :: tuple
+#   return %8
+
+
+def up_to(a, b):
+    count = 0
+    while True:
+        a += 1
+        count += 2
+        if a >= b:
+            return a, count
+
+#: passes up_to(Int, Int)
+#: run (0, 5) (5, 0) (4, 5) (5, 5)
+# 1: (%1 :: const(up_to), %2 :: Int, %3 :: Int)
+#   %4 = (+)(%2, 1) :: Int
+#   %5 = (>=)(%4, %3) :: Bool
+#   br 2 unless %5
+#   br 3 (%4, 2)
+# 2:
+#   %6 = (-)(%3, %4) :: Int
+#   %7 = (+)(%4, %6) :: Int
+#   %8 = (*)(%6, 2) :: Int
+#   %9 = (+)(2, %8) :: Int
+#   br 3 (%7, %9)
+# 3: (%10 :: Int, %11 :: Int)
+#   %12 = make_tuple(%10, %11) :: tuple
+#   return %12
+
+
+def twice(t, x):
+    t[0] = x
+    t[0] += 1
+    t[1] = t[0] * 2
+    return t[0] + t[1]
+
+#: passes twice([Int, Int], Int)
+#: run ([1, 2], 5)
+# 1: (%1 :: const(twice), %2 :: [%3 :: Int, %4 :: Int], %5 :: Int)
+#   %6 = (+)(%5, 1) :: Int
+#   %7 = setitem!(%2, 0, %6) :: None
+#   %8 = (*)(%6, 2) :: Int
+#   %9 = setitem!(%2, 1, %8) :: None
+#   %10 = (+)(%6, %8) :: Int
+#   return %10
+
+
+def read_again(t, x):
+    return t[0] is t[0], t["k" if x else 0]
+
+#: passes read_again(dict, False)
+#: run ({0: 1, "k": 2})
+# 1: (%1 :: const(read_again), %2 :: dict, %3 :: const(False))
+#   %4 = getitem(%2, 0) :: Any
+#   %5 = make_tuple(True, %4) :: tuple
+#   return %5
+
+
+def decided(x, y):
+    if x > 3:
+        big = True
+    else:
+        y += 1
+        big = False
+    if big:
+        return y
+    return -y
+
+#: passes decided(Int, Int)
+#: run (5, 1) (3, 1)
+# 1: (%1 :: const(decided), %2 :: Int, %3 :: Int)
+#   %4 = (>)(%2, 3) :: Bool
+#   br 3 unless %4
+#   br 2
+# 2:
+#   return %3
+# 3:
+#   %5 = (+)(%3, 1) :: Int
+#   %6 = neg(%5) :: Int
+#   return %6
+
+
+def asked_twice(flag, x):
+    a = 1 if flag else x
+    return a * 2 if flag else a - 1
+
+#: passes asked_twice(Bool, Int)
+#: run (True, 7) (False, 7)
+# 1: (%1 :: const(asked_twice), %2 :: Bool, %3 :: Int)
+#   br 3 unless %2
+#   br 2
+# 2:
+#   return 2
+# 3:
+#   %4 = (-)(%3, 1) :: Int
+#   return %4
+
+
+def unchanging(n, k, cells):
+    for i in range(n):
+        cells[i] = k * k + i
+    return cells
+
+#: passes unchanging(Int, Int, list)
+#: run (2, 3, [0, 0]) (0, 3, [])
+# 1: (%1 :: const(unchanging), %2 :: Int, %3 :: Int, %4 :: list)
+#   %5 = (*)(%3, %3) :: Int
+#   br 2 (0)
+# 2: (%6 :: Int)
+#   %7 = (<)(%6, %2) :: Bool
+#   br 4 unless %7
+#   br 3
+# 3:
+#   %8 = (+)(%6, 1) :: Int
+#   %9 = (+)(%5, %6) :: Int
+#   %10 = setitem!(%4, %6, %9) :: None
+#   br 2 (%8)
+# 4:
+#   return %4
+
+
+def needed_once(x, flag):
+    y = x * 3
+    if flag:
+        return y
+    return x
+
+#: passes needed_once(Int, Bool)
+#: run (2, True) (2, False)
+# 1: (%1 :: const(needed_once), %2 :: Int, %3 :: Bool)
+#   br 3 unless %3
+#   br 2
+# 2:
+#   %4 = (*)(%2, 3) :: Int
+#   return %4
+# 3:
+#   return %2
