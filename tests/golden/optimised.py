@@ -8,7 +8,7 @@ def moved(t):
     return t
 
 #: passes moved([Int, Int, Int])
-#: run ([5, 1, 2]) ([0, 1, 2]) ([10**30, 0, -1])
+#: run ([5, 1, 2]) ([0, 1, 2]) ([70, 0, -10**30])
 # 1: (%1 :: const(moved), %2 :: [%3 :: Int, %4 :: Int, %5 :: Int])
 #   %6 = (!=)(%3, 0) :: Bool
 #   br 5 unless %6
@@ -41,7 +41,7 @@ def triangle(n):
     return total
 
 #: passes triangle(Int)
-#: run (10) (1) (0) (-3) (10**20)
+#: run (10) (1) (0) (-3) (1000)
 # 1: (%1 :: const(triangle), %2 :: Int)
 #   %3 = (>=)(%2, 1) :: Bool
 #   br 3 unless %3
