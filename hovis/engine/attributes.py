@@ -278,7 +278,7 @@ def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int 
     elif from_meta is not ABSENT:
         done = descriptors.get(m, from_meta, asked)
     else:
-        return missing(m, asked, f"type object '{cls.__name__}' has no attribute '{name}'")
+        return missing(m, asked, f"type object '{ops.name_of_class(cls)}' has no attribute '{name}'")
     return left(m, value, name, mode) if done is NOT_MODELLED else done
 
 

@@ -83,7 +83,7 @@ def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict
         m.emit(cls, args, kwargs, effect=Effect.RAISES | Effect.READS)  # the complaint differs from version to version
         return m.unreachable()
     if init is OBJECT_INIT and (args or kwargs):
-        return m.raise_new(TypeError, f"{cls.__name__}() takes no arguments")
+        return m.raise_new(TypeError, f"{name_of_class(cls)}() takes no arguments")
     if is_plain(cls) and m.here() not in m.tables.not_virtual:
         return _plain(m, cls, init, args, kwargs, mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)

@@ -65,11 +65,11 @@ def _attributes(cls: V, count: int, names: V) -> tuple[bool, tuple[str, ...], st
         return None
     itself = raw is ABSENT and bool(kind.__flags__ & _MATCH_SELF)
     if raw is not ABSENT and type(raw) is not tuple:
-        return False, (), f"{kind.__name__}.__match_args__ must be a tuple (got {type(raw).__name__})"
+        return False, (), f"{ops.name_of_class(kind)}.__match_args__ must be a tuple (got {ops.type_name(raw)})"
     args: tuple[Any, ...] = () if raw is ABSENT else raw
     allowed = 1 if itself else len(args)
     if allowed < count:
-        return False, (), f"{kind.__name__}() accepts {allowed} positional sub-pattern{'' if allowed == 1 else 's'} ({count} given)"
+        return False, (), f"{ops.name_of_class(kind)}() accepts {allowed} positional sub-pattern{'' if allowed == 1 else 's'} ({count} given)"
     return itself, *_distinct(kind, () if itself else args[:count], named)
 
 
@@ -78,9 +78,9 @@ def _distinct(kind: type, positional: tuple[Any, ...], named: Any) -> tuple[tupl
     read: list[str] = []
     for k, name in enumerate((*positional, *named)):
         if k < len(positional) and type(name) is not str:
-            return tuple(read), f"__match_args__ elements must be strings (got {type(name).__name__})"
+            return tuple(read), f"__match_args__ elements must be strings (got {ops.type_name(name)})"
         if name in read:
-            return tuple(read), f"{kind.__name__}() got multiple sub-patterns for attribute {name!r}"
+            return tuple(read), f"{ops.name_of_class(kind)}() got multiple sub-patterns for attribute {name!r}"
         read.append(name)
     return tuple(read), None
 

@@ -96,10 +96,10 @@ def formatted(method: Method, x: Any, spec: Any) -> str:
     raise TypeError(f"__format__ must return a str, not {type_name(result)}")
 
 
-def formatted_as_text(cls: type, x: Any, spec: str) -> str:
+def formatted_as_text(x: Any, spec: str) -> str:
     """object___format___impl."""
     if len(spec) > 0:
-        raise TypeError(f"unsupported format string passed to {cls.__name__}.__format__")
+        raise TypeError(f"unsupported format string passed to {type_name(x)}.__format__")
     return str(x)
 
 
@@ -237,7 +237,7 @@ def defined(cls: type, naming: tuple[tuple[Method, Any, str], ...], init: Method
         try:
             method(value, cls, name)
         except BaseException as error:
-            told = f"Error calling __set_name__ on '{type(value).__name__}' instance {name!r} in '{cls.__name__}'"
+            told = f"Error calling __set_name__ on '{type_name(value)}' instance {name!r} in '{cls.__name__}'"
             if _WRAPS:
                 raise RuntimeError(told) from error
             error.add_note(told)

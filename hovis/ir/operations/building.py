@@ -151,7 +151,7 @@ def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> Non
 
 
 def _not_a_mapping(function: Any, mapping: Any) -> Any:
-    raise TypeError(f"{_called(function)} argument after ** must be a mapping, not {type(mapping).__name__}")
+    raise TypeError(f"{_called(function)} argument after ** must be a mapping, not {type_name(mapping)}")
 
 
 def _called(function: Any) -> str:

@@ -28,7 +28,7 @@ def method_of(special: str, instance: object, message: str) -> object:
             found = cls.__dict__[special]
             get = getattr(type(found), "__get__", None)
             return found if get is None else get(found, instance, type(instance))
-    raise TypeError(message.format(type(instance).__name__))
+    raise TypeError(message.format(type_name(instance)))
 
 
 _ENTER = "'{}' object does not support the context manager protocol"

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Generator, Iterable
 from typing import Any
 
+from hovis.ir.operations.calls import type_name
 from hovis.ir.operations.sentinels import PACKAGE
 
 
@@ -186,7 +187,7 @@ def warn_at(message: Any, category: Any, source: object, namespace: dict[str, An
     elif category is None:
         category = UserWarning
     if not (isinstance(category, type) and issubclass(category, Warning)):
-        raise TypeError(f"category must be a Warning subclass, not '{type(category).__name__}'")
+        raise TypeError(f"category must be a Warning subclass, not '{type_name(category)}'")
     registry = namespace.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, file, line, namespace.get("__name__") or "<string>", registry, None, source)
 

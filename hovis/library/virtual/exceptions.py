@@ -109,7 +109,7 @@ def formatted(m: Machine, args: Args, named: Named) -> Any:
 def add_note(exception: BaseException, note: object) -> None:
     """BaseException_add_note, of an exception that nobody has seen yet."""
     if not isinstance(note, str):
-        raise TypeError(f"note must be a str, not '{type(note).__name__}'")
+        raise TypeError(f"note must be a str, not '{ops.type_name(note)}'")
     if not hasattr(exception, "__notes__"):
         exception.__notes__ = []
     exception.__notes__.append(note)

@@ -55,7 +55,7 @@ _STEPPED: Final = ("generator", "sequence_iter", "range_iter", "dict_iter", "ran
 
 def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
     """builtin_sorted."""
-    return sorted([*iterable], key=key, reverse=reverse)
+    return sorted([*iter(iterable)], key=key, reverse=reverse)
 
 
 @action(sorted)

@@ -49,7 +49,7 @@ def to_formatted(m: Machine, args: Args, named: Named) -> Any:
     if isinstance(found, FUNCTION):
         return pushed(m, lambda: m.call(Known(protocols.formatted), [Known(found), args[0], spec], {}))
     if found is object.__dict__["__format__"] and m.class_of(spec) is str:
-        return pushed(m, lambda: m.call(Known(protocols.formatted_as_text), [Known(cls), args[0], spec], {}))
+        return pushed(m, lambda: m.call(Known(protocols.formatted_as_text), [args[0], spec], {}))
     return None
 
 
