@@ -373,7 +373,7 @@ def _hand_over(m: "Machine", obj: VObj, node: Operand) -> None:
         held = m.state.heap[content.aid]
         if obj.kind == "instance" and leaves_alone(obj.cls, held.cls):
             # what is known of it stays known, as of any object that is real
-            m.state.heap[content.aid] = held.replace(node=node, extra=None)
+            m.state.heap[content.aid] = held.replace(node=node, extra=None, cls=obj.cls)
         elif held.kind == "dict" or obj.kind == "instance":
             m.state.heap[content.aid] = held.replace(node=node, forgotten=True, cls=obj.cls, cells=(), keys=(), extra=None)
 
