@@ -4,10 +4,13 @@ They run once a code object and on every code object that is traced, so they are
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from hovis.bytecode.instructions import Code, Instruction
+
+#: What may follow each instruction, by normal edges (see ``successors``).
+Follow: TypeAlias = Sequence[tuple[int, ...]]
 
 _READS = frozenset({"GetLocal", "TakeLocal", "DelLocal", "MakeCell", "GetCell", "SetCell", "DelCell", "CellRef"})
 
@@ -16,7 +19,7 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
     """The analysis of that name, with what came along; None if there is none."""
     code = whole.instructions
     if name == "handling":
-        return {name: handling(code, whole.depth)}
+        return {name: handling(code, whole.successors, whole.depth)}
     if name == "guarded":
         return {name: any(i.op == "Send" or (i.op == "Yield" and i.handler is not None) for i in code)}
     if name == "successors":
@@ -25,11 +28,11 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
         return {name: reads_locals(code)}
     if name == "live":
         every = (1 << len(whole.names)) - 1
-        return {name: [every] * len(code) if reads_locals(code) else live_slots(code, every)}
+        return {name: [every] * len(code) if whole.reads_locals else live_slots(code, whole.successors, every)}
     if name == "loop_heads":
-        return {name: loop_heads(code)}
+        return {name: loop_heads(code, whole.successors)}
     if name in ("ipdom", "pdom_depth"):
-        ipdom, depth = post_dominators(code)
+        ipdom, depth = post_dominators(code, whole.successors)
         return {"ipdom": ipdom, "pdom_depth": depth}
     return None
 
@@ -59,24 +62,25 @@ def reads_locals(code: "Sequence[Instruction]") -> bool:
 _SEES_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
-def live_slots(code: "Sequence[Instruction]", every: int) -> list[int]:
+def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> list[int]:
     """Which slots may be read from before each instruction on, exception edges included, as bit masks; every: that of all slots.
 
     Backwards until nothing changes: once for straight code, and once more for each level of loops.
     """
-    follow = successors(code)
     reads, keeps, handlers = [], [], []
-    asked = False
-    for instruction in code:
-        op = instruction.op
-        slot = 1 << instruction.arg if op in _READS or op == "SetLocal" else 0
-        if op == "GetNameOr" and instruction.arg[2] is not None:
-            slot = 1 << instruction.arg[2]
+    asked, forward = False, True
+    for index, (op, arg, _, handler, _) in enumerate(code):
+        slot = 0
+        if op in _READS or op == "SetLocal":
+            slot = 1 << arg
+        elif op == "GetNameOr" and arg[2] is not None:
+            slot = 1 << arg[2]
         # super() without arguments finds them in the frame: the name, and the call behind it, see all variables
-        before, asked = asked, op == "GetGlobal" and instruction.arg == "super"
+        before, asked = asked, op == "GetGlobal" and arg == "super"
         reads.append(every if asked or before else 0 if op == "SetLocal" else slot)
         keeps.append(~slot if op == "SetLocal" else -1)
-        handlers.append(None if instruction.handler is None else instruction.handler.target)
+        handlers.append(-1 if handler is None else handler.target)
+        forward = forward and (handler is None or handler.target > index) and min(follow[index], default=index + 1) > index
     live = [0] * len(code)
     changed = True
     while changed:
@@ -86,22 +90,21 @@ def live_slots(code: "Sequence[Instruction]", every: int) -> list[int]:
             for after in follow[index]:
                 mask |= live[after]
             mask = mask & keeps[index] | reads[index]
-            handler = handlers[index]
-            if handler is not None:
-                mask |= live[handler]
+            if handlers[index] >= 0:
+                mask |= live[handlers[index]]
             if mask != live[index]:
                 live[index] = mask
-                changed = True
+                changed = not forward  # where no edge goes back, once is enough
     return live
 
 
-def loop_heads(code: "Sequence[Instruction]") -> frozenset[int]:
+def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
     """The targets of the edges that lead back to an instruction still being visited, depth first from the entry."""
     if not code:
         return frozenset()
     follow = [
         after if instruction.handler is None else (*after, instruction.handler.target)
-        for after, instruction in zip(successors(code), code)
+        for after, instruction in zip(normal, code)
     ]
     if all(to > index for index, after in enumerate(follow) for to in after):
         # every loop has an edge that goes back, or to itself: most code has none
@@ -125,14 +128,13 @@ def loop_heads(code: "Sequence[Instruction]") -> frozenset[int]:
     return frozenset(heads)
 
 
-def post_dominators(code: "Sequence[Instruction]") -> tuple[list[int | None], list[int]]:
+def post_dominators(code: "Sequence[Instruction]", follow: Follow) -> tuple[list[int | None], list[int]]:
     """The immediate post-dominators on normal edges, and the depth of each instruction in their tree.
 
     Cooper, Harvey and Kennedy's iteration on the reversed edges, from a virtual exit that follows every Return.
     Instructions that reach no Return (they raise, or loop for ever) are left out: None, at depth 0.
     """
     count = len(code)
-    follow = successors(code)
     order = _toward_exit(code, follow)
     rank = [0] * count + [1]  # 0 marks what is left out; the virtual exit is number `count`
     for number, index in enumerate(order):
@@ -165,7 +167,7 @@ def post_dominators(code: "Sequence[Instruction]") -> tuple[list[int | None], li
     return [None if up in (-1, count) else up for up in parent[:count]], depth
 
 
-def _toward_exit(code: "Sequence[Instruction]", follow: Sequence[tuple[int, ...]]) -> list[int]:
+def _toward_exit(code: "Sequence[Instruction]", follow: Follow) -> list[int]:
     """The instructions that reach a Return, in reverse postorder of the reversed edges."""
     before: list[list[int]] = [[] for _ in code]
     for index, afters in enumerate(follow):
@@ -190,14 +192,13 @@ def _toward_exit(code: "Sequence[Instruction]", follow: Sequence[tuple[int, ...]
     return order
 
 
-def handling(code: "Sequence[Instruction]", depth: "Sequence[int]") -> list[tuple[int, ...]]:
+def handling(code: "Sequence[Instruction]", follow: Follow, depth: "Sequence[int]") -> list[tuple[int, ...]]:
     """Where on the stack lies what was being handled before each open handler, the innermost last.
 
     PushExc puts it there, PopExc takes it away.
     """
     found: list[tuple[int, ...] | None] = [None] * len(code)
     todo: list[tuple[int, tuple[int, ...]]] = [(0, ())] if code else []
-    follow = successors(code)
     while todo:
         at, open_ = todo.pop()
         if found[at] is not None:

@@ -22,13 +22,18 @@ class UnknownLayout(Exception):
 
 @dataclass(slots=True)
 class Step:
-    """A step of a row, made concrete; ``target`` is an index of another step, once all are there."""
+    """A step of a row, made concrete; ``target`` and ``handler`` are indexes of other steps, once all are there, or -1.
+
+    ``depth`` is the height of the stack before it, ``handler_depth`` that at which its handler begins, once NULLs are erased.
+    """
 
     op: str
     arg: Any
     raw: Raw
     target: int = -1
     handler: int = -1
+    depth: int = 0
+    handler_depth: int = 0
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """From a code object to :class:`~hovis.bytecode.instructions.Code`, on whichever Python this is.
 
-    co_code --decode--> Raw --rows of this version's table--> Step --layout: NULLs erased--> Draft --thread--> Code
+    co_code --decode--> Raw --rows of this version's table--> Step --layout: NULLs erased--> Step --thread--> Code
 """
 
 import sys
@@ -13,7 +13,7 @@ from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
 from hovis.bytecode.layout import NULL, Layout, Step, UnknownLayout, erase, simulate
 from hovis.bytecode.table import Table
-from hovis.bytecode.thread import Draft, thread
+from hovis.bytecode.thread import thread
 
 _TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
 
@@ -170,21 +170,22 @@ class _Expansion:
                 step.handler = self._starts[step.raw.handler]
 
 
-def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Draft]:
+def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Step]:
     """The steps that can be reached, without NULLs; every index is one of the result."""
-    drafts: list[Draft] = []
+    emitted: list[Step] = []
     index = []
     for step, layout in zip(steps, layouts):
-        index.append(len(drafts))
+        index.append(len(emitted))
         erased = None if layout is None else erase(step, layout)
         if layout is not None and erased is not None:
             stack, entry = layout.stack, step.raw.entry
-            depth = 0 if entry is None else layout.height(entry.depth)
-            drafts.append(Draft(erased[0], erased[1], step, len(stack) - stack.count(NULL), depth))
-    for draft in drafts:
-        step = draft.step
+            step.op, step.arg = erased
+            step.depth = len(stack) - stack.count(NULL)
+            step.handler_depth = 0 if entry is None else layout.height(entry.depth)
+            emitted.append(step)
+    for step in emitted:
         if step.target >= 0:
-            draft.target = index[step.target]
+            step.target = index[step.target]
         if step.handler >= 0:
-            draft.handler = index[step.handler]
-    return drafts
+            step.handler = index[step.handler]
+    return emitted
