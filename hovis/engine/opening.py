@@ -8,7 +8,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.joins import Matching
 from hovis.engine.state import State
 from hovis.engine.values import STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
-from hovis.ir.operations import UNBOUND
+from hovis.ir.operations import END, UNBOUND
 
 if TYPE_CHECKING:
     from hovis.engine.meeting import Meeting
@@ -107,7 +107,8 @@ class Opening:
         param = engine.param(self.entry, path, kind)
         if type(value) is not Dyn:
             ends = engine.endings and self.arriving.ends_visibly(value, set())
-            return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends)
+            at_end = isinstance(value, Known) and value.value is END
+            return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end)
         lost = value.lost
         if lost:
             self.entry.depends[path] = lost

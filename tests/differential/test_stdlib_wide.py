@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import calendar
 import collections
 import configparser
 import csv
@@ -215,3 +216,13 @@ def test_beside_itself(line):
         by_type = hovis.options(fuel=FUEL).specialize(fn, type(x))
         for call in (jitted, jitted, unknown, by_type):
             same(expected, observe(call, (fresh(x),)), f"{text} for {value}")
+
+
+def test_an_iterator_ends_where_its_end_is_one_of_many_values():
+    """The end arrives first where what may arrive is no longer told apart."""
+    def days(year):
+        return list(calendar.TextCalendar().itermonthdays2(year, 2))
+
+    residual = hovis.specialize(days, int)
+    for year in (2023, 2024, 1900):
+        same(observe(days, (year,)), observe(residual, (year,), seconds=5))
