@@ -179,7 +179,22 @@ def _recurses(m: Machine, code: Any, now: Any) -> bool:
     if len(active) >= (MAX_COUNTING if counting else MAX_ACTIVE):
         m.tables.recursive.add(code.code)
         raise Restart("recursive")
-    return not now or any(frame.extra == now for frame in active)
+    return not now or any(_nothing_new(now, frame.extra) for frame in active)
+
+
+def _nothing_new(now: Any, before: Any) -> bool:
+    """Is nothing known of the arguments that was not known before, but that more is collected in one of them?"""
+    if now == before:
+        return True
+    known = dict(before)
+    return all(slot in known and (what == known[slot] or _has_grown(what, known[slot])) for slot, what in now)
+
+
+def _has_grown(shape: Any, other: Any) -> bool:
+    """A list, dict or set with more in it than before (see VObj.shape)?"""
+    if type(shape) is not tuple or type(other) is not tuple or len(shape) != len(other):
+        return False
+    return shape[0] in ("list", "dict", "set") and shape[:2] == other[:2] and shape[2] > other[2]
 
 
 def _only_numbers_differ(now: Any, before: Any) -> bool:

@@ -3,7 +3,7 @@
 import abc
 import operator
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
 from hovis.engine import templates
@@ -90,8 +90,9 @@ def opaque(
     kind: AbstractValue = ANY,
 ) -> Dyn:
     """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
+    seen = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     for value in (*args, *(kwargs or {}).values()):
-        if isinstance(value, Known) and may_be_written(value.value):
+        if isinstance(value, Known) and value is not seen and may_be_written(value.value):
             m.thaw(value.value)
         if templates.ALL and isinstance(value, Known) and (template := templates.template_of(value.value)) is not None and _changes_classes(callee):
             leave_class(m, template, f"it is given to {_name(callee)}")
@@ -105,6 +106,20 @@ def opaque(
         made.ends = m.endings = True
     return made
 
+
+#: They hand out what a container holds, not the container.
+_LOOKING: Final = (operator.contains, operator.getitem, dict.get, len)
+
+
+def _gives_nothing_away(callee: object, container: V) -> bool:
+    """Would nobody who gets hold of what this plain container holds have something to write to?"""
+    held = container.value if isinstance(container, Known) else None
+    if type(held) is dict:
+        held = () if callee is operator.contains else held.values()
+    return isinstance(held, Iterable) and type(held) in _PLAIN and not any(map(may_be_written, held))
+
+
+_PLAIN: Final = frozenset({tuple, list, set, frozenset, type({}.values())})
 
 #: What gives a value that somebody else holds, or one that has no end to be seen; by id.
 _QUIET: Final = frozenset(map(id, (getattr, next, iter, type, *(f for f in vars(operator).values() if callable(f)))))

@@ -20,6 +20,9 @@ PRODUCT_RATIO: Final = 4
 VARIANTS: Final = 64
 #: Different shapes in one slot, before the object there is made real.
 SHAPES: Final = 12
+#: Different lengths of a list (a dict, a set) in one slot, all else being equal, before it is made real: something is collected on
+#: some ways and not on others, and each such place would double the states.
+LENGTHS: Final = 3
 
 
 #: So often the same steps lead further down, of so many steps at the most, before what they lead through is made real.
@@ -37,6 +40,8 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object]) -> None:
     if not used:
         return
     many = len(table)
+    if LENGTHS <= many <= WEAK_VARIANTS:
+        _force_collected(site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
     if many < WEAK_VARIANTS or (many > VARIANTS and many % WEAK_VARIANTS):
         return  # looking at all of a large table for each new entry would be quadratic
     forced = tables.forced.setdefault(site, {})
@@ -93,6 +98,21 @@ def _force_shapes(site: Any, keys: list[Key], used: dict[int, int], forced: dict
             if len(shapes) >= SHAPES:
                 forced[path] = STRONG
                 raise Restart("force", site)
+
+
+def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
+    """A container that is longer on some ways than on others, and nothing else is different, is made real."""
+    for path, strength in used.items():
+        if path in forced or strength < TEST:
+            continue
+        groups: dict[Any, set[int]] = {}
+        for key in keys:
+            part = key.get(path)
+            if type(part) is tuple and part and part[0] == "shape" and part[1][0] in ("list", "dict", "set"):
+                groups.setdefault(tuple(x for x in key.items() if x[0] != path), set()).add(part[1][2])
+        if any(len(lengths) >= LENGTHS for lengths in groups.values()):
+            forced[path] = STRONG
+            raise Restart("force", site)
 
 
 def _stop_products(tables: Tables, keys: list[Key], used: dict[int, int]) -> None:
