@@ -16,6 +16,7 @@ PROGRAMS = {
     "vm": ([[n] for n in (0, 1, 7)], ["pop", "append", "stack", "Op", "code"]),
     "expressions": ([[0.5, -2.0], [1e300, 2.0], [0.0, -0.0]], ["accept", "values", "Binary", "FUNCTIONS"]),
     "template": ([], ["lookup", "blocks", "scope", "FILTERS"]),
+    "schema": ([], ["rule", "schema.", "KEYWORDS", "check"]),
 }
 
 
@@ -32,6 +33,8 @@ def test_residual(name):
     calls, gone = PROGRAMS[name]
     if name == "packets":
         calls = [[example.PACKET[:size], 0] for size in range(len(example.PACKET) + 1)]
+    elif name == "schema":
+        calls = [[document] for document in example.DOCUMENTS]
     elif name == "template":
         calls = [[example.VALUES], [{**example.VALUES, "items": []}]]
     residual = example.specialized()

@@ -148,7 +148,7 @@ def why_not(m: Machine, known: Callee) -> str | None:
 def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     code = known.code
     now = known_arguments(m, bound)
-    if _recurses(m, code, now):
+    if _recurses(m, code, now, any(type(value) is Dyn and value.lost for value in bound)):
         if not code.is_generator:
             return _call_residual(m, known, bound, mode)
         now = REAL
@@ -162,8 +162,10 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
     return SWITCH
 
 
-def _recurses(m: Machine, code: Any, now: Any) -> bool:
+def _recurses(m: Machine, code: Any, now: Any, joined: bool) -> bool:
     """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?
+
+    joined: constants have met in an argument, which may be told apart when that is looked at.
 
     Of the library's own code there is no end to be feared: it is the user's that recurses through it.
     """
@@ -179,13 +181,11 @@ def _recurses(m: Machine, code: Any, now: Any) -> bool:
     if len(active) >= (MAX_COUNTING if counting else MAX_ACTIVE):
         m.tables.recursive.add(code.code)
         raise Restart("recursive")
-    return not now or any(_nothing_new(now, frame.extra) for frame in active)
+    return not now or any(frame.extra == now if joined or type(frame.extra) is not tuple else _nothing_new(now, frame.extra) for frame in active)
 
 
 def _nothing_new(now: Any, before: Any) -> bool:
     """Is nothing known of the arguments that was not known before, but that more is collected in one of them?"""
-    if now == before:
-        return True
     known = dict(before)
     return all(slot in known and (what == known[slot] or _has_grown(what, known[slot])) for slot, what in now)
 
