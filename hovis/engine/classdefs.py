@@ -21,6 +21,7 @@ from hovis.engine.lookups import FUNCTION, special
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import Frame
+from hovis.engine.tables import Restart
 from hovis.engine.templates import ALL, MISSING, Datum, Names, Template, Token
 from hovis.engine.values import NONE, Dyn, Known, Ref, V
 from hovis.engine.variables import inner_writes
@@ -145,12 +146,28 @@ def _after_body(m: Machine) -> int | None:
 AFTER["class_body"] = _after_body
 
 
+def complete(m: Machine, template: Template, methods: tuple[tuple[str, Any], ...]) -> bool:
+    """A decorator that adds special methods to a class that has just been made: it is made with them; False: it is older.
+
+    (A class whose special methods change is left to CPython otherwise.)
+    """
+    if m.tables.added_methods.get(template.body) == methods:
+        return True
+    ctx, pc = template.site[0]
+    if template.quiet or template.body in m.tables.added_methods or m.here() != (ctx, pc + 1):
+        return False
+    m.tables.added_methods[template.body] = methods
+    raise Restart("class")
+
+
 # ------------------------------------------------------------------------------------------------- templates
 
 
 def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
     """The class that a body has left in its namespace."""
     classes = tuple(base.value for base in bases if isinstance(base, Known) and isinstance(base.value, type))
+    for added, method in m.tables.added_methods.get(body, ()):
+        namespace = namespace.with_new(added, Known(method))
     opened = m.tables.open_names.get(body, ())
     signature = Signature(m, opened)
     parts = tuple((key, signature.of(key, cell)) for key, cell in zip(namespace.keys, namespace.cells, strict=True))

@@ -47,3 +47,5 @@ class Tables:
         self.real_classes: dict[CodeType, str] = {}
         self.eager_classes = False
         self.open_names: dict[CodeType, tuple[str, ...]] = {}
+        #: bodies of classes → the methods that a decorator adds at once (see classdefs.complete)
+        self.added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = {}

@@ -1,10 +1,11 @@
 """property, staticmethod and classmethod made by the traced code (CPython: Objects/descrobject.c, Objects/funcobject.c)."""
 
 import abc
+import functools
 import types
 from typing import Any
 
-from hovis.engine import functions
+from hovis.engine import classdefs, functions, templates
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V
@@ -118,3 +119,25 @@ def bind_class_method(m: Machine, args: Args, named: Named) -> Any:
 def bind_static_method(m: Machine, args: Args, named: Named) -> Any:
     """sm_descr_get."""
     return None if _asked(m, args) is None else _held(m, args[0], staticmethod)
+
+
+# ------------------------------------------------------------------------------------------------- total_ordering
+
+
+@action(functools.total_ordering, counts=(1, 1))
+def order_totally(m: Machine, args: Args, named: Named) -> Any:
+    """The comparisons that follow from one of them, in a class that is being defined."""
+    template = templates.template_of(args[0].value) if isinstance(args[0], Known) else None
+    if template is None:
+        return None
+    added = dict(m.tables.added_methods.get(template.body, ()))
+    roots = [name for name in _CONVERT if name not in added and isinstance(getattr(template.cls, name), types.FunctionType)]
+    if not roots or template.open.intersection(_CONVERT):
+        return None
+    methods = tuple((name, method) for name, method in _CONVERT[max(roots)] if name not in roots)
+    for name, method in methods:
+        method.__name__ = name      # as total_ordering does
+    return args[0] if classdefs.complete(m, template, methods) else None
+
+
+_CONVERT: Any = functools._convert  # type: ignore[attr-defined]
