@@ -19,6 +19,7 @@ from hovis.lattice import ANY, AbstractValue, Const, Type
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
+    from hovis.engine.state import Frame
 
 #: Classes whose instances are their arguments, their attributes and perhaps such a field.
 MODELLED: Final = frozenset(
@@ -240,6 +241,38 @@ def _deep(m: "Machine", exception: V) -> bool:
             obj = m.state.heap[value.aid]
             todo += [(cell, depth + 1) for name, cell in zip(obj.keys, obj.cells, strict=False) if name in MARKS]
     return False
+
+
+#: What the frames hold that an exception has left, as an attribute that no program can name.
+_FRAMES: Final = " frames"
+
+
+def hold(m: "Machine", frame: "Frame", exception: V, left: "list[V]") -> None:
+    """An exception has left frames for this one: with its traceback it holds what they hold, at least until it is handled."""
+    clean: set[int] = set()
+    kept = [value for value in left if m.state.ends_visibly(value, clean)]
+    if not kept:
+        return
+    # the innermost goes first (tb_dealloc), and a tuple lets go of the last one first
+    held = m.new(VObj("tuple", tuple, tuple(reversed(kept))))
+    slot = len(frame.code.names)
+    before = frame.locals[slot]
+    frame.locals[slot] = held if before is None else m.new(VObj("tuple", tuple, (before, held)))
+    obj = m.obj(exception, "exception")
+    if obj is not None and isinstance(exception, Ref):
+        index = obj.find(_FRAMES)
+        m.state.heap[exception.aid] = obj.with_cell(index, held) if index >= 0 else obj.with_new(_FRAMES, held)
+
+
+def let_frames_go(m: "Machine") -> None:
+    """The frame on top has handled an exception."""
+    frame = m.frame
+    slot = len(frame.code.names)
+    m.let_go.append(m.state.handled)
+    held = frame.locals[slot]
+    if held is not None:
+        m.let_go.append(held)
+        frame.locals[slot] = None
 
 
 def caused(m: "Machine", exception: Ref, cause: V) -> None:

@@ -317,7 +317,7 @@ class Engine(Meeting):
             if isinstance(ours, Dyn):
                 if not isinstance(theirs, Dyn) or ours.dims is not None or not leq(theirs.type, ours.type):
                     return False
-            elif not (isinstance(ours, Known) and theirs is not None and agree(ours, theirs)):
+            elif (ours is not None or theirs is not None) and not (isinstance(ours, Known) and theirs is not None and agree(ours, theirs)):
                 return False
         return True
 

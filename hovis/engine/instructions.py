@@ -11,7 +11,22 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import attributes, branches, generators, groups, iteration, lifetimes, matching, namespaces, operators, raising, storing, suspects, variables
+from hovis.engine import (
+    attributes,
+    branches,
+    exceptions,
+    generators,
+    groups,
+    iteration,
+    lifetimes,
+    matching,
+    namespaces,
+    operators,
+    raising,
+    storing,
+    suspects,
+    variables,
+)
 from hovis.engine.calls import call
 from hovis.engine.folding import quick
 from hovis.engine.handlers import HANDLERS, handles
@@ -468,6 +483,8 @@ def push_exc(m: Machine, _: Any) -> None:
 
 @handles("PopExc")
 def pop_exc(m: Machine, _: Any) -> None:
+    if m.endings:
+        exceptions.let_frames_go(m)
     m.state.handled = m.pop()
     m.emit(ops.leave_handler, [], type=Type(type(None)), effect=Effect.IO)
 

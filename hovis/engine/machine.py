@@ -459,8 +459,12 @@ class Machine(Reader, abc.ABC):
             handler = frame.code.instructions[frame.pc].handler
             if handler is not None:
                 if self.endings:
-                    # in a handler of hovis itself nobody sees the traceback, nor what it holds
-                    self.let_go += (*frame.stack[handler.depth :], *(left if frame.code.filename.startswith(self.package) else ()))
+                    self.let_go += frame.stack[handler.depth :]
+                    if frame.code.filename.startswith(self.package):
+                        # in a handler of hovis itself nobody sees the traceback, nor what it holds
+                        self.let_go += left
+                    else:
+                        exceptions.hold(self, frame, exception, left)
                 del frame.stack[handler.depth :]
                 if handler.lasti:
                     frame.stack.append(Known(frame.pc))

@@ -317,7 +317,7 @@ class Meeting(Machine):
         if len(part) == 3:
             depth, kind, index = part
             frames = entry.state.frames
-            return frames[depth].code.names[index] if kind == "local" and depth < len(frames) else None
+            return frames[depth].code.names[index] if kind == "local" and depth < len(frames) and index < len(frames[depth].code.names) else None
         parent = self.value_at(entry.state, part[0])
         obj = entry.state.heap.get(parent.aid) if isinstance(parent, Ref) else None
         key = obj.keys[part[1]] if obj is not None and type(part[1]) is int and part[1] < len(obj.keys) else None

@@ -27,7 +27,8 @@ class Frame:
         self.code = code
         self.ctx = ctx
         self.pc = 0
-        self.locals = locals
+        # behind the variables: what frames held that an exception has left which is being handled here
+        self.locals = locals if len(locals) > len(code.names) else [*locals, None]
         self.stack: list[V] = []
         self.namespace = namespace
         self.mode = mode

@@ -160,6 +160,35 @@ def fails(n):
     return n["key"]
 
 
+def keeps_and_fails(n):
+    kept, more = Ends("kept"), [Ends("more"), Ends("last")]
+    if n:
+        raise ValueError(kept.name, len(more))
+
+
+def through_two(n):
+    own = Ends("own")
+    keeps_and_fails(n)
+    return own
+
+
+def frames_that_a_traceback_holds(n):
+    try:
+        through_two(n)
+    except ValueError as error:
+        print("handled", error)
+    print("behind")
+    try:
+        keeps_and_fails(n)
+    except ValueError:
+        print("handled again")
+        try:
+            keeps_and_fails(n)
+        except (KeyError, ValueError):
+            print("inside")
+    print("over")
+
+
 def handled_in_an_inlined_call(n):
     kept = Ends("kept")
     try:
@@ -205,7 +234,7 @@ def caught_outside(leaves):
 
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
-    holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
+    frames_that_a_traceback_holds, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 
