@@ -166,8 +166,8 @@ def complete(m: Machine, template: Template, methods: tuple[tuple[str, Any], ...
 def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
     """The class that a body has left in its namespace."""
     classes = tuple(base.value for base in bases if isinstance(base, Known) and isinstance(base.value, type))
-    for added, method in m.tables.added_methods.get(body, ()):
-        namespace = namespace.with_new(added, Known(method))
+    for completed, method in m.tables.added_methods.get(body, ()):
+        namespace = namespace.with_new(completed, Known(method))
     opened = m.tables.open_names.get(body, ())
     signature = Signature(m, opened)
     parts = tuple((key, signature.of(key, cell)) for key, cell in zip(namespace.keys, namespace.cells, strict=True))

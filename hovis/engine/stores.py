@@ -99,6 +99,9 @@ def operands(m: Machine, fn: Any, args: list[V], names: tuple[str, ...], two: bo
     if not two:
         inside = plain(m, args[0], names)
         return None if inside is None or (fn is operator.invert and m.class_of(inside) is float) else [inside, *args[1:]]
+    if fn in (operator.iadd, operator.or_, operator.ior):
+        # these may go through their operands
+        names = (*names, "__iter__")
     found = [plain(m, a, names) for a in args]
     if found[0] is None and found[1] is None:
         return None
@@ -202,6 +205,8 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
     if inside is None or base_of(m.state.heap[args[0].aid].cls) is not base:  # type: ignore[union-attr]
         return None
     name, rest = fn.__name__, args[1:]
+    if base is dict and name in ("copy", "__or__", "__ror__", "__ior__") and not _leaves(m, args[0], ("__iter__",)):
+        return None      # PyDict_Copy asks for its keys
     if name in _OF_TWO or name in _IN_PLACE or name == "extend":
         rest = [_of_like(m, a, base) for a in rest]
     if name == "__getitem__" and base is dict:

@@ -272,6 +272,23 @@ def units(n):
     return str(a+b), sum([a,b]), str(sum([a,b])), a*2, str(a*2), 2*a, type(2*a).__name__, a>b, r, sorted([a,b]), max(a,b).cur, f"{a}", f"{a:.1f}", "%s"%a, copy.copy(a).cur
 
 
+@program((3,))
+def own_iteration(x):
+    class Z(list):
+        def __iter__(self): return iter("zz")
+    class K(dict):
+        def __iter__(self): return iter(["k"])
+        def keys(self): return ["k"]
+    class T(tuple):
+        def __iter__(self): return iter("tt")
+    z=Z([1,x]); k=K(a=1, k=x); t=T((1,x))
+    p=[0]; p+=z; q=[0]+z; s=Z([5]); s+=z; s.extend(z); r=z+[9]
+    u=[0]; u+=t; v=(0,)+t; w=[0]; w.extend(z); w[0:1]=z
+    a,b=z; c,d=t
+    m={"q":1}|k; n=k|{"q":1}; o={"q":1}; o|=k; e=k.copy(); g=dict(k); h={**k}; i=dict(a=0); i.update(k)
+    return p, q, list.copy(s), r, u, v, w, a, b, c, d, m, n, o, e, g, h, i, "".join(Z()), [*z], (lambda *a: a)(*z), (lambda *a: a)(*t), sorted(z), len(z), z==[1,x], t==(1,x), max(t), set(z), z[0], x in z
+
+
 @program.parametrize
 def test_as_cpython(fn, call, split, fallback):
     check(fn, call, split, fallback)
