@@ -73,7 +73,7 @@ def quick(m: Machine, fn: Callable[..., Any], a: V, b: V) -> Known | None:
 
 def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int | None":
     """The result of a primitive on known values; None: not to be had now."""
-    if not rule.fold or any(type(a) is Dyn for a in args):
+    if not rule.fold or Dyn in map(type, args):
         return None
     values = [reify(m, a) for a in args]
     if any(v is _MISSING for v in values):

@@ -32,7 +32,7 @@ _LASTING: Final = (Effect.WRITES | Effect.OPAQUE).value
 
 def lend(m: Machine, fn: Any, args: list[V], types: list[AbstractValue], result: AbstractValue, effect: Effect) -> tuple[list[V], Effect]:
     """The arguments as the call gets them, and its effect: it reads what is not a copy."""
-    if not any(isinstance(a, Ref) for a in args):
+    if Ref not in map(type, args):
         return args, effect
     allowed = not effect._value_ & _LASTING and not any(fn is one for one in _BY_IDENTITY) and _is_new(fn, result, types)
     given = []

@@ -142,7 +142,8 @@ class Machine(Reader, abc.ABC):
             found = caller
         else:
             line, end_line, col, end_col = code.instructions[frame.pc].position
-            found = Location(code.filename, line, end_line, col, end_col, code.qualname, code.first_line, caller)
+            # what the constructor of a NamedTuple does, without the call in between
+            found = tuple.__new__(Location, (code.filename, line, end_line, col, end_col, code.qualname, code.first_line, caller))
         self.locations[key] = found
         return found
 
@@ -269,12 +270,12 @@ class Machine(Reader, abc.ABC):
         within: it writes to this object of the heap alone (see forget).
         """
         self.pinned = (*args, *kwargs.values()) if kwargs else args
-        operands = tuple(self.operand(a) for a in args)
+        operands = tuple([self.operand(a) for a in args])
         named = tuple((name, self.operand(v)) for name, v in kwargs.items()) if kwargs else ()
         self.pinned = None
         if templates.ALL and templates.of(callee) is not None:
             callee = Known(callee)
-        if isinstance(callee, Known | Ref | Dyn):
+        if isinstance(callee, (Known, Ref, Dyn)):
             at = self.operand(callee)
             callee = at.value if isinstance(at, Const) else at
         if not callable(callee) and not isinstance(callee, Op | Param | Function):

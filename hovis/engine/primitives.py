@@ -69,7 +69,7 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
     inside = stores.seen(m, fn, args) if args and type(args[0]) is Ref else None
     if inside is not None:
         return m.call(Known(inside[0]), inside[1], kwargs, mode)
-    acted = models.virtual(m, args[0]) if args else None
+    acted = models.virtual(m, args[0]) if args and type(args[0]) is Ref else None
     if acted is not None:
         status = models.call_method(m, fn, acted, args, kwargs, mode)
         if status is not NOT_MINE:
@@ -131,7 +131,7 @@ def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: st
 def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | Known | None:
     """Leave the call of a callable whose rule knows its result; None: it does not."""
     types_ = [_describe(m, a) for a in args]
-    named = {name: _describe(m, v) for name, v in kwargs.items()}
+    named = {name: _describe(m, v) for name, v in kwargs.items()} if kwargs else {}
     answer = _ask(m, rule, types_, named)
     if answer is None:
         return None
@@ -179,7 +179,7 @@ _IMPURE: Final = (LASTING & ~Effect.RAISES).value
 
 def _ask(m: Machine, rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
     """What the rule says of these types; answers about types alone are remembered."""
-    if named or any(isinstance(t, Const) for t in types_):
+    if named or Const in map(type, types_):
         return _answer(rule, types_, named) or _by_members(rule, types_, named)
     key = (id(rule), *types_)
     if key not in m.tables.answers:
