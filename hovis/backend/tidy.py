@@ -308,6 +308,8 @@ class _Last:
 
     def __init__(self, counts: Counter[str]) -> None:
         self.counts = counts
+        #: what handlers around ask for: no assignment of it moves
+        self.handled: set[str] = set()
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -326,7 +328,10 @@ class _Last:
         if isinstance(statement, ast.If | ast.While | ast.For):
             statement.body, statement.orelse = self.statements(statement.body), self.statements(statement.orelse)
         elif isinstance(statement, ast.Try):
+            around = self.handled
+            self.handled = around | {name for handler in statement.handlers for name in _read(handler)}
             statement.body = self.statements(statement.body)
+            self.handled = around
             statement.orelse = self.statements(statement.orelse)
             for handler in statement.handlers:
                 handler.body = self.statements(handler.body)
@@ -339,7 +344,7 @@ class _Last:
             for k in range(len(before) - 1, -1, -1):
                 made = before[k]
                 if isinstance(made, ast.Assign) and isinstance(made.targets[0], ast.Name) and made.targets[0].id == source.id:
-                    if marked(made.value, "iter") and isinstance(made.value, ast.Call):
+                    if marked(made.value, "iter") and isinstance(made.value, ast.Call) and not _assigned(before[k + 1 :]) & (_read(made.value) | self.handled):
                         loop.iter = made.value.args[0]
                         del before[k]
                         return loop
@@ -391,10 +396,10 @@ class _Last:
 
 
 def _is_new(shown: ast.expr) -> bool:
-    """A constant, or a new empty container: made before or after, nobody can tell."""
+    """A variable, a constant, or a new empty container: made before or after, nobody can tell."""
     if isinstance(shown, ast.Call):
         return isinstance(shown.func, ast.Name) and shown.func.id == "set" and not shown.args
-    return isinstance(shown, ast.Constant) or (isinstance(shown, ast.List) and not shown.elts) or (isinstance(shown, ast.Dict) and not shown.keys)
+    return isinstance(shown, ast.Constant | ast.Name) or (isinstance(shown, ast.List) and not shown.elts) or (isinstance(shown, ast.Dict) and not shown.keys)
 
 
 def _counts_up(statement: ast.stmt, name: str) -> bool:

@@ -132,6 +132,17 @@ def _materialize(m: "Machine", aid: int) -> None:
     if m.state.heap[aid].node is None:
         node = _BUILDERS[obj.kind](m, obj)
         m.state.heap[aid] = m.state.heap[aid].replace(node=node)
+        if type(node) is Op and node.name is None:
+            node.name = _variable_of(m, aid)
+
+
+def _variable_of(m: "Machine", aid: int) -> str | None:
+    """The user's variable that holds an object."""
+    for frame in reversed(m.state.frames):
+        for slot, held in enumerate(frame.locals):
+            if type(held) is Ref and held.aid == aid:
+                return None if frame.code.filename.startswith(m.package) else frame.code.names[slot]
+    return None
 
 
 def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str, V] | None = None) -> Operand:

@@ -14,7 +14,7 @@ import operator as o
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hovis.ir.analysis import operands, predecessors, reverse_postorder
+from hovis.ir.analysis import Incoming, operands, predecessors, reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const, Type
 from hovis.passes.fold import is_exact
@@ -32,13 +32,15 @@ _OPPOSITE: Final[dict[Any, Any]] = {o.lt: o.ge, o.le: o.gt, o.gt: o.le, o.ge: o.
 def _counting(function: Function) -> bool:
     """Loops that only count become arithmetic."""
     changed = False
+    incoming = predecessors(function)
     for block in function.blocks[1:]:
         branch = block.terminator
         if isinstance(branch, Branch) and branch.true.block is not branch.false.block:
             for edge in edges(branch):
                 body = edge.block
                 if body is block or (isinstance(body.terminator, Jump) and body.terminator.edge.block is block and not body.params):
-                    changed |= _closed(function, block, body)
+                    if _closed(function, _Shape(block, body, incoming)):
+                        changed, incoming = True, predecessors(function)
                     break
     if changed:
         reached = set(reverse_postorder(function.blocks[0]))
@@ -72,7 +74,7 @@ class _Sum:
 class _Shape:
     """What a loop does, if it only counts: one block that ends with its test, or a test and the block behind it."""
 
-    def __init__(self, function: Function, head: Block, body: Block) -> None:
+    def __init__(self, head: Block, body: Block, incoming: Incoming) -> None:
         self.head, self.body = head, body
         self.ok = False
         branch = head.terminator
@@ -81,7 +83,6 @@ class _Shape:
         side, self.exit = (branch.true, branch.false) if branch.true.block is body else (branch.false, branch.true)
         self.back = body.terminator.edge if isinstance(body.terminator, Jump) else side
         self.stays = side
-        incoming = predecessors(function)
         self.into = [(source, edge) for source, edge in incoming[head] if source is not body]
         values: list[Value] = [*head.params, *head.ops, *body.ops]
         self.inside = {id(value) for value in values}
@@ -157,8 +158,8 @@ class _Shape:
         return callee is o.ne or (callee in (o.lt, o.le)) == (self.unit > 0)
 
 
-def _closed(function: Function, head: Block, body: Block) -> bool:
-    shape = _Shape(function, head, body)
+def _closed(function: Function, shape: _Shape) -> bool:
+    head = shape.head
     if not shape.ok or _done(function, shape) or not _carried(function, shape):
         return False
     into = shape.into[0][1]

@@ -254,6 +254,15 @@ def left_inside(n, stop):
     return seen
 
 
+def name_again(out):
+    def doubled(nodes, out):
+        for node in nodes:
+            out.append(node)
+            out.append(node)
+        return out
+    return doubled(out, [])
+
+
 def raised_again(table, key):
     try:
         return table[key]
@@ -267,12 +276,12 @@ WRITTEN = {
     (between, (Float,)): (((0.5,), (2.5,), (float("nan"),)), """
         return 'in' if 0.5 <= x < 2.5 else 'out'"""),
     (pairs, (list,)): ((([(1, 2, 3), (4,)],), ([(1, 2), ()],), ([],)), """
-        t1 = []
+        found = []
         for item in items:
             key, *rest = item
             if rest:
-                t1.append((key, len(rest)))
-        return t1"""),
+                found.append((key, len(rest)))
+        return found"""),
     (squares, (list,)): ((([1, 2, 3],), ([],), ([1, "a"],)), None),
     (parts, (list,)): ((([1, 2, 3, 4],), ([],)), """
         return (x[1:], x[::2], x[:-1])"""),
@@ -284,6 +293,7 @@ WRITTEN = {
         return (total, value)"""),
     (looked_up, (dict, Str)): ((({"a": 1}, "a"), ({}, "a")), None),
     (left_inside, (Int, Int)): (((3, 1), (3, 9), (0, 0)), None),
+    (name_again, (list,)): ((([1, 2],), ([],)), None),
     (raised_again, (Any, Any)): ((({}, 1), ([], 1), ([], "a"), ([5], 0)), """
         try:
             return table[key]
