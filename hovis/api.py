@@ -231,7 +231,8 @@ class Trace:
 
     def text(self) -> Source:
         """The text, with the objects that have to be given."""
-        function = pipeline.run(self.function, self.options.passes)
+        chosen = self.options.passes
+        function = pipeline.run(self.function, "readable" if chosen == "default" else chosen)
         signature = self.signature.renamed(self.function.params, function.params)
         target = python_function(self.fn)[0]
         namespace = target.__globals__ if target is not None else {}

@@ -40,17 +40,19 @@ _DEFAULT: Final = [
     "passing", "straighten", "trivial_params", "fold", "numbering", "forwarding", "implied", "threading", "dead", "unseen_handlers",
     "idle_loops", "tails",
 ]
+#: For text: ways that meet in a handler are told apart again there.
+_READABLE: Final = [name for name in _DEFAULT if name != "tails"]
 _LATE: Final = ["counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "twins", "order"]
 
 #: What runs again and again until nothing changes, and what then runs once.
-PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, _LATE)}
+PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, _LATE), "readable": (_READABLE, _LATE)}
 
 #: More rounds than this are not worth their time.
 MAX_ROUNDS: Final = 20
 
 
 def run(function: Function, passes: str | Iterable[str] = "default", verify: bool | None = None) -> Function:
-    """A new Function: that of a pipeline ("clean", "default"), or of these passes, each once.
+    """A new Function: that of a pipeline ("clean", "default", "readable"), or of these passes, each once.
 
     With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.
     """
