@@ -139,9 +139,10 @@ def _materialize(m: "Machine", aid: int) -> None:
 def _variable_of(m: "Machine", aid: int) -> str | None:
     """The user's variable that holds an object."""
     for frame in reversed(m.state.frames):
-        for slot, held in enumerate(frame.locals):
+        # a frame may hold more than has names
+        for name, held in zip(frame.code.names, frame.locals, strict=False):
             if type(held) is Ref and held.aid == aid:
-                return None if frame.code.filename.startswith(m.package) else frame.code.names[slot]
+                return None if frame.code.filename.startswith(m.package) else name
     return None
 
 
