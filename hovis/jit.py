@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from hovis import api
 from hovis.backend.load import hide
+from hovis.engine.budget import WHY
 from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.tables import Promote
@@ -27,9 +28,8 @@ from hovis.signature import own_signature
 VARIANTS: Final = 64
 #: Values of what chooses (a number, a string, a class, a shape), before it is unknown after all.
 VALUES: Final = 8
-#: The same, once tracing the function has taken so many instructions that another trace has to be worth it.
+#: The same, once tracing the function has taken longer than it may: what is known does not help enough.
 FEW_VALUES: Final = 2
-EXPENSIVE: Final = 60_000
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
 
@@ -83,8 +83,8 @@ class Jitted:
         self._static = frozenset(self._policy)
         self._seen: dict[Path, set[Any]] = {}
         self._made = 0
-        #: instructions that its traces have taken
-        self._spent = 0
+        #: has tracing it taken longer than it may?
+        self._hopeless = False
         #: guards that have failed, and how often, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
 
@@ -130,7 +130,7 @@ class Jitted:
             self._widen(args, kwargs)
             made = self._variant(args, kwargs)
             self._made += 1
-            self._spent += made.trace.stats.get("instructions", EXPENSIVE if made.trace.fallback else 0)
+            self._hopeless |= made.trace.fallback or any(WHY in remark.what for remark in made.trace.reasons)
             table = {k: v for k, v in self._variants.items() if k != made.key}
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
@@ -175,7 +175,7 @@ class Jitted:
         """One more value at a path; False if there were too many, and from now on it is unknown."""
         seen = self._seen.setdefault(path, set())
         seen.add(value)
-        if len(seen) > (VALUES if self._spent < EXPENSIVE else FEW_VALUES) and path not in self._static:
+        if len(seen) > (FEW_VALUES if self._hopeless else VALUES) and path not in self._static:
             self._policy = {**self._policy, path: otherwise}
             del self._seen[path]
             return False

@@ -318,8 +318,8 @@ def replaced(pattern: Any, repl: Any, string: Any, count: int = 0) -> Any:
     """pattern_subx, where repl is a function."""
     pieces, end, done = [], 0, 0
     for match in matches(pattern, string):
-        if 0 < count == done:
-            break
+        if count and done >= count:
+            break  # at once, if it is negative
         done += 1
         start = match.start()
         if end < start:

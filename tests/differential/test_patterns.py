@@ -45,7 +45,7 @@ def misused(text):
 
 
 def replaced(text):
-    return PAIR.sub(lambda m: m["key"][::-1], text), PAIR.subn(lambda m: None, text), re.sub("x*", lambda m: "-", text, 2), re.sub("b", r"<\g<0>>", text)
+    return PAIR.sub(lambda m: m["key"][::-1], text), PAIR.subn(lambda m: None, text), re.sub("x*", lambda m: "-", text, 2), re.sub("b", lambda m: "-", text, -1), re.sub("b", lambda m: "-", text, count=-1), re.sub("b", r"<\g<0>>", text)
 
 
 def replaced_wrongly(text):
