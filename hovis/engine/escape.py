@@ -94,6 +94,7 @@ def _materialize(m: "Machine", aid: int) -> None:
     if obj.kind == "generator":
         # from now on the real one is what is stepped
         node = m.residual(aid)
+        m.endings |= obj.extra[1].guarded
         m.state.heap[aid] = obj.replace(node=node, cells=(), forgotten=True)
         return
     if obj.inner:

@@ -43,6 +43,8 @@ def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
         elif isinstance(value, Ref) and value.aid not in seen:
             seen.add(value.aid)
             obj = state.heap[value.aid]
+            if obj.kind == "generator" and obj.node is not None and obj.extra[1].guarded:
+                found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=True)
             if not obj.bulk:
                 # the last item goes first (list_dealloc, tuple_dealloc)
                 todo.extend(obj.cells if obj.kind in ("list", "tuple") else reversed(obj.cells))

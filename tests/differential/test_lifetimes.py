@@ -189,6 +189,26 @@ def frames_that_a_traceback_holds(n):
     print("over")
 
 
+class Doubling:
+    def __init__(self, held):
+        self.held = held
+
+    def doubled(self):
+        return self.held * 2
+
+
+def a_generator_in_such_a_frame(n):
+    steps = closing(n)
+    next(steps)
+    try:
+        Doubling(steps).doubled()
+    except TypeError as error:
+        print(error)
+        steps = None
+        print("rebound")
+    print("over")
+
+
 def handled_in_an_inlined_call(n):
     kept = Ends("kept")
     try:
@@ -234,7 +254,7 @@ def caught_outside(leaves):
 
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
-    frames_that_a_traceback_holds, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
+    frames_that_a_traceback_holds, a_generator_in_such_a_frame, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 
