@@ -342,9 +342,11 @@ _OF_PROPERTY: Final = ("fget", "fset", "fdel")
 
 
 def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int | None:
-    """method_getattro: what the function has, but for these."""
+    """method_getattro: what the function has, but for these.  (meth_getsets, of a method of C code.)"""
     if name == "__self__":
         return finish(m, obj.cells[1], mode)
+    if obj.cls is not types.MethodType:
+        return get(m, obj.cells[0], name, mode) if name in ("__name__", "__qualname__", "__doc__") else left(m, value, name, mode)
     if name == "__func__" and not (isinstance(obj.cells[0], Known) and not isinstance(obj.cells[0].value, FUNCTION)):
         return finish(m, obj.cells[0], mode)
     if name in ("__name__", "__qualname__", "__doc__", "__module__") or find(obj.cls, name) is ABSENT:

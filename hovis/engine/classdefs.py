@@ -182,7 +182,7 @@ def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple
     if template is None:
         template = Maker(m, signature.names).make(meta, name, classes, namespace, body, (here, count))
         m.tables.templates[key] = template
-    added = tuple(key for key in opened if key not in namespace.keys)
+    added = tuple(one for one in opened if one not in namespace.keys)
     cells = (*namespace.cells, *[Known(MISSING)] * len(added))
     obj = VObj("class", type(template.cls), cells, (*namespace.keys, *added), extra=template)
     m.state.heap[template.aid] = obj

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from hovis.engine import protocols, templates
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, bound_class, find
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish
 from hovis.engine.values import NONE, Known, Labels, V, labels_of
@@ -102,7 +102,7 @@ def _method(m: Machine, raw: Any, access: Access) -> Any:
     """func_descr_get, method_get, wrapperdescr_get: a bound method, or the function itself."""
     if access.value is None:
         return finish(m, Known(raw, access.labels), access.mode)
-    return finish(m, m.new(VObj("method", types.MethodType, (_now(m, raw), access.value)), access.labels), access.mode)
+    return finish(m, m.new(VObj("method", bound_class(raw), (_now(m, raw), access.value)), access.labels), access.mode)
 
 
 def _now(m: Machine, fn: Any) -> V:

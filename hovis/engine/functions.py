@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hovis.engine import instances
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, C_METHODS, find
+from hovis.engine.lookups import ABSENT, C_METHODS, bound_class, find
 from hovis.engine.machine import Machine
 from hovis.engine.values import Known, Ref, V, relabel
 
@@ -82,7 +82,7 @@ def get(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
             return relabel(attributes.cells[index], value.labels)
     raw = find(FUNCTION, name)
     if type(raw) in C_METHODS:
-        return m.new(VObj("method", types.MethodType, (Known(raw), value)), value.labels)
+        return m.new(VObj("method", bound_class(raw), (Known(raw), value)), value.labels)
     return ABSENT if raw is ABSENT else UNKNOWN
 
 

@@ -71,6 +71,14 @@ def method(cls: type, name: str) -> Any:
     return found if found is ABSENT or isinstance(found, FUNCTION) else NOT_MODELLED
 
 
+def bound_class(function: object) -> type:
+    """What a method is when it is bound to an instance."""
+    return _BOUND.get(type(function), types.MethodType)
+
+
+_BOUND: Final[dict[type, type]] = {types.MethodDescriptorType: types.BuiltinFunctionType, types.WrapperDescriptorType: types.MethodWrapperType}
+
+
 def is_python_class(cls: type) -> bool:
     """Is cls made by a class statement?"""
     return bool(cls.__flags__ & _HEAP_TYPE) and cls.__module__ != "builtins" and "__dict__" in type.__dict__

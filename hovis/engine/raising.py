@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hovis.engine import exceptions
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import FUNCTION, lookup
+from hovis.engine.lookups import FUNCTION, bound_class, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.results import AFTER
 from hovis.engine.tables import GiveUp, Restart
@@ -147,7 +147,7 @@ def with_enter(m: Machine) -> int | None:
 def _bound(m: Machine, manager: V, cls: type, raw: Any) -> V | None:
     """A special method of the class, bound (_PyObject_LookupSpecial); None: only the real one knows."""
     if isinstance(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
-        return m.new(VObj("method", types.MethodType, (Known(raw), manager)))
+        return m.new(VObj("method", bound_class(raw), (Known(raw), manager)))
     if isinstance(raw, staticmethod):
         return Known(raw.__func__)
     if isinstance(raw, classmethod) and isinstance(raw.__func__, FUNCTION):

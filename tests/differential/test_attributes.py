@@ -2,6 +2,9 @@
 
 import math
 
+import pytest
+
+import hovis
 from tests.differential.splitting import Programs, check
 
 program = Programs()
@@ -741,3 +744,20 @@ def no_init_args(v):
 @program.parametrize
 def test_attributes(fn, call, split, fallback):
     check(fn, call, split, fallback)
+
+
+def bound_methods_of_c_classes(t):
+    told = []
+    for bound in ("{0}".format, [1].append, {}.get, (1,).index, (5).__add__, t.__add__, [].__iter__):
+        told += [type(bound).__name__, bound == bound, isinstance(bound, type(len))]
+        for name in ("__self__", "__func__", "__name__", "__qualname__", "__module__", "nope"):
+            try:
+                told.append(getattr(bound, name))
+            except AttributeError as error:
+                told.append(str(error))
+    return told
+
+
+@pytest.mark.parametrize("spec", [hovis.Any, hovis.Int])
+def test_bound_methods_of_c_classes(spec):
+    assert hovis.specialize(bound_methods_of_c_classes, spec)(3) == bound_methods_of_c_classes(3)
