@@ -89,7 +89,16 @@ class Interpreter:
                 else:
                     self._receive(stack[-1], value)
             elif event is enter_handler:
-                after = yield from self._within(value, stack)
+                part = self._lazily(stack)  # without yield from, by which a close would end it, and not go on behind the handler
+                ended, after = _resumed(value, part.send, None)
+                while not ended:
+                    resume, given = part.send, None
+                    try:
+                        given = yield after
+                    except BaseException as thrown:
+                        resume, given = part.throw, thrown
+                    ended, after = _resumed(value, resume, given)
+                    del given
                 if after is not _LEFT:
                     return after
             elif event is leave_handler:
@@ -112,19 +121,6 @@ class Interpreter:
             return (*self._ops(stack[-1]), None)
         except BaseException as error:
             return None, None, error
-
-    def _within(self, exception: BaseException, stack: "list[Activation]") -> Generator[Any, Any, Any]:
-        """As within, in a generator."""
-        before = _contexts(exception)
-        traceback = exception.__traceback__
-        try:
-            raise exception
-        except BaseException as caught:
-            caught.__traceback__ = traceback
-            _restore(before)
-            return (yield from self._lazily(stack))
-        finally:
-            del exception, before
 
     # --------------------------------------------------------------------------------------------- the machine
 
@@ -333,6 +329,16 @@ class _Bare:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._iterator, name)
+
+
+def _resumed(exception: BaseException, resume: Callable[[Any], Any], given: Any) -> tuple[bool, Any]:
+    """A generator goes on while exception is being handled: has it ended, and what does it give?"""
+    try:
+        return False, within(exception, lambda: resume(given))
+    except StopIteration as end:
+        return True, end.value
+    finally:
+        del exception, given
 
 
 _YIELDS: Final = (yield_, yield_from)
