@@ -63,3 +63,16 @@ def is_immutable(value: object) -> bool:
         assert isinstance(value, slice)
         return is_immutable((value.start, value.stop, value.step))
     return False
+
+
+def is_key(value: object) -> bool:
+    """Is value of a builtin type that cannot change, and has it a hash?  A slice has none on some versions of Python."""
+    if type(value) in ATOMS:
+        return True
+    if not is_immutable(value):
+        return False
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -26,3 +26,18 @@ def test_the_reference_goes_on_behind_a_handler_where_a_generator_is_closed():
     trace = hovis.trace(ends_in_a_handler, hovis.Int)
     for n in (0, 1):
         assert hovis.evaluate(trace, n) == hovis.specialize(ends_in_a_handler, hovis.Int)(n) == ends_in_a_handler(n)
+
+
+def looks_up(key):
+    table, held, out = {1: 2}, {1}, []
+    for look in (table.get, table.__getitem__, table.__contains__, held.add, held.discard, lambda k: k in table, lambda k: {k}, lambda k: {k: 1}, lambda k: (k, 1) in held):
+        try:
+            out.append(look(key))
+        except (TypeError, KeyError) as error:
+            out.append((type(error).__name__, str(error)))
+    return out, len(held)
+
+
+def test_a_known_slice_is_a_key_only_where_it_has_a_hash():
+    for key in (slice(1), (1, slice(2, None)), slice(None)):
+        assert hovis.specialize(looks_up, hovis.const(key))() == looks_up(key)

@@ -10,7 +10,7 @@ from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, Known, Ref, V, labels_of
-from hovis.lattice.constants import is_immutable
+from hovis.lattice.constants import is_immutable, is_key
 from hovis.library.core import Library
 
 VIRTUAL: Final = Library("virtual")
@@ -80,7 +80,7 @@ def out_of_range(m: Machine, index: int, complaint: str) -> int:
 
 def known_key(key: V) -> bool:
     """Can key be looked up now?"""
-    return isinstance(key, Known) and (is_immutable(key.value) or enums.by_identity(key.value))
+    return isinstance(key, Known) and (is_key(key.value) or enums.by_identity(key.value))
 
 
 def as_constant(m: Machine, key: V) -> "V | None":

@@ -12,7 +12,7 @@ from hovis.engine import iteration
 from hovis.engine.heap import History, VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
-from hovis.lattice.constants import constant_key, is_immutable
+from hovis.lattice.constants import constant_key, is_immutable, is_key
 from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, own, use
 
 #: How many steps of a history are remembered: a set with more of them is real.
@@ -38,7 +38,7 @@ def _iterated(m: Machine, value: V) -> tuple[Any, ...] | None:
     if found is None and not (isinstance(value, Known) and type(value.value) in (set, frozenset)):
         items = iteration.known_items(m, value)
         constants = [as_constant(m, item) for item in items] if items is not None else [None]
-        if all(isinstance(c, Known) and is_immutable(c.value) for c in constants):
+        if all(isinstance(c, Known) and is_key(c.value) for c in constants):
             return tuple(c.value for c in constants)  # type: ignore[union-attr]
         return None
     return found
@@ -106,7 +106,7 @@ def _copy(m: Machine, value: V, fn: Any) -> Any:
 def set_add(m: Machine, args: Args, named: Named) -> Any:
     obj = own(m, args[0], "set")
     item = as_constant(m, args[1])
-    if obj is None or not isinstance(item, Known) or not is_immutable(item.value) or len(obj.keys) >= CELLS:
+    if obj is None or not isinstance(item, Known) or not is_key(item.value) or len(obj.keys) >= CELLS:
         return None
     use(m, args[0], item)
     if item.value in obj.keys:
@@ -121,7 +121,7 @@ def set_add(m: Machine, args: Args, named: Named) -> Any:
 def _remove(m: Machine, args: Args, complain: bool) -> Any:
     obj = own(m, args[0], "set")
     item = as_constant(m, args[1])
-    if obj is None or not isinstance(item, Known) or not is_immutable(item.value):
+    if obj is None or not isinstance(item, Known) or not is_key(item.value):
         return None
     use(m, args[0], item)
     if item.value not in obj.keys:

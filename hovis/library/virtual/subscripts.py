@@ -12,7 +12,7 @@ from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, labels_of
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
-from hovis.lattice.constants import is_immutable
+from hovis.lattice.constants import is_immutable, is_key
 from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, out_of_range, own, plain, settle_iterators, slice_of, use
 
 
@@ -261,7 +261,7 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
     obj = m.obj(container, "dict", "set")
     whole = as_constant(m, item)
     if obj is not None:
-        if special(obj.cls, "__contains__") is not None or whole is None or not isinstance(whole, Known) or not is_immutable(whole.value):
+        if special(obj.cls, "__contains__") is not None or whole is None or not isinstance(whole, Known) or not is_key(whole.value):
             return None
         use(m, container, whole)
         found = obj.find(whole.value) >= 0 if obj.kind == "dict" else whole.value in obj.keys
