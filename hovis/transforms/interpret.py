@@ -10,6 +10,7 @@ recursion is the program's and not this interpreter's.  And while a handler is o
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import partial
 from typing import Any, Final, NoReturn
 
 from hovis.ir.analysis import liveness, terminator_operands
@@ -334,7 +335,7 @@ class _Bare:
 def _resumed(exception: BaseException, resume: Callable[[Any], Any], given: Any) -> tuple[bool, Any]:
     """A generator goes on while exception is being handled: has it ended, and what does it give?"""
     try:
-        return False, within(exception, lambda: resume(given))
+        return False, within(exception, partial(resume, given))
     except StopIteration as end:
         return True, end.value
     finally:
