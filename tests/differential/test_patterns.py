@@ -9,6 +9,8 @@ import pytest
 
 import hovis
 from hovis import Any, Int, Str, const
+from hovis.lattice import Const, Refined, contains
+from hovis.library import patterns
 from tests.differential.compare import fresh, observe, same
 
 PAIR = re.compile(r"(?P<key>\w+)=(?P<value>\d+)?(?:;(x)|,(y))?")
@@ -166,6 +168,30 @@ def test_what_warns_warns_when_it_runs():
         outcomes.append(observe(fn, ("a",)))
     same(*outcomes)
     assert outcomes[0].warnings
+
+
+PATTERNS = [
+    "(a)|b", "(a)?b", "(a*)(b+)", "((a)|(b))+", "(?:(a)|b)*c", "(?=(a))a", "(?!(a))b", "(?<=(a))b", "(a)(?(1)b|c)", "(?P<x>a)(?P=x)", "(a){0}b",
+    "(a){0,2}b", "(a){1,2}", "(?>(a))b", "(a)++b", "(a|(b))c", "()", "(^)a|b", "(a)(b)?(c(d)?)", "(?:a(b))?c(d)", "((?:a|(b))(c))*", r"(\b)a", "x*",
+]  # fmt: skip
+TEXTS = ["", "a", "b", "ab", "aab", "abc", "bc", "aa", "c", "acd", "abcd", "xx", "acbc", "cd"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_what_is_known_of_a_match_holds(pattern):
+    """The types of groups, for matches that are known and for others; what sub does with a function."""
+    known = re.compile(pattern)
+    for text in TEXTS:
+        for found in filter(None, (known.match(text), known.search(text), known.fullmatch(text))):
+            for kind in (Refined(re.Match, (known, str, fact)) for fact in (None, found)):
+                assert all(contains(patterns.group(kind, Const(n)).type, found.group(n)) for n in range(known.groups + 1))
+                assert all(contains(patterns.groups_of(kind, Const(other)).type, found.groups(other)) for other in (None, "-", 3))
+        for count in (0, 1, 2, -1):
+            assert known.subn(shown, text, count) == patterns.replaced(known, shown, text, count)
+
+
+def shown(match):
+    return f"<{match.group()}{match.span()}>"
 
 
 def slow(text):
