@@ -407,3 +407,60 @@ def test_names_of_passes():
     assert all(PASSES[name].__name__ == name and PASSES[name].__doc__ for name in PASSES)
     assert isinstance(run(power(), ["dead"]).blocks[0].terminator, Branch | Jump)
     assert str(parse(str(clean(power())))) == str(clean(power()))
+
+
+# ---------------------------------------------------------------------------------------------- functions that are the same, loops that count
+
+
+def test_functions_that_are_the_same_are_one():
+    one, other, third = power(), power(), power(useless=True)
+    b = Builder("g", INT)
+    x = b.params[0]
+    called = [b.op(callee, x, n, type=INT, effect=Effect.RAISES) for callee, n in ((one, 3), (other, 2), (third, 2))]
+    b.ret(b.op(o.add, b.op(o.add, called[0], called[1], type=INT), called[2], type=INT))
+    made = PASSES["twins"](b.function)
+    verify(made)
+    assert len(callees(made)) == 3
+    assert evaluate(made, 3) == evaluate(b.function, 3) == 27 + 9 + 27
+
+
+def counting_loop(compare, step, bound, *, stores=False):
+    """A loop of one block: a moves by step, s grows by a and t by 7, as long as a compares with the bound."""
+    b = Builder("count", INT, INT)
+    a, n = b.params
+    loop, done = b.block(INT, INT, INT), b.block(INT, INT, INT)
+    b.jump(loop, a, 0, 100)
+    b.at(loop)
+    la, ls, lt = loop.params
+    la2 = b.op(o.add, la, step, type=INT)
+    ls2 = b.op(o.add, ls, la, type=INT)
+    lt2 = b.op(o.sub, lt, 7, type=INT)
+    b.branch(b.op(compare, la2, n if bound is None else bound, type=BOOL), (loop, la2, ls2, lt2), (done, la2, ls2, lt2))
+    b.at(done)
+    b.ret(b.op(ops.make_tuple, *done.params, type=Type(tuple)))
+    return b.function
+
+
+@pytest.mark.parametrize(("compare", "step"), [(o.lt, 1), (o.le, 1), (o.ne, 1), (o.gt, -1), (o.ge, -1), (o.ne, -1)])
+def test_loops_that_count_have_closed_forms(compare, step):
+    function = counting_loop(compare, step, None)
+    made = run(function, ["counting"], verify=True)
+    assert len(made.blocks) > len(function.blocks)
+    for start in range(-4, 5):
+        for far in range(-4, 6):
+            if compare is o.ne and far < 1:
+                continue    # without end
+            bound = start + far * step
+            assert evaluate(made, start, bound) == evaluate(function, start, bound)
+    assert len(run(made, ["counting"], verify=True).blocks) == len(made.blocks)
+
+
+def test_a_closed_form_takes_no_time():
+    made = default(counting_loop(o.lt, 1, None))
+    assert evaluate(made, 0, 10**12) == (10**12, 10**12 * (10**12 - 1) // 2, 100 - 7 * 10**12)
+
+
+@pytest.mark.parametrize(("compare", "step"), [(o.lt, -1), (o.gt, 1), (o.ne, 2), (o.eq, 1)])
+def test_loops_that_go_elsewhere_stay(compare, step):
+    function = counting_loop(compare, step, None)
+    assert len(run(function, ["counting"], verify=True).blocks) == len(function.blocks)
