@@ -126,6 +126,9 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
         if exceptions.store(m, target, name, value):
             return DONE
         return left(m, fn, told, QUIET if name in exceptions.MARKS else Effect.OPAQUE)
+    if name == "__dict__" and isinstance(value, Known):
+        # whoever writes to one of the two objects writes to the other
+        m.thaw(value.value)
     if name == "__class__" and raw is object.__dict__["__class__"]:
         return _change_class(m, target, value)
     return left(m, fn, told)
