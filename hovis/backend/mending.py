@@ -24,6 +24,8 @@ class Mender:
     def __init__(self, far: set[Block]) -> None:
         #: the blocks that some jump does not reach
         self.far = far
+        #: where the else of a try begins: its body is left for there at its ends alone
+        self._elses: set[Block] = set()
 
     def tree(self, tree: list[Written]) -> bool:
         """Has a place been found that can be written in another way?"""
@@ -35,6 +37,8 @@ class Mender:
                     tree[k:] = made
                     return True
                 assert body is node.body
+            if isinstance(node, Try) and node.block is not None:
+                self._elses.add(node.block)
             if any(self.tree(part) for part in parts(node)):
                 return True
         return False
@@ -53,6 +57,8 @@ class Mender:
     def _spread(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
         """What is short is written wherever it is gone to."""
         if node.block not in self.far or size(rest) > SHORT or any(isinstance(item, While | Try | Labeled) for item in _all(rest)):
+            return None
+        if any(isinstance(item, Leave) and item.block in self._elses for item in _all(rest)):
             return None
         if not _reached(node.body, node.block, ends(rest), _returns_plainly(rest)):  # type: ignore[arg-type]
             return None

@@ -156,12 +156,17 @@ class Jumps:
 
     def lower(self, tree: list[Written]) -> list[ast.stmt]:
         for _ in range(MAX_MENDED):
-            self._looped.clear()
-            self._far.clear()
-            self._unresolved(tree, NOWHERE)
+            self._find_loops(tree)
             if not self._looped | self._far or not Mender(self._looped | self._far).tree(tree):
                 break
+        else:
+            self._find_loops(tree)  # of the tree as the last mending left it
         return self._sequence(tree, Around(NOWHERE))
+
+    def _find_loops(self, tree: list[Written]) -> None:
+        self._looped.clear()
+        self._far.clear()
+        self._unresolved(tree, NOWHERE)
 
     def _unresolved(self, tree: list[Written], falls: Places) -> set[Place]:
         """The places that tree goes to in mid-way; what is left for such a one becomes a loop of one round."""
@@ -175,7 +180,8 @@ class Jumps:
                 inside = self._unresolved(node.body, here)  # type: ignore[arg-type]
                 if (False, node.block) in inside:
                     self._looped.add(node.block)
-                found |= inside - here
+                    inside -= here  # a break leads to all that it falls to
+                found |= inside
             elif isinstance(node, While):
                 again: Places = frozenset({(True, node.block)})
                 inside = self._unresolved(node.body, again) - again - last  # type: ignore[arg-type]

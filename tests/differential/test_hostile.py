@@ -1,5 +1,7 @@
 """What another hostile review found: one minimal program each."""
 
+import enum
+
 import hovis
 
 
@@ -41,3 +43,25 @@ def looks_up(key):
 def test_a_known_slice_is_a_key_only_where_it_has_a_hash():
     for key in (slice(1), (1, slice(2, None)), slice(None)):
         assert hovis.specialize(looks_up, hovis.const(key))() == looks_up(key)
+
+
+class Permission(enum.Flag):
+    READ = enum.auto()
+    WRITE = enum.auto()
+    RUN = enum.auto()
+
+
+def turned(value):
+    out = []
+    try:
+        permission = Permission(value)
+        out += [~permission, permission | Permission.RUN]
+    except ValueError as error:
+        out.append(str(error))
+    return out
+
+
+def test_what_is_short_is_not_written_amid_a_body_with_an_else():
+    written = hovis.trace(turned, hovis.Int).text().load()
+    for value in (0, 1, 5, 99):
+        assert written(value) == turned(value)
