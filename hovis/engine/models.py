@@ -13,7 +13,7 @@ from hovis.engine import protocols
 from hovis.engine.entering import Callee, bind, call_function, why_not
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, C_METHODS, FUNCTION, NOT_MODELLED, is_python_class, lookup, method
+from hovis.engine.lookups import ABSENT, C_METHODS, FUNCTION, NOT_MODELLED, bound_class, is_python_class, lookup, method
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import Known, Ref, V, labels_of, relabel
@@ -179,7 +179,7 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
     if isinstance(own, property) and isinstance(own.fget, FUNCTION):
         return m.call(Known(own.fget), [value], {}, mode)
     if isinstance(raw, (FUNCTION, *C_METHODS)) and not isinstance(raw, C_CLASS_METHOD):
-        return finish(m, m.new(VObj("method", METHOD, (Known(raw), value)), labels_of(value)), mode)
+        return finish(m, m.new(VObj("method", bound_class(raw), (Known(raw), value)), labels_of(value)), mode)
     found = m.emit(getattr, [value, Known(name)], effect=Effect.OPAQUE)
     distrust(m, value)
     return finish(m, found, mode)

@@ -82,6 +82,8 @@ class _Picture:
             return (name, self(x.real), self(x.imag))
         if kind is tuple:
             return (name, *map(self, x))
+        if kind is frozenset:
+            return (name, *sorted(map(self, x), key=repr))
         if isinstance(x, np.generic):
             return ("numpy." + name, str(x.dtype), x.tobytes(), repr(x))
         if isinstance(x, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, np.dtype)):

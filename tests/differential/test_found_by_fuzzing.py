@@ -290,3 +290,15 @@ def test_what_looks_at_its_caller_is_told_by_a_test():
     for made in (hovis.specialize(looks_behind_a_call, hovis.Any, hovis.Any), hovis.jit(looks_behind_a_call)):
         for _ in range(3):
             assert made(3, changes_a_global) == looks_behind_a_call(3, changes_a_global)
+
+
+def bound_methods(text, items):
+    class Own:
+        def go(self):
+            pass
+    found = [text.upper, items.append, items.__len__, Own().go, {}.get, "x".join, (1).__add__, dict.fromkeys, (x for x in ()).send]
+    return [type(m).__name__ for m in found], [hasattr(m, "__func__") for m in found], [m.__name__ for m in found]
+
+
+def test_bound_methods_of_c_code_have_their_class():
+    agree(bound_methods, ("ab", [1]))
