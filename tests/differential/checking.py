@@ -185,7 +185,7 @@ def _compared(program: Program, outcome: Outcome, run: Any, lines: bool) -> Fail
     if told:
         return Failure(_kind(outcome, got), told)
     frames, seen = ([frame for frame in end.frames if frame[0] == program.file] for end in (outcome, got))
-    if lines and frames != seen and frames != seen[1:]:      # the residual's own frame stays where it calls the original
+    if lines and frames != seen:
         return Failure("traceback", f"{frames[-30:]}\n{seen[-30:]}")
     return None
 
