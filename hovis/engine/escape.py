@@ -232,6 +232,7 @@ def _dict(m: "Machine", obj: VObj) -> Operand:
 
 
 def _instance(m: "Machine", obj: VObj) -> Operand:
+    m.endings = True  # who is given it may refer to it weakly
     if STORED in obj.keys:
         return _stored(m, obj)
     return build(m, ops.make_object, [Known(obj.cls), Known(obj.keys), *obj.cells], obj.cls)

@@ -252,8 +252,31 @@ def caught_outside(leaves):
     return run
 
 
+class Key:
+    def __init__(self, name):
+        self.name = name
+
+
+def held_weakly(n):
+    table = weakref.WeakKeyDictionary()
+    key = Key(n)
+    table[key] = n
+    found = [len(table), list(table.values())]
+    del key
+    return found, len(table)
+
+
+def referred_to_weakly(n):
+    key = Key(n)
+    seen = weakref.ref(key)
+    before = seen() is None
+    key = None
+    return before, seen() is None
+
+
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
+    held_weakly, referred_to_weakly,
     frames_that_a_traceback_holds, a_generator_in_such_a_frame, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
