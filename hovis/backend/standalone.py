@@ -31,6 +31,10 @@ def {name}(*given, **named):
 '''
 
 
+#: Classes whose instances are as good as new ones.
+_WRITTEN: Final = frozenset({int, bool, float, complex, str, bytes, tuple, frozenset, range, slice, type(None)})
+
+
 class Unwritable(Exception):
     """A value that no text stands for; says why, and what would help."""
 
@@ -106,6 +110,7 @@ class _Module:
         self.named: dict[int, tuple[str, object]] = {}
         self.open: set[int] = set()
         self._alive: list[object] = []
+        self._globals: dict[int, tuple[str, str]] | None = None
 
     def _share(self, value: Any) -> None:
         if type(value) in (list, dict, set, tuple):
@@ -182,11 +187,26 @@ class _Module:
             return self._import(str(home), first) + dot + rest
         if id(value) in self.namespace and self.home in sys.modules and vars(sys.modules[self.home]).get(self.namespace[id(value)]) is value:
             return self._kept_import(value, self.home, self.namespace[id(value)], wanted)
+        if (place := self._global(value)) is not None:
+            return self._kept_import(value, *place, wanted)
         if isinstance(value, type) and (alias := _alias(value)):
             return self._import(*alias)
         for owner, attribute in find_owner(value):
             return f"{self.value(owner)}.{attribute}"
         return None
+
+    def _global(self, value: object) -> tuple[str, str] | None:
+        """The module that has an object as a global: it is one with that."""
+        if type(value) in _WRITTEN or isinstance(value, type):
+            return None
+        if self._globals is None:
+            self._globals = {}
+            for home, held in list(sys.modules.items()):
+                if home.partition(".")[0] not in ("hovis", "__main__") and getattr(held, "__name__", None) == home:
+                    for name, item in list(vars(held).items()):
+                        if name.isidentifier() and not name.startswith("__"):
+                            self._globals.setdefault(id(item), (home, name))
+        return self._globals.get(id(value))
 
     def _kept_import(self, value: object, home: str, item: str, wanted: str) -> str:
         if wanted and (home, item) not in self.imports.values():
