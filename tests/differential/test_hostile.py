@@ -1,6 +1,7 @@
 """What another hostile review found: one minimal program each."""
 
 import enum
+import weakref
 
 import hovis
 
@@ -65,3 +66,30 @@ def test_what_is_short_is_not_written_amid_a_body_with_an_else():
     written = hovis.trace(turned, hovis.Int).text().load()
     for value in (0, 1, 5, 99):
         assert written(value) == turned(value)
+
+
+class Held:
+    pass
+
+
+def held_weakly(n):
+    class Here:
+        def __init__(self, k):
+            self.k = k
+
+    known, named = weakref.WeakValueDictionary(), weakref.WeakSet()
+    first, second = Held(), Here(n)
+    known[n] = first
+    named.add(second)
+    again, reference = first, weakref.ref(second)
+    first = None
+    seen = [len(known), again is known.get(n), reference() is second, second.k]
+    again = None
+    del second
+    return seen, len(known), len(named), reference() is None
+
+
+def test_weak_references_end_where_a_variable_lets_go():
+    for specs in ((hovis.Int,), (hovis.Any,)):
+        assert hovis.specialize(held_weakly, *specs)(1) == held_weakly(1)
+    assert hovis.specialize(held_weakly, 1)() == hovis.jit(held_weakly)(1) == held_weakly(1)

@@ -4,7 +4,6 @@ from typing import Any
 
 from hovis.engine import attributes, classes, instances, storing, templates
 from hovis.engine.descriptors import Access
-from hovis.engine.heap import VObj
 from hovis.engine.lookups import has_plain_layout, is_abstract, is_python_class, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref
@@ -105,7 +104,7 @@ def object_new(m: Machine, args: Args, named: Named) -> Any:
     if is_abstract(cls):
         m.emit(object.__new__, args, effect=Effect.RAISES | Effect.READS)
         return m.unreachable()
-    return m.new(VObj("instance", cls))
+    return classes.new_instance(m, cls)
 
 
 @action(type.__call__)
