@@ -14,11 +14,11 @@ import operator as o
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hovis.ir.analysis import Incoming, operands, predecessors, reverse_postorder
+from hovis.ir.analysis import Incoming, operands, predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const, Type
 from hovis.passes.fold import is_exact
-from hovis.passes.rewriting import Pass, replace_operands, replaced, same
+from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, replaced, same
 
 _INT: Final = Type(int)
 _BOOL: Final = Type(bool)
@@ -43,8 +43,7 @@ def _counting(function: Function) -> bool:
                         changed, incoming = True, predecessors(function)
                     break
     if changed:
-        reached = set(reverse_postorder(function.blocks[0]))
-        function.blocks = [block for block in function.blocks if block in reached]
+        drop_unreached(function)
     return changed
 
 

@@ -9,7 +9,7 @@ end they stay or go together.
 from hovis.ir.analysis import reverse_postorder, successors
 from hovis.ir.model import CAUGHT, Block, Branch, Function, Invoke, Jump, Op, Raise
 from hovis.ir.operations import enter_handler, leave_handler
-from hovis.passes.rewriting import Pass, sees_handled
+from hovis.passes.rewriting import Pass, drop_unreached, sees_handled
 
 #: The handlers that are open, the innermost last; at each depth those that it may be.
 _Open = tuple[frozenset[Op], ...]
@@ -53,8 +53,7 @@ def _passing(function: Function) -> bool:
             block.terminator = Jump(end.ok, end.op.location)
             changed = True
     if changed:
-        reached = set(reverse_postorder(function.blocks[0]))
-        function.blocks = [block for block in function.blocks if block in reached]
+        drop_unreached(function)
     return changed
 
 

@@ -8,11 +8,11 @@ threading).
 import operator as o
 from typing import Final
 
-from hovis.ir.analysis import Dominators, operands, predecessors, reverse_postorder, terminator_operands
+from hovis.ir.analysis import Dominators, operands, predecessors, terminator_operands
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const
 from hovis.passes.fold import FOLDED, computed
-from hovis.passes.rewriting import Pass, replace_operands, replaced
+from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, replaced
 
 #: Ops of a block that an edge may go past; they are done on the edge.
 MAX_OPS: Final = 4
@@ -117,8 +117,7 @@ def _threading(function: Function) -> bool:
                         outside.setdefault(v, set()).add(way)
                 changed = True
     if changed:
-        reached = set(reverse_postorder(function.blocks[0]))
-        function.blocks = [block for block in function.blocks if block in reached]
+        drop_unreached(function)
     return changed
 
 

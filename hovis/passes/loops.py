@@ -8,11 +8,11 @@ stays, towards which it moves.  That a program does not end is something that it
 import operator as o
 from typing import Any, Final
 
-from hovis.ir.analysis import Dominators, Loop, Loops, natural_loops, operands, predecessors, reverse_postorder
+from hovis.ir.analysis import Dominators, Loop, Loops, natural_loops, operands, predecessors
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const
 from hovis.passes.fold import is_exact
-from hovis.passes.rewriting import SEES_HANDLED, Pass, is_one_of, same
+from hovis.passes.rewriting import SEES_HANDLED, Pass, drop_unreached, is_one_of, same
 
 #: For which sign of the step does ``x < bound`` fail in the end?
 _ENDS: Final[dict[Any, int]] = {o.lt: 1, o.le: 1, o.gt: -1, o.ge: -1}
@@ -37,8 +37,7 @@ def _idle_loops(function: Function) -> bool:
                     edge.block, edge.args = way_out.block, way_out.args
             gone |= loop.blocks
     if gone:
-        reached = set(reverse_postorder(function.blocks[0]))
-        function.blocks = [block for block in function.blocks if block in reached]
+        drop_unreached(function)
     return bool(gone)
 
 

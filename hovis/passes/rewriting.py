@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from hovis.ir import operations
+from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value, callees, edges
 from hovis.lattice import Const
 
@@ -156,6 +157,12 @@ def resolve(operand: Operand, new: dict[Value, Operand]) -> Operand:
     for value in chain:
         new[value] = operand
     return operand
+
+
+def drop_unreached(function: Function) -> None:
+    """Remove the blocks that no edge leads to any more."""
+    reached = set(reverse_postorder(function.blocks[0]))
+    function.blocks = [block for block in function.blocks if block in reached]
 
 
 def keep_params(function: Function, drop: Callable[[Param], bool]) -> None:
