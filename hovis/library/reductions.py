@@ -78,13 +78,14 @@ def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
         if default is MISSING:
             raise ValueError(_EMPTY[name])
         return default
+    # a for statement would ask the iterator for an iterator again, which the user may see
     if key is None:
-        for item in iterator:
+        while (item := next(iterator, END)) is not END:
             if before(item, best):
                 best = item
         return best
     rank = key(best)
-    for item in iterator:
+    while (item := next(iterator, END)) is not END:
         value = key(item)
         if before(value, rank):
             best, rank = item, value
