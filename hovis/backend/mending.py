@@ -6,10 +6,11 @@ round, or a variable that says where to go.
 """
 
 import ast
+from collections import Counter
 from typing import Final
 
 from hovis.backend.structure import Labeled, Leave, Try, While
-from hovis.backend.written import Plain, Test, Written, copied, count, ends, parts, size
+from hovis.backend.written import Plain, Test, Written, copied, ends, parts, size
 from hovis.ir.model import Block
 
 #: Statements that may be written once for each way to them.
@@ -26,11 +27,30 @@ class Mender:
         self.far = far
         #: where the else of a try begins: its body is left for there at its ends alone
         self._elses: set[Block] = set()
+        #: by id, as long as nothing has been changed
+        self._left: dict[int, Counter[Block]] = {}
 
     def tree(self, tree: list[Written]) -> bool:
         """Has a place been found that can be written in another way?"""
+        self._left.clear()
+        return self._tree(tree)
+
+    def _count(self, tree: list[Written], block: Block) -> int:
+        """How often is tree left for block?  (See written.count, which looks anew.)"""
+        return self._leaves(tree)[block]
+
+    def _leaves(self, tree: list[Written]) -> "Counter[Block]":
+        found = self._left.get(id(tree))
+        if found is None:
+            found = self._left[id(tree)] = Counter(node.block for node in tree if isinstance(node, Leave) and not node.again)
+            for node in tree:
+                for part in parts(node):
+                    found.update(self._leaves(part))
+        return found
+
+    def _tree(self, tree: list[Written]) -> bool:
         for k, node in enumerate(tree):
-            if isinstance(node, Labeled) and k + 1 < len(tree) and any(count(node.body, block) for block in self.far):  # type: ignore[arg-type]
+            if isinstance(node, Labeled) and k + 1 < len(tree) and not self.far.isdisjoint(self._leaves(node.body)):  # type: ignore[arg-type]
                 body, rest = node.body, tree[k + 1 :]
                 made = self._as_else(node, rest) or self._spread(node, rest) or self._inside(node, rest) or self._in_handler(node, rest)
                 if made:
@@ -39,7 +59,7 @@ class Mender:
                 assert body is node.body
             if isinstance(node, Try) and node.block is not None:
                 self._elses.add(node.block)
-            if any(self.tree(part) for part in parts(node)):
+            if any(self._tree(part) for part in parts(node)):
                 return True
         return False
 
@@ -48,9 +68,9 @@ class Mender:
         if len(node.body) != 1:
             return None
         (inner,) = node.body
-        if not isinstance(inner, Try) or inner.block is not None or count(inner.handler, node.block):  # type: ignore[arg-type]
+        if not isinstance(inner, Try) or inner.block is not None or self._count(inner.handler, node.block):  # type: ignore[arg-type]
             return None
-        if _at_end(inner.body, node.block) < count(inner.body, node.block):  # type: ignore[arg-type]
+        if _at_end(inner.body, node.block) < self._count(inner.body, node.block):  # type: ignore[arg-type]
             return None
         return [Try(inner.landing, inner.body, inner.handler, node.block, rest)]  # type: ignore[arg-type]
 
@@ -60,29 +80,42 @@ class Mender:
             return None
         if any(isinstance(item, Leave) and item.block in self._elses for item in _all(rest)):
             return None
-        if not _reached(node.body, node.block, ends(rest), _returns_plainly(rest)):  # type: ignore[arg-type]
+        if not self._reached(node.body, node.block, ends(rest), _returns_plainly(rest)):  # type: ignore[arg-type]
             return None
         _replace(node.body, node.block, rest)  # type: ignore[arg-type]
         return list(node.body)
 
     def _inside(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
         """What ends the function stands in the loop that is left for it."""
-        if count(node.body, node.block) != 1 or not ends(rest) or size(rest) > LONG:  # type: ignore[arg-type]
+        if self._count(node.body, node.block) != 1 or not ends(rest) or size(rest) > LONG:  # type: ignore[arg-type]
             return None
-        if not _reached(node.body, node.block, True, _returns_plainly(rest)):  # type: ignore[arg-type]
+        if not self._reached(node.body, node.block, True, _returns_plainly(rest)):  # type: ignore[arg-type]
             return None
         _replace(node.body, node.block, rest)  # type: ignore[arg-type]
         return list(node.body)
 
     def _in_handler(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
         """What a handler alone leads to, and nothing in it can tell where it stands, stands in the handler."""
-        if len(node.body) != 1 or count(node.body, node.block) != 1 or not all(_tells_nothing(item) for item in rest):  # type: ignore[arg-type]
+        if len(node.body) != 1 or self._count(node.body, node.block) != 1 or not all(_tells_nothing(item) for item in rest):  # type: ignore[arg-type]
             return None
         (inner,) = node.body
         if not isinstance(inner, Try) or _at_end(inner.handler, node.block) != 1:  # type: ignore[arg-type]
             return None
         _replace(inner.handler, node.block, rest)  # type: ignore[arg-type]
         return [inner]
+
+    def _reached(self, tree: list[Written], block: Block, ended: bool, anywhere: bool) -> bool:
+        """Could what follows stand wherever tree is left for block?  In a loop, if it ends the function; in a try, if nothing in it can raise."""
+        if not self._count(tree, block):
+            return True
+        for node in tree:
+            if isinstance(node, Try) and not anywhere and any(self._count(part, block) for part in parts(node)):
+                return False
+            if isinstance(node, While) and not ended and self._count(node.body, block):  # type: ignore[arg-type]
+                return False
+            if not all(self._reached(part, block, ended, anywhere) for part in parts(node)):
+                return False
+        return True
 
 
 def _all(tree: list[Written]) -> list[Written]:
@@ -99,18 +132,6 @@ def _at_end(tree: list[Written], block: Block) -> int:
     if isinstance(last, Test | Labeled):
         return sum(_at_end(part, block) for part in parts(last))
     return 0
-
-
-def _reached(tree: list[Written], block: Block, ended: bool, anywhere: bool) -> bool:
-    """Could what follows stand wherever tree is left for block?  In a loop, if it ends the function; in a try, if nothing in it can raise."""
-    for node in tree:
-        if isinstance(node, Try) and not anywhere and any(count(part, block) for part in parts(node)):
-            return False
-        if isinstance(node, While) and not ended and count(node.body, block):  # type: ignore[arg-type]
-            return False
-        if not all(_reached(part, block, ended, anywhere) for part in parts(node)):
-            return False
-    return True
 
 
 def _replace(tree: list[Written], block: Block, rest: list[Written]) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator as o
 import random
-import time
+import sys
 
 import pytest
 from hypothesis import given
@@ -393,14 +393,22 @@ def long_function(diamonds):
 
 @pytest.mark.parametrize("pipeline", [clean, default])
 def test_cost_is_linear(pipeline):
-    """Five times as long takes five times as long, in the processor's time: the machine may be busy."""
-    def seconds(n):
+    """Five times as long takes about five times as many calls."""
+    def calls(n):
         function = long_function(n)
         assert len(list(function.ops())) == 10 * n
-        begin = time.process_time()
-        pipeline(function)
-        return time.process_time() - begin
-    assert seconds(1000) < 12 * seconds(200)
+        count = 0
+
+        def called(frame, event, arg):
+            nonlocal count
+            count += event in ("call", "c_call")
+        sys.setprofile(called)
+        try:
+            pipeline(function)
+        finally:
+            sys.setprofile(None)
+        return count
+    assert calls(500) < 6 * calls(100)
 
 
 def test_names_of_passes():
