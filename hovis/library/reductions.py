@@ -67,6 +67,24 @@ def max_(*args: Any, key: Any = None, default: Any = MISSING) -> Any:
     return _extreme("max", operator.gt, args, key, default)
 
 
+#: Iterators that nobody sees being asked for an iterator, which a for statement does.
+_SAMPLES: Final[tuple[Any, ...]] = ([], (), "", b"", {}, set(), range(0), {}.values(), {}.items(), (_ for _ in ()))
+_OWN: Final = frozenset(type(iter(made)) for made in _SAMPLES)
+
+
+class _Rest:
+    """An iterator of which only the items are asked for."""
+
+    def __init__(self, iterator: Any) -> None:
+        self.iterator = iterator
+
+    def __iter__(self) -> "_Rest":
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.iterator)
+
+
 def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
     if not args:
         raise TypeError(f"{name} expected at least 1 argument, got 0")
@@ -78,14 +96,14 @@ def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
         if default is MISSING:
             raise ValueError(_EMPTY[name])
         return default
-    # a for statement would ask the iterator for an iterator again, which the user may see
+    rest = iterator if type(iterator) in _OWN else _Rest(iterator)
     if key is None:
-        while (item := next(iterator, END)) is not END:
+        for item in rest:
             if before(item, best):
                 best = item
         return best
     rank = key(best)
-    while (item := next(iterator, END)) is not END:
+    for item in rest:
         value = key(item)
         if before(value, rank):
             best, rank = item, value
