@@ -222,6 +222,13 @@ class Structurer:
                 innermost.setdefault(block, []).append(region)
         #: the regions around each block, the innermost first
         self.around = innermost
+        for block in self.dom.order:
+            end = block.terminator
+            if isinstance(end, Invoke):
+                inner = next(region for region in innermost[block] if region.kind == "try")
+                if inner.landing is not end.error.block:
+                    # the inner handler would catch what is for the outer one
+                    raise Apart(self._to_part(inner, self.tries[end.error.block]))
 
     def _to_part(self, *overlapping: Region) -> Block:
         """Of two statements that overlap, the handler of a try of several calls."""

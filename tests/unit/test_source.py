@@ -320,3 +320,49 @@ def test_it_is_written_as_a_person_would(case, runs, text):
 def test_comprehensions_are_comprehensions():
     text = re.sub(r"\bt\d\b", "x", body(squares, list))    # the variable has a name where the comprehension is a function
     assert text == "return ([x * x for x in xs if x > 1], {x: -x for x in xs}, {x % 3 for x in xs})"
+
+
+class Oops(Exception):
+    pass
+
+
+def handlers_over_the_same_loops(p, q, r):
+    """Found by the fuzzer: what raises for the finally alone stood among what the inner handler watches over."""
+    try:
+        w1 = 3
+        while w1 > 0 and (r // 1 == (r * r)):
+            w1 -= 1
+        w2 = int(q) % 5
+        while w2 > 0:
+            w2 -= 1
+            p = abs(None + r)
+            w3 = 4
+            while w3 > 0:
+                w3 -= 1
+                q |= q - (w2 * unbound_name % 1000003)  # noqa: F821
+                r += float(q)
+                try:
+                    p = (w1 or w2) < (w2 | w2) <= (w1**4 & 65535)
+                except Exception as e5:
+                    print(type(e5).__name__)
+            for _ in range(1):
+                try:
+                    p = r // 1
+                    q = w2 + (w3**2 & 65535)
+                except (TypeError, ZeroDivisionError) as e9:
+                    raise Oops(1) from e9
+        else:
+            r = w1
+            p = 2.5 * (1e300 / -0.0)
+    finally:
+        w10 = int(p * p % 1000003) % 5
+        while w10 > 0:
+            w10 -= 1
+    return p, q, r
+
+
+def test_an_inner_handler_does_not_catch_for_the_outer():
+    trace = hovis.trace(handlers_over_the_same_loops, hovis.const(2), int, float)
+    for text in (trace.compile(), trace.text().load()):
+        with pytest.raises(TypeError, match="'NoneType' and 'float'"):
+            text(-1, -0.0)
