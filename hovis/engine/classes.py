@@ -141,20 +141,11 @@ def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode:
 
 def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     if isinstance(init, FUNCTION):
-        made = new_instance(m, cls)
+        made = m.new(VObj("instance", cls))
         return call_function(m, Known(protocols.construct), protocols.construct, [made, Known(init), *args], kwargs, mode)
     if init is OBJECT_INIT:
-        return finish(m, new_instance(m, cls), mode)
+        return finish(m, m.new(VObj("instance", cls)), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)
-
-
-def new_instance(m: Machine, cls: type) -> V:
-    """``object.__new__(cls)``; a real one, if weak references tell how long it lives."""
-    if (cls.__module__, cls.__qualname__) not in m.tables.weakly_held:
-        return m.new(VObj("instance", cls))
-    made = opaque(m, object.__new__, [Known(cls)])
-    made.value.type = Type(cls)  # type: ignore[union-attr]
-    return Dyn(made.value, Type(cls), ends=True)
 
 
 def _type_of(m: Machine, value: V, mode: str) -> int | None:

@@ -3,7 +3,6 @@
 import abc
 import operator
 import types
-import weakref
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
@@ -100,27 +99,12 @@ def opaque(
     if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
         m.tables.eager_classes = True
         raise Restart("class")
-    if args and any(callee is one for one in _WEAK):
-        _hold_weakly(m, args)
     if kind is ANY and isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
     made = m.emit(callee, args, kwargs, kind, land=land)
     if kind is ANY and id(callee) not in _QUIET:
         made.ends = m.endings = True
     return made
-
-
-_WEAK: Final = (weakref.ReferenceType, weakref.ReferenceType.__dict__["__new__"], weakref.proxy)
-
-
-def _hold_weakly(m: Machine, args: list[V]) -> None:
-    """From a weak reference to an object of the trace it shows how long that lives."""
-    for value in args:
-        obj = m.obj(value, "instance")
-        name = (obj.cls.__module__, obj.cls.__qualname__) if obj is not None else None
-        if name is not None and name not in m.tables.weakly_held:
-            m.tables.weakly_held.add(name)
-            raise Restart("weak reference")
 
 
 #: They hand out what a container holds, not the container.

@@ -32,8 +32,6 @@ class Tables:
         self.recursive: set[CodeType] = set()
         self.not_entered: dict[CodeType, str] = {}
         self.not_virtual: set[Any] = set()
-        #: the names of classes whose instances are real from the beginning, for weak references tell how long they live
-        self.weakly_held: set[tuple[str, str]] = set()
         self.thawed: dict[int, object] = {}
         self.thawed_globals: set[tuple[int, str]] = set()
         #: (class, name) → of what type the attributes of classes are that the traced code writes to

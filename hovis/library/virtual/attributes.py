@@ -4,6 +4,7 @@ from typing import Any
 
 from hovis.engine import attributes, classes, instances, storing, templates
 from hovis.engine.descriptors import Access
+from hovis.engine.heap import VObj
 from hovis.engine.lookups import has_plain_layout, is_abstract, is_python_class, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref
@@ -104,7 +105,7 @@ def object_new(m: Machine, args: Args, named: Named) -> Any:
     if is_abstract(cls):
         m.emit(object.__new__, args, effect=Effect.RAISES | Effect.READS)
         return m.unreachable()
-    return classes.new_instance(m, cls)
+    return m.new(VObj("instance", cls))
 
 
 @action(type.__call__)
