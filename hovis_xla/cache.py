@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.keys import Held
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Any as Unknown
@@ -22,21 +23,6 @@ NUMBERS: Final = (int, float, complex)
 #: Containers of more items than this are not looked into.
 WIDEST: Final = 256
 _STRINGS: Final = frozenset({str})
-
-
-class Held:
-    """An object in a key, compared by identity and kept alive by it."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value) >> 4
 
 
 def is_plain_array(value: Any) -> bool:

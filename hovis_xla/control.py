@@ -12,6 +12,7 @@ There is no other rule.  An Arrival at several blocks is a branch again, on the 
 entering its body, too.  So irreducible control flow and ``break`` out of nested loops need nothing of their own.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,7 +137,7 @@ def scratch() -> Iterator[Any]:
     selector.erase()
 
 
-class Walker:
+class Walker(ABC):
     """Emits the control flow.  What an op means and how a function is left is the business of ``lower.Lowering``."""
 
     env: dict[object, Operand]
@@ -152,26 +153,26 @@ class Walker:
     #: what each store was made of
     stored: "dict[Any, Store]"
 
-    def lower_op(self, op: Op) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def lower_op(self, op: Op) -> None: ...
 
-    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T: ...
 
-    def operand(self, value: IrOperand) -> Operand:
-        raise NotImplementedError
+    @abstractmethod
+    def operand(self, value: IrOperand) -> Operand: ...
 
-    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
-        raise NotImplementedError
+    @abstractmethod
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]: ...
 
-    def is_exit(self, block: Block) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def is_exit(self, block: Block) -> bool: ...
 
-    def condition(self, value: Operand) -> "T | bool":
-        raise NotImplementedError
+    @abstractmethod
+    def condition(self, value: Operand) -> "T | bool": ...
 
-    def give_up(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def give_up(self) -> None: ...
 
     # --------------------------------------------------------------------------------------------- one path
 
@@ -315,9 +316,9 @@ class Walker:
                 self.carried_out[block] = tuple(dict.fromkeys((*self.carried_out.get(block, ()), *values)))
         return found
 
+    @abstractmethod
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
         """Emit a ``while``; the Arrival at the loop's exits (module ``loops``)."""
-        raise NotImplementedError
 
 
 class Joined:

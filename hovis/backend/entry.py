@@ -25,7 +25,6 @@ BOOL: Final = Type(bool)
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 #: Where the original is called: no place of the user's, so that tracebacks leave it out.
 IN_FRONT: Final = Location(f"{PACKAGE}entry", 1, None, None, None, "entry", 1)
-_POSITION: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 # ------------------------------------------------------------------------------------------------- one part

@@ -7,6 +7,7 @@
 import ast
 import itertools
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -35,7 +36,7 @@ def _counts(body: list[ast.stmt]) -> Counter[str]:
 _Shape = tuple[int, int | None, int]
 
 
-class _Everywhere:
+class _Everywhere(ABC):
     """A walk over all lists of statements, the inner ones first."""
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -48,8 +49,8 @@ class _Everywhere:
                 handler.body = self.statements(handler.body) or [ast.Pass()]
         return self.one(body)
 
-    def one(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        raise NotImplementedError
+    @abstractmethod
+    def one(self, body: list[ast.stmt]) -> list[ast.stmt]: ...
 
 
 # ------------------------------------------------------------------------------------------------- several at once

@@ -260,8 +260,7 @@ def hold(m: "Machine", frame: "Frame", exception: V, left: "list[V]") -> None:
     frame.locals[slot] = held if before is None else m.new(VObj("tuple", tuple, (before, held)))
     obj = m.obj(exception, "exception")
     if obj is not None and isinstance(exception, Ref):
-        index = obj.find(_FRAMES)
-        m.state.heap[exception.aid] = obj.with_cell(index, held) if index >= 0 else obj.with_new(_FRAMES, held)
+        m.state.heap[exception.aid] = obj.with_named(_FRAMES, held)
 
 
 def let_frames_go(m: "Machine") -> None:
@@ -282,8 +281,7 @@ def caused(m: "Machine", exception: Ref, cause: V) -> None:
     assert obj.node is not None
     known = read(m, obj.node, "__cause__") if _deep(m, cause) else cause
     for name, value in (("__cause__", known), ("__suppress_context__", TRUE)):
-        index = obj.find(name)
-        obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value)
+        obj = obj.with_named(name, value)
     m.put(exception, obj)
 
 
@@ -292,8 +290,7 @@ def noted(m: "Machine", exception: Ref, note: V) -> None:
     changed(m, exception, ops.with_note, [note], Effect.WRITES)
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
-    index, notes = obj.find("__notes__"), read(m, obj.node, "__notes__")
-    m.put(exception, obj.with_cell(index, notes) if index >= 0 else obj.with_new("__notes__", notes))
+    m.put(exception, obj.with_named("__notes__", read(m, obj.node, "__notes__")))
 
 
 def read(m: "Machine", node: Operand, name: str) -> Dyn:
@@ -325,6 +322,5 @@ def store(m: "Machine", target: Ref, name: str, value: V) -> bool:
     if obj.node is not None:
         changed(m, target, ops.with_attribute, [Known(name), value], Effect.WRITES)
         obj = m.state.heap[target.aid]
-    index = obj.find(name)
-    m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
+    m.put(target, obj.with_named(name, value))
     return True

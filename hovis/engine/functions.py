@@ -182,8 +182,7 @@ def _store(m: Machine, value: Ref, name: str, new: V) -> bool:
     if attributes is None or attributes.node is not None:
         return False
     assert isinstance(inside, Ref)
-    index = attributes.find(name)
-    m.put(inside, attributes.with_cell(index, new) if index >= 0 else attributes.with_new(name, new))
+    m.put(inside, attributes.with_named(name, new))
     return True
 
 

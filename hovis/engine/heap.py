@@ -157,6 +157,11 @@ class VObj:
         """A copy with one key more."""
         return self.replace(keys=(*self.keys, key), cells=(*self.cells, value))
 
+    def with_named(self, key: object, value: V) -> "VObj":
+        """A copy in which key has this value, whether it had one before or not."""
+        index = self.find(key)
+        return self.with_cell(index, value) if index >= 0 else self.with_new(key, value)
+
     def without(self, index: int) -> "VObj":
         """A copy with one cell (and its key) less."""
         keys = (*self.keys[:index], *self.keys[index + 1 :]) if self.keys else ()

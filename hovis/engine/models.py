@@ -213,8 +213,7 @@ def _store_attribute(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bo
     if held is None or held.node is not None:
         return False
     assert isinstance(inside, Ref)
-    index = held.find(name)
-    m.put(inside, held.with_cell(index, new) if index >= 0 else held.with_new(name, new))
+    m.put(inside, held.with_named(name, new))
     return True
 
 
@@ -247,8 +246,7 @@ def set_attribute(m: Machine, target: V, obj: VObj, name: str, value: V) -> bool
         if held is None or held.node is not None:
             raise NotMaterializable(obj.extra[1])
         m.put(value, held.replace(extra=("content", obj.extra[1], obj.cls)))  # type: ignore[arg-type]
-    index = obj.find(name)
-    m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
+    m.put(target, obj.with_named(name, value))
     return True
 
 

@@ -49,8 +49,7 @@ def set_name(m: Machine, name: str) -> int | None:
     obj = m.obj(place, "dict")
     if obj is not None and obj.node is None:
         assert isinstance(place, Ref)
-        index = obj.find(name)
-        m.put(place, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
+        m.put(place, obj.with_named(name, value))
         return None
     m.emit(dict.__setitem__, [place, Known(name), value], type=Type(type(None)), effect=Effect.WRITES)
     return None

@@ -14,8 +14,6 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 
-NONE_TYPE: Final = type(None)
-
 
 def raise_statement(m: Machine, args: list[V]) -> int | None:
     """``raise``, ``raise exc``, ``raise exc from cause`` (do_raise)."""

@@ -167,8 +167,7 @@ def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:
     m.emit(object.__setattr__, [target, Known(name), value], type=_NONE, effect=Effect.WRITES, within=within)
     obj = m.state.heap[target.aid]
     if not obj.forgotten:
-        index = obj.find(name)
-        m.put(target, obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value))
+        m.put(target, obj.with_named(name, value))
     return DONE
 
 

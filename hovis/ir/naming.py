@@ -55,7 +55,6 @@ SYMBOLS: Final[dict[Any, str]] = {
 }
 BY_SYMBOL: Final = {symbol: callee for callee, symbol in SYMBOLS.items()}
 
-_SENTINELS: Final = {repr(s): s for s in (operations.END, operations.UNBOUND)}
 _LITERALS: Final = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
 NUMPY_SCALARS: Final = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.engine.values import Dyn, Known, V
-from hovis.lattice import AbstractValue, Const
+from hovis.lattice import AbstractValue
 
 #: int, an opaque object, or None.
 Dim = Any
@@ -232,8 +232,3 @@ def for_engine(rule: DimsRule) -> Callable[[Any, Sequence[V], dict[str, V]], "tu
 def constant(facts: Facts | None, default: Any = None) -> Any:
     """The known value of an optional argument; UNKNOWN if it is there and not known."""
     return default if facts is None else facts.value
-
-
-def of_type(t: AbstractValue, dims: Shape | None = None) -> Facts:
-    """Facts of a bare type, for tests and for rules that call rules."""
-    return Facts(t, dims, t.value) if isinstance(t, Const) else Facts(t, dims)

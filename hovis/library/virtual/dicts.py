@@ -166,8 +166,7 @@ def make_dict(m: Machine, args: Args, named: Named) -> Any:
 
 def _with_named(obj: VObj, named: Named) -> VObj:
     for name, value in named.items():
-        index = obj.find(name)
-        obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(name, value)
+        obj = obj.with_named(name, value)
     return obj
 
 
@@ -186,8 +185,7 @@ def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
         pair = iteration.known_items(m, item)
         if pair is None or len(pair) != 2 or not known_key(pair[0]):
             return None
-        index = made.find(pair[0].value)  # type: ignore[union-attr]
-        made = made.with_cell(index, pair[1]) if index >= 0 else made.with_new(pair[0].value, pair[1])  # type: ignore[union-attr]
+        made = made.with_named(pair[0].value, pair[1])  # type: ignore[union-attr]
     return m.new(_with_named(made, named))
 
 
@@ -211,8 +209,7 @@ def dict_update(m: Machine, args: Args, named: Named) -> Any:
         if source is None:
             return None
         for key, value in zip(source.keys, source.cells, strict=True):
-            index = obj.find(key)
-            obj = obj.with_cell(index, value) if index >= 0 else obj.with_new(key, value)
+            obj = obj.with_named(key, value)
     m.put(args[0], _with_named(obj, named))  # type: ignore[arg-type]
     return NONE
 
@@ -231,6 +228,5 @@ def dict_or(m: Machine, args: Args, named: Named) -> Any:
     if a is None or b is None or any(m.class_of(x) is not dict for x in args) or not any(isinstance(x, Ref) for x in args):
         return None
     for key, value in zip(b.keys, b.cells, strict=True):
-        index = a.find(key)
-        a = a.with_cell(index, value) if index >= 0 else a.with_new(key, value)
+        a = a.with_named(key, value)
     return m.new(VObj("dict", dict, a.cells, a.keys), labels_of(*args))

@@ -206,8 +206,7 @@ def _set_in_dict(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
     assert isinstance(whole, Known)
     if whole.labels:
         m.use(whole)
-    index = obj.find(whole.value)
-    m.put(container, obj.with_cell(index, value) if index >= 0 else obj.with_new(whole.value, value))
+    m.put(container, obj.with_named(whole.value, value))
     return NONE
 
 
