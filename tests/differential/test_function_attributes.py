@@ -142,16 +142,18 @@ def callg(x):
 memo_calls=[]
 
 
+def memoize(fn):
+    cache={}
+    @functools.wraps(fn)
+    def inner(k):
+        if k not in cache: cache[k]=fn(k)
+        return cache[k]
+    inner.cache=cache
+    return inner
+
+
 @program((5,))
 def memo(n):
-    def memoize(fn):
-        cache={}
-        @functools.wraps(fn)
-        def inner(k):
-            if k not in cache: cache[k]=fn(k)
-            return cache[k]
-        inner.cache=cache
-        return inner
     @memoize
     def fib(k): return k if k<2 else fib(k-1)+fib(k-2)
     return fib(10)+n, len(fib.cache), fib.__wrapped__.__name__
@@ -159,14 +161,6 @@ def memo(n):
 
 @program((5,))
 def memo_dyn(n):
-    def memoize(fn):
-        cache={}
-        @functools.wraps(fn)
-        def inner(k):
-            if k not in cache: cache[k]=fn(k)
-            return cache[k]
-        inner.cache=cache
-        return inner
     @memoize
     def fib(k): return k if k<2 else fib(k-1)+fib(k-2)
     return fib(n), len(fib.cache), fib.__wrapped__.__name__

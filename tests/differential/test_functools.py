@@ -508,17 +508,6 @@ def totord(x,y):
     return a<b,a<=b,a>b,a>=b,a==b,a!=b
 
 
-@program((3,4))
-def totord_local(x,y):
-    @functools.total_ordering
-    class T:
-        def __init__(self,v): self.v=v
-        def __eq__(self,o): return self.v==o.v
-        def __lt__(self,o): return self.v<o.v
-    a,b=T(x),T(y)
-    return a<b,a<=b,a>b,a>=b,a==b,a!=b, max(a,b).v
-
-
 def deco(fn):
     @functools.wraps(fn)
     def inner(*a,**k):
