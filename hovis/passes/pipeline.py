@@ -10,6 +10,7 @@ from typing import Final
 
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
+from hovis.passes.constants import constants
 from hovis.passes.counting import counting
 from hovis.passes.dead import dead
 from hovis.passes.fold import fold
@@ -23,6 +24,7 @@ from hovis.passes.numbering import numbering
 from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import Pass, copy
+from hovis.passes.strength import strength
 from hovis.passes.tails import tails
 from hovis.passes.twins import twins
 
@@ -30,8 +32,8 @@ from hovis.passes.twins import twins
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        straighten, trivial_params, fold, numbering, forwarding, implied, threading, dead, unseen_handlers, passing,
-        idle_loops, tails, counting, hoisting, sinking, twins, order,
+        straighten, trivial_params, fold, constants, numbering, forwarding, implied, threading, dead, unseen_handlers, passing,
+        idle_loops, tails, counting, hoisting, sinking, strength, twins, order,
     )
 }  # fmt: skip
 
@@ -40,12 +42,13 @@ _DEFAULT: Final = [
     "passing", "straighten", "trivial_params", "fold", "numbering", "forwarding", "implied", "threading", "dead", "unseen_handlers",
     "idle_loops", "tails",
 ]
-#: For text: ways that meet in a handler are told apart again there.
+#: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = [name for name in _DEFAULT if name != "tails"]
-_LATE: Final = ["counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "twins", "order"]
+_LATE: Final = ["constants", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "order"]
+_READABLE_LATE: Final = [name for name in _LATE if name != "strength"]
 
 #: What runs again and again until nothing changes, and what then runs once.
-PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, _LATE), "readable": (_READABLE, _LATE)}
+PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, _LATE), "readable": (_READABLE, _READABLE_LATE)}
 
 #: More rounds than this are not worth their time.
 MAX_ROUNDS: Final = 20

@@ -472,3 +472,57 @@ def test_a_closed_form_takes_no_time():
 def test_loops_that_go_elsewhere_stay(compare, step):
     function = counting_loop(compare, step, None)
     assert len(run(function, ["counting"], verify=True).blocks) == len(function.blocks)
+
+
+# ---------------------------------------------------------------------------------------------- constants, strength
+
+
+def test_a_constant_that_only_a_way_never_gone_would_change_is_one():
+    b = Builder("f", INT)
+    loop, never, again, done = b.block(INT, INT), b.block(), b.block(INT), b.block()
+    b.jump(loop, b.params[0], 1)
+    b.at(loop)
+    left, kept = loop.params
+    b.branch(b.op(o.eq, kept, 1, type=BOOL), (again, kept), (never,))
+    b.at(never)
+    b.jump(again, b.op(o.add, kept, 1, type=INT))
+    b.at(again)
+    less = b.op(o.sub, left, 1, type=INT)
+    b.branch(b.op(o.gt, less, 0, type=BOOL), (loop, less, again.params[0]), (done,))
+    b.at(done)
+    b.ret(kept)
+    made = run(b.function, ["constants"], verify=True)
+    assert isinstance(made.blocks[0].terminator.edge.args[1], Const)
+    assert [op.callee for op in made.ops()] == [o.sub, o.gt]
+    assert made.blocks[-1].terminator.value == Const(1)
+
+
+def test_constants_that_differ_by_way_vary():
+    b = Builder("f", BOOL)
+    one, two, end = b.block(), b.block(), b.block(ANY)
+    b.branch(b.params[0], (one,), (two,))
+    b.at(one)
+    b.jump(end, 1)
+    b.at(two)
+    b.jump(end, Const(True))
+    b.at(end)
+    b.ret(end.params[0])
+    made = run(b.function, ["constants"], verify=True)
+    assert [repr(evaluate(made, flag)) for flag in (True, False)] == ["1", "True"]
+
+
+@pytest.mark.parametrize(("callee", "n", "cheaper"), [(o.pow, 2, [o.mul]), (o.pow, 3, [o.mul, o.mul]), (o.mod, 8, [o.and_]), (o.mod, 1, [o.and_])])
+def test_powers_and_remainders_are_cheaper_for_ints(callee, n, cheaper):
+    b = Builder("f", INT)
+    b.ret(b.op(callee, b.params[0], n, type=INT))
+    made = run(b.function, ["strength"], verify=True)
+    assert [op.callee for op in made.ops()] == cheaper
+    for x in (0, 1, -1, 7, -7, 8, -8, 2**70, -(2**70) - 3):
+        assert evaluate(made, x) == callee(x, n)
+
+
+@pytest.mark.parametrize(("callee", "n", "kind"), [(o.pow, 2, FLOAT), (o.pow, 2, ANY), (o.mod, 6, INT), (o.mod, -8, INT), (o.pow, True, INT), (o.mod, 8.0, INT)])
+def test_what_is_not_the_same_is_left(callee, n, kind):
+    b = Builder("f", kind)
+    b.ret(b.op(callee, b.params[0], n, type=kind))
+    assert [op.callee for op in run(b.function, ["strength"], verify=True).ops()] == [callee]
