@@ -26,8 +26,12 @@ MAX_KNOWN_DEPTH: Final = 900
 MAX_ACTIVE: Final = 64
 #: Containers within containers that a residual function takes apart.
 MAX_NESTING: Final = 2
-#: The same where only numbers differ between the activations.
-MAX_COUNTING: Final = 8
+#: The same where only numbers differ between the activations; and where none of them has been more than counted with.
+MAX_CHOOSING: Final = 8
+MAX_COUNTING: Final = 4
+
+#: Places that are compared of what the functions in the arguments close over.
+MOST_KNOWN: Final = 200
 
 #: Stands in the frame of a generator function whose generator has to be real at once.
 REAL: Final = object()
@@ -148,7 +152,7 @@ def why_not(m: Machine, known: Callee) -> str | None:
 def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     code = known.code
     now = known_arguments(m, bound)
-    if _recurses(m, code, now, any(type(value) is Dyn and value.lost for value in bound)):
+    if _recurses(m, code, now, bound):
         if not code.is_generator:
             return _call_residual(m, known, bound, mode)
         now = REAL
@@ -162,10 +166,8 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
     return SWITCH
 
 
-def _recurses(m: Machine, code: Any, now: Any, joined: bool) -> bool:
+def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?
-
-    joined: constants have met in an argument, which may be told apart when that is looked at.
 
     Of the library's own code there is no end to be feared: it is the user's that recurses through it.
     """
@@ -176,12 +178,30 @@ def _recurses(m: Machine, code: Any, now: Any, joined: bool) -> bool:
         return False
     if code.code in m.tables.recursive:
         return True
+    if code.code in m.tables.counting and any(_but_for_numbers(now) == _but_for_numbers(frame.extra) for frame in active):
+        return True
     # where only numbers differ they may well be counters: less patience
     counting = _only_numbers_differ(now, active[-1].extra)
-    if len(active) >= (MAX_COUNTING if counting else MAX_ACTIVE):
-        m.tables.recursive.add(code.code)
+    if len(active) >= (_patience(m, bound, now, active[-1].extra) if counting else MAX_ACTIVE):
+        (m.tables.counting if counting else m.tables.recursive).add(code.code)
         raise Restart("recursive")
+    # where constants have met in an argument they may be told apart when that is looked at
+    joined = any(type(value) is Dyn and value.lost for value in bound)
     return not now or any(frame.extra == now if joined or type(frame.extra) is not tuple else _nothing_new(now, frame.extra) for frame in active)
+
+
+def _patience(m: Machine, bound: list[V | None], now: Any, before: Any) -> int:
+    """So many activations of one code, between which only numbers differ."""
+    different = [a[0] for a, b in zip(now, before, strict=True) if a != b]
+    return MAX_COUNTING if all(m.only_counts(_at(m, bound, place)) for place in different) else MAX_CHOOSING
+
+
+def _at(m: Machine, bound: list[V | None], place: Any) -> V | None:
+    """What known_arguments has found at a place."""
+    if type(place) is int:
+        return bound[place]
+    holder = _at(m, bound, place[0])
+    return m.state.heap[holder.aid].cells[place[1]] if isinstance(holder, Ref) else None
 
 
 def _nothing_new(now: Any, before: Any) -> bool:
@@ -203,15 +223,29 @@ def _only_numbers_differ(now: Any, before: Any) -> bool:
     return all(a == b or (type(a[1]) is tuple and a[1][0] in (int, float)) for a, b in zip(now, before, strict=True))
 
 
+def _but_for_numbers(known: Any) -> Any:
+    return [x for x in known if not (type(x[1]) is tuple and x[1][0] in (int, float))] if type(known) is tuple else None
+
+
 def known_arguments(m: Machine, bound: list[V | None]) -> Any:
-    """What is known of the arguments of an activation, to be compared with others."""
+    """What is known of the arguments of an activation, to be compared with others: pairs of a place and what is there.
+
+    A function among them is what it closes over, too: continuations have the same code, and do other things.
+    """
     found: list[Any] = []
-    for k, value in enumerate(bound):
+    heap = m.state.heap
+    seen: set[int] = set()
+    todo: list[tuple[Any, V | None]] = list(enumerate(bound))
+    for place, value in todo:  # it grows meanwhile
         if isinstance(value, Known):
             if value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
-                found.append((k, constant_key(value.value)))
+                found.append((place, constant_key(value.value)))
         elif isinstance(value, Ref):
-            found.append((k, shape_in(m.state.heap, value.aid)))
+            found.append((place, shape_in(heap, value.aid)))
+            obj = heap[value.aid]
+            if obj.kind in _CODE and value.aid not in seen and len(todo) < MOST_KNOWN:
+                seen.add(value.aid)
+                todo += [((place, k), cell) for k, cell in enumerate(obj.cells)]
     return tuple(found)
 
 

@@ -344,8 +344,11 @@ def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         m.put(ref, obj.with_cell(0, Known(current.value + stride.value, current.labels)))  # type: ignore[operator]
         m.push(current)
         return None
-    if mode == "for" and not m.header():
-        return STOP
+    if mode == "for":
+        if not m.header():
+            return STOP
+        if isinstance(current, Known) and isinstance(stop, Dyn) and stop.lost is None:
+            m.counts(current)
     lost = current.lost if isinstance(current, Dyn) and isinstance(stop, Known) else None
     more = m.emit(operator.lt if up else operator.gt, [current, stop], type=Type(bool), effect=Effect.PURE, lost=lost)
     _stop_unless(m, more, mode)

@@ -557,6 +557,14 @@ class Machine(Reader, abc.ABC):
         if labels:
             self.mark(labels, strength)
 
+    @abc.abstractmethod
+    def counts(self, value: Known) -> None:
+        """value counts the rounds of a loop, of which there will be any number (see meeting)."""
+
+    @abc.abstractmethod
+    def only_counts(self, value: V | None) -> bool:
+        """Is value a constant that was computed from others, none of which has chosen or been tested (see meeting)?"""
+
     def reason(self, what: str) -> None:
         """Remember, for ``explain``, why something was left here."""
         self.tables.reasons.setdefault((self.here(), what), (what, self.location()))

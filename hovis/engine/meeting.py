@@ -18,7 +18,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.opening import Opening
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
-from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, each, together, within
+from hovis.engine.values import NO_LABELS, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, together, within
 from hovis.engine.whistle import whistle, wound
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
@@ -183,6 +183,23 @@ class Meeting(Machine):
             todo += each(entry.depends.get(path, NO_LABELS))
         if again:
             raise Restart("split", *again)
+
+    def counts(self, value: Known) -> None:
+        """A slot of the entry that is being evaluated counts the rounds of a loop without a known end.
+
+        It would have more values than are worth telling apart: it is only known where it chooses.
+        """
+        for label in each(value.labels):
+            entry, path = self.label_owner[(label >> SHIFT) - 1], label & PATHS
+            forced = self.tables.forced.setdefault(entry.site, {})
+            if entry is self.entry and path not in forced and self.tables.used.get(entry.site, NOTHING).get(path, 0) <= TEST:
+                forced[path] = TEST
+                raise Restart("force", entry.site)
+
+    def only_counts(self, value: V | None) -> bool:
+        if type(value) is not Known or not value.labels:
+            return False
+        return all(self.label_owner[(label >> SHIFT) - 1].marked.get(label & PATHS, 0) <= WEAK for label in each(value.labels))
 
     def _place(self, path: int) -> tuple[int, ...]:
         """Where in the arguments a slot of START is."""

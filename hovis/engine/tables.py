@@ -29,7 +29,9 @@ class Tables:
         #: slots that vary independently of others -> the strength of use up to which they stay out of keys
         self.unkeyed: dict[int, int] = {}
         self.merge: dict[int, set[int]] = {}
+        #: codes whose recursion ran too deep; or where only numbers differed between the activations
         self.recursive: set[CodeType] = set()
+        self.counting: set[CodeType] = set()
         self.not_entered: dict[CodeType, str] = {}
         self.not_virtual: set[Any] = set()
         self.thawed: dict[int, object] = {}
