@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
 
 from hovis.backend import expressions
-from hovis.backend.entry import leaf_check, stands_apart, taker
+from hovis.backend.apart import stands_apart
+from hovis.backend.entry import leaf_check, parts_of, taker
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
 from hovis.lattice import Any as AnyType
@@ -179,7 +180,7 @@ class Arrival:
     def _apart(self, function: Function) -> Iterator[ast.expr]:
         """An argument that is a known object could be written to under that other name."""
         values = {id(param): shown for u in self.signature.unknown for param, shown in self._places(u.part, ast.Name(u.name, ast.Load()))}
-        for apart, param in stands_apart(self.signature, function, self.static):
+        for apart, param in stands_apart(parts_of(self.signature), function, self.static):
             if id(param) in values:
                 yield ast.Call(self.named(apart), [values[id(param)]], [])
 

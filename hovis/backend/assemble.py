@@ -4,7 +4,7 @@ The way of an op: ``flow`` says what is live, ``linear`` which instructions it b
 the ``Emitter`` here puts the blocks in a row with their jumps, moves and handlers, and ``encode`` makes the code object.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
@@ -12,7 +12,6 @@ from hovis.backend.encode import (
     COPY,
     DELETE_FAST,
     END_FOR_POPS_ONE,
-    LOAD_DEREF,
     LOAD_FAST,
     NOWHERE,
     NULL_FIRST,
@@ -61,14 +60,15 @@ def assemble(
     keyword_only: int = 0,
     star: bool = False,
     double_star: bool = False,
+    lasting: Set[str] = frozenset(),
 ) -> FunctionType:
     """The Python function that function is.
 
     ``parameters`` are the names of its params; of these the last ``keyword_only`` are keyword-only, and behind them
-    come ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.
+    come ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.  Those in ``lasting`` keep what they are given until the end.
     """
     assembler = _Assembler(namespace)
-    made = assembler.compile(function, parameters, (positional_only, keyword_only, star, double_star), name, qualname)
+    made = assembler.compile(function, parameters, (positional_only, keyword_only, star, double_star), name, qualname, lasting)
     plain = not (keyword_only or star or double_star)
     if plain and id(function) in assembler.cells:
         assembler.cells[id(function)].cell_contents = made
@@ -118,6 +118,7 @@ class _Assembler:
         shape: tuple[int, int, bool, bool] = (0, 0, False, False),
         name: str | None = None,
         qualname: str | None = None,
+        lasting: Set[str] = frozenset(),
     ) -> FunctionType:
         """One Function, by itself."""
         if parameters is None:
@@ -131,8 +132,10 @@ class _Assembler:
         linear = Linear(flow, pool, self.namespace, marks.watched)
         marks.ruled = linear.rules
         code = {block: linear.block(block) for block in flow.order}
-        slots = Slots(flow, code, variables, taken)
+        stay = {param for param, given in zip(function.params, parameters, strict=True) if given in lasting and may_finalize(param.type)}
+        slots = Slots(flow, code, variables, taken, stay)
         emitter = Emitter(flow, linear, code, slots, marks)
+        emitter.clears = dict.fromkeys(stay, False)
         emitter.run()
         made = _code(function, emitter, shape, name, qualname)
         return FunctionType(made, self.namespace, made.co_name, None, tuple(pool.cells) or None)
@@ -261,10 +264,10 @@ class Emitter:
         self.labels = {block: Label() for block in flow.order}
         self.stubs: dict[Block, list[_Stub]] = {}
         self.mending = Tracebacks() if marks.any() else None
-        self.mender = self.pool.cell(self.mending) if self.mending is not None else -1
         self.regions: list[Region] = []
         self.handlers = 0
-        self._clears: dict[Value, bool] = {}
+        #: is a value's local to be cleared where it dies?
+        self.clears: dict[Value, bool] = {}
 
     def run(self) -> None:
         """The whole function."""
@@ -355,9 +358,9 @@ class Emitter:
     def _matters(self, value: Operand) -> bool:
         """Is it to be cleared where it dies?"""
         assert isinstance(value, Param | Op)
-        found = self._clears.get(value)
+        found = self.clears.get(value)
         if found is None:
-            found = self._clears[value] = may_finalize(value.type)
+            found = self.clears[value] = may_finalize(value.type)
         return found
 
     def _constant(self, value: object) -> None:
@@ -556,7 +559,7 @@ class Emitter:
         asm = self.asm
         if NULL_FIRST:
             asm.do(OP["PUSH_NULL"], 0, 1)
-        asm.deref(LOAD_DEREF, self.mender, 1)
+        self._constant(self.mending)
         if not NULL_FIRST:
             asm.do(OP["PUSH_NULL"], 0, 1)
         asm.do(COPY, 3, 1)

@@ -9,12 +9,15 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from hovis.backend.apart import stands_apart
 from hovis.backend.assemble import assemble
 from hovis.backend.load import hide
+from hovis.bytecode.instructions import localsplus
+from hovis.bytecode.normalize import normalize
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError
 from hovis.ir import operations as ops
-from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, edges
+from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, callees, edges
 from hovis.ir.operations import PACKAGE
 from hovis.lattice import ANY, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
@@ -22,6 +25,8 @@ from hovis.lattice.constants import constant_key
 from hovis.signature import Signature, Unknown
 
 BOOL: Final = Type(bool)
+#: To how many objects an argument is compared one by one.
+MOST_COMPARED: Final = 6
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 #: Where the original is called: no place of the user's, so that tracebacks leave it out.
 IN_FRONT: Final = Location(f"{PACKAGE}entry", 1, None, None, None, "entry", 1)
@@ -161,13 +166,22 @@ def compile_residual(fn: Any, signature: Signature, function: Function, static: 
     target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)  # noqa: B004
     namespace = getattr(target, "__globals__", {})
     names = tuple(u.name for u in unknown)
-    made = assemble(whole, namespace, parameters=names, defaults=_defaults(unknown))
+    made = assemble(whole, namespace, parameters=names, defaults=_defaults(unknown), lasting=frozenset(names) - _bound_again(target))
     made.__name__ = getattr(fn, "__name__", made.__name__)
     made.__qualname__ = getattr(fn, "__qualname__", made.__qualname__)
     made.__module__ = getattr(fn, "__module__", None) or made.__module__
     made.__doc__ = getattr(fn, "__doc__", None)
     awaits = inspect.iscoroutinefunction(target)
     return _outer(made, unknown, awaits) if awaits or any(u.kind in _VARIADIC for u in unknown) else made
+
+
+def _bound_again(target: Any) -> set[str]:
+    """The variables that a Python function itself binds to something, or shares with inner functions."""
+    code = getattr(target, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return set()
+    names, found = localsplus(code), normalize(code).instructions
+    return {names[i.arg] for i in found if i.op in ("SetLocal", "DelLocal", "TakeLocal")} | set(code.co_cellvars if found else names)
 
 
 def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
@@ -199,19 +213,33 @@ def _outer(inner: types.FunctionType, unknown: list[Unknown], awaits: bool) -> t
 
 def _with_prologue(fn: Any, signature: Signature, function: Function, static: tuple[object, ...]) -> Function:
     """A new Function of the unknown arguments in front of function, which takes the leaves."""
-    incoming = {id(u): Param(ANY, None, u.name) for u in signature.unknown}
+    begin = function.blocks[0]
+    shared = _shared(function)
+    incoming = {id(u): u.part.param if isinstance(u.part, Leaf) and id(u.part.param) in shared else Param(ANY, None, u.name) for u in signature.unknown}
     entry = Block(tuple(incoming.values()))
     misfit = Block()
     blocks, at = [entry], entry
     values: dict[int, Operand] = {}
     for u in signature.unknown:
         at = _admit(u, incoming[id(u)], values, at, misfit, blocks)
-    at = _distinct(stands_apart(signature, function, static), values, at, misfit, blocks)
-    at.terminator = Jump(Edge(function.blocks[0], tuple(values[id(p)] for p in function.blocks[0].params)))
+    for apart, param in stands_apart(parts_of(signature), function, static):
+        at = _distinct(apart, values[id(param)], at, misfit, blocks)
+    given = {id(p) for p in incoming.values()}
+    rest = [p for p in begin.params if id(p) not in given]
+    at.terminator = Jump(Edge(begin, tuple(values[id(p)] for p in rest)))
+    begin.params = tuple(rest)
     if any(misfit is e.block for b in blocks for e in edges(b.terminator)):
         _call_original(fn, signature, incoming, misfit)
         blocks.append(misfit)
     return Function(function.name, blocks + function.blocks, function.location, ANY, function.is_generator)
+
+
+def _shared(function: Function) -> set[int]:
+    """The parameters that the prologue can have for its own: none, if something else enters the Function, too."""
+    begin = function.blocks[0]
+    if any(e.block is begin for b in function.blocks for e in edges(b.terminator)) or any(op.callee is function for f in callees(function) for op in f.ops()):
+        return set()
+    return {id(p) for p in begin.params}
 
 
 def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, misfit: Block, blocks: list[Block]) -> Block:
@@ -248,30 +276,20 @@ def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block]) -> Block:
     return rest
 
 
-def _distinct(apart_from: Iterator[tuple[Any, Param]], values: dict[int, Operand], at: Block, misfit: Block, blocks: list[Block]) -> Block:
-    for apart, param in apart_from:
-        fits = Op(apart, (values[id(param)],), (), BOOL)
+def _distinct(apart: Any, value: Operand, at: Block, misfit: Block, blocks: list[Block]) -> Block:
+    """Go on if value is none of the folded objects; a few are compared right here."""
+    tests = [Op(operator.is_not, (value, Const(held)), (), BOOL) for held in apart.held]
+    if len(tests) > MOST_COMPARED:
+        tests = [Op(apart, (value,), (), BOOL)]
+    for fits in tests:
         at.ops.append(fits)
         at = _go_on(at, fits, misfit, blocks)
     return at
 
 
-def stands_apart(signature: Signature, function: Function, static: tuple[object, ...]) -> Iterator[tuple[Callable[[Any], bool], Param]]:
-    """What has to be checked of which argument: one that *is* a folded object could be written to under that other name."""
-    if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
-        return
-    ids = {id(s): s for s in static}
-
-    def apart(value: Any) -> bool:
-        return id(value) not in ids
-
-    apart.held = static  # type: ignore[attr-defined]
-    kinds = {type(s) for s in static}
-    for u in signature.unknown:
-        for param in _params(u.part):
-            kind = param.type
-            if isinstance(kind, (AnyType, Union)) or (isinstance(kind, Type) and kind.cls in kinds):
-                yield apart, param
+def parts_of(signature: Signature) -> list[Param]:
+    """All unknown parts of all arguments."""
+    return [param for u in signature.unknown for param in _params(u.part)]
 
 
 def _call_original(fn: Any, signature: Signature, incoming: dict[int, Param], misfit: Block) -> None:

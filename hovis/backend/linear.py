@@ -8,15 +8,16 @@ import functools
 import sys
 from collections.abc import Callable
 from operator import getitem
-from types import CellType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, Final
 
 from hovis.backend.encode import COPY, NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_BOOL, unique
 from hovis.backend.flow import Flow
-from hovis.backend.load import Untrim, outline
+from hovis.backend.load import Tracebacks, Trim, Untrim, outline
 from hovis.backend.rules import ALIASES, ATTRIBUTE, CHOSEN, FIXED, IS, IS_NOT, NOT, TRUTH, UNPACK, Rule, Writer, constant_of, is_bool, is_constant, spread
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return
+from hovis.ir.operations import PACKAGE
 from hovis.lattice import Const, Type
 
 #: (DO, opcode, argument, stack effect)
@@ -102,8 +103,30 @@ class Pool:
         return len(self.cells) - 1
 
 
+def is_permanent(value: object) -> bool:
+    """Does value live as long as the interpreter, and compare by identity?
+
+    Such a one stands among the constants, as that spares the copy of a cell in every call.  The garbage collector does not
+    look into code objects: what could lead back to the residual must not stand there.
+    """
+    if type(value) is type:
+        return not value.__flags__ & _HEAP_TYPE
+    if isinstance(value, BuiltinFunctionType):
+        return isinstance(value.__self__, ModuleType) and value.__self__.__name__ in sys.stdlib_module_names
+    if isinstance(value, MethodDescriptorType):
+        return not value.__objclass__.__flags__ & _HEAP_TYPE
+    return isinstance(value, _LISTENERS) or (type(value) is FunctionType and value.__code__.co_filename.startswith(PACKAGE) and not value.__closure__)
+
+
+#: What repairs tracebacks: it knows places only.
+_LISTENERS: Final = (Tracebacks, Trim, Untrim)
+#: Py_TPFLAGS_HEAPTYPE
+_HEAP_TYPE: Final = 1 << 9
+
 _KEYED: Final = frozenset({int, bool, str, bytes, type(None), type(...)})
 _PLAIN: Final = _KEYED | {float, complex}
+#: What is called as it is: no class, no object with a ``__call__``.
+_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodDescriptorType, Function)
 _NAMED: Final = (type, type(len), type(lambda: 0), type(str.join), type(sys), type(type.__call__))
 
 
@@ -354,10 +377,9 @@ class Linear:
 
     def tell(self, listener: object) -> None:
         """Call listener with what is on top of the stack, which stays there."""
-        cell = self.pool.cell(listener)
         if NULL_FIRST:
             self.do(OP["PUSH_NULL"], 0, 1)
-        self.cell(OP["LOAD_DEREF"], cell, 1)
+        self.constant(listener)
         if not NULL_FIRST:
             self.do(OP["PUSH_NULL"], 0, 1)
         self.do(COPY, 3, 1)
@@ -392,8 +414,8 @@ class Linear:
             self.items.append((LOAD, value))
 
     def constant(self, value: object) -> None:
-        """Load a known value; what is not plain lives in a closure cell."""
-        if type(value) in _PLAIN or (type(value) is tuple and not value):
+        """Load a known value; what may end, or refer to something that may, lives in a closure cell."""
+        if type(value) in _PLAIN or (type(value) is tuple and not value) or is_permanent(value):
             self.items.append((DO, OP["LOAD_CONST"], self.pool.constant(value), 1))
         else:
             self.items.append((CELL, OP["LOAD_DEREF"], self.pool.cell(value), 1))
@@ -417,7 +439,7 @@ class Linear:
         if cover:
             self.items.append((COVER,))
         if rule is None:
-            self.call(len(op.args) + len(op.kwargs), tuple(name for name, _ in op.kwargs))
+            self.call(len(op.args) + len(op.kwargs) - self._as_method(op), tuple(name for name, _ in op.kwargs))
         else:
             rule.emit(self, op)
 
@@ -425,12 +447,21 @@ class Linear:
         callee = op.callee
         if isinstance(callee, Op) and callee in self.inline and self.rules[callee] is ATTRIBUTE:
             self._method(callee)
+        elif self._as_method(op):
+            self.constant(callee)
         else:
             self.callee(ALIASES.get(id(callee), callee))
         for value in op.args:
             self.push(value)
         for _, value in op.kwargs:
             self.push(value)
+
+    def _as_method(self, op: Op) -> bool:
+        """Is it called as a method of its first argument?  That spares the NULL, and ``list.append`` has an instruction of its own so.
+
+        Not a class: CPython has quick ways for ``type(x)`` and ``str(x)`` beside a NULL alone.
+        """
+        return bool(op.args) and isinstance(op.callee, _FUNCTIONS) and id(op.callee) not in ALIASES
 
     def _method(self, op: Op) -> None:
         """``x.name``, to be called at once: the pair (method, x), or (NULL, attribute)."""

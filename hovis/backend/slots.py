@@ -1,6 +1,6 @@
 """Which local holds which value: a scan in dominance order over stack code, sharing locals like registers."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from hovis.backend.encode import unique
 from hovis.backend.flow import Flow
@@ -11,7 +11,7 @@ from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param
 class Slots:
     """The local of every value that has one, and the names of the locals."""
 
-    def __init__(self, flow: Flow, code: dict[Block, list[Item]], parameters: Sequence[str], taken: set[str]) -> None:
+    def __init__(self, flow: Flow, code: dict[Block, list[Item]], parameters: Sequence[str], taken: set[str], lasting: Set[Operand]) -> None:
         self.flow = flow
         self.code = code
         self.of: dict[Operand, int] = {}
@@ -27,8 +27,8 @@ class Slots:
         self.fixed = set(range(len(entry.params)))
         for k, param in enumerate(entry.params):
             self.of[param] = k
-        # a parameter that nothing uses stays where it is as long as the function runs
-        self.kept = {k for k, param in enumerate(entry.params) if param not in flow.needed}
+        # a parameter that nothing uses, or the user never binds to anything else, stays where it is as long as the function runs
+        self.kept = {k for k, param in enumerate(entry.params) if param not in flow.needed or param in lasting}
         for block in flow.order:
             self._find_last(block)
             self._assign(block)
