@@ -16,7 +16,7 @@ PROGRAMS = {
     "packets": ([], ["fields", "uint", "repeat", "bits", "counter"]),
     "vm": ([[n] for n in (0, 1, 7)], ["pop", "append", "stack", "Op", "code"]),
     "expressions": ([[0.5, -2.0], [1e300, 2.0], [0.0, -0.0]], ["accept", "values", "Binary", "FUNCTIONS", "+"]),
-    "template": ([], ["lookup", "blocks", "scope", "FILTERS", "show", "for", "if"]),
+    "template": ([], ["lookup", "blocks", "FILTERS", "show", "for", "if"]),
     "schema": ([], ["rule", "schema", "KEYWORDS", "check", "properties", "$ref"]),
 }
 

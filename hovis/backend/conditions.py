@@ -43,7 +43,16 @@ def _only_tested(cond: ast.expr) -> ast.expr:
     if isinstance(cond, ast.BoolOp):
         cond.values = [_only_tested(one) for one in cond.values]
         return cond
+    if _is_not(cond) and isinstance(cond.operand, ast.BoolOp):  # type: ignore[attr-defined]
+        inner: ast.BoolOp = cond.operand  # type: ignore[attr-defined]
+        parts = [negated(one) for one in inner.values]
+        if sum(map(_is_not, parts)) <= sum(map(_is_not, inner.values)):
+            return both(ast.And() if isinstance(inner.op, ast.Or) else ast.Or(), *map(_only_tested, parts))
     return tested(cond)
+
+
+def _is_not(cond: ast.expr) -> bool:
+    return isinstance(cond, ast.UnaryOp) and isinstance(cond.op, ast.Not)
 
 
 def is_bool(cond: ast.expr) -> bool:

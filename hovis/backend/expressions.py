@@ -244,6 +244,13 @@ def _unpack(op: Op, write: Write, named: Any) -> ast.expr | None:
     return made
 
 
+@_rule(ops.dict_update, ops.list_extend)
+def _update(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(op.callee), [write(a) for a in op.args], [])
+    mark(made, "update")
+    return made
+
+
 @_rule(getattr)
 def _getattr(op: Op, write: Write, named: Any) -> ast.expr | None:
     name = attribute(op.args[1]) if len(op.args) == 2 else None

@@ -317,10 +317,14 @@ class _Last:
             made = self._inside(statement)
             if isinstance(made, ast.For):
                 made = self._for(made, found)
+                if isinstance(made, ast.For):
+                    self._unpacked(made)
             elif isinstance(made, ast.While):
                 made = self._counted(made, found)
             elif isinstance(made, ast.Try):
                 made = self._named(made)
+            elif isinstance(made, ast.Expr) and marked(made.value, "update") and found and self._displayed(found[-1], made.value):
+                continue
             found.append(made)
         return found
 
@@ -354,6 +358,33 @@ class _Last:
         if marked(loop, "own next"):
             return loop
         return _unstepped(loop)
+
+    def _displayed(self, before: ast.stmt, update: ast.expr) -> bool:
+        """``t = {}; update(t, a)`` is ``t = {**a}``; lists likewise."""
+        assert isinstance(update, ast.Call)
+        name, more = update.args
+        if not (isinstance(before, ast.Assign) and isinstance(name, ast.Name) and isinstance(before.targets[0], ast.Name) and before.targets[0].id == name.id):
+            return False
+        if name.id in _read(more) | self.handled:
+            return False
+        match before.value:
+            case ast.Dict(keys=keys, values=values):
+                inner = more if isinstance(more, ast.Dict) else ast.Dict([None], [more])
+                before.value = ast.Dict([*keys, *inner.keys], [*values, *inner.values])
+            case ast.List(elts=parts):
+                before.value = ast.List([*parts, *(more.elts if isinstance(more, ast.List) else [ast.Starred(more, ast.Load())])], ast.Load())
+            case _:
+                return False
+        return True
+
+    def _unpacked(self, loop: ast.For) -> None:
+        """``for t in it: a, b = t`` is ``for a, b in it``, if t is seen nowhere else."""
+        if not (isinstance(loop.target, ast.Name) and isinstance(first := loop.body[0], ast.Assign) and isinstance(first.value, ast.Name)):
+            return
+        name, parts = loop.target.id, first.targets[0]
+        ended = len(loop.body) > 1 and isinstance(loop.body[1], ast.Delete) and ast.dump(loop.body[1]) == ast.dump(ast.Delete([ast.Name(name, ast.Del())]))
+        if first.value.id == name and isinstance(parts, ast.Tuple) and self.counts[name] == 2 + ended and not self.handled & _assigned([first]):
+            loop.target, loop.body = parts, loop.body[1 + ended :] or [ast.Pass()]
 
     def _counted(self, loop: ast.While, before: list[ast.stmt]) -> ast.stmt:
         """``i = a; while i < b: …; i += 1`` is ``for i in range(a, b)``, if i is seen nowhere else."""
@@ -396,10 +427,15 @@ class _Last:
 
 
 def _is_new(shown: ast.expr) -> bool:
-    """A variable, a constant, or a new empty container: made before or after, nobody can tell."""
-    if isinstance(shown, ast.Call):
-        return isinstance(shown.func, ast.Name) and shown.func.id == "set" and not shown.args
-    return isinstance(shown, ast.Constant | ast.Name) or (isinstance(shown, ast.List) and not shown.elts) or (isinstance(shown, ast.Dict) and not shown.keys)
+    """A variable, a constant, or a new container of such: made before or after, nobody can tell."""
+    match shown:
+        case ast.Call(func=ast.Name(id="set"), args=[]):
+            return True
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return all(map(_is_new, parts))
+        case ast.Dict(keys=keys, values=values):
+            return all(isinstance(key, ast.Constant) for key in keys) and all(map(_is_new, values))
+    return isinstance(shown, ast.Constant | ast.Name)
 
 
 def _counts_up(statement: ast.stmt, name: str) -> bool:

@@ -7,14 +7,19 @@ so do values that the user kept under one name.
 
 import itertools
 import keyword
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from operator import getitem
 from typing import Final
 
 from hovis.backend.expressions import IN_PLACE, evaluation_order, is_expression
 from hovis.ir.analysis import uses
 from hovis.ir.model import CAUGHT, Block, Branch, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import drop, enter_handler, keep, leave_handler
+from hovis.ir.operations import drop, enter_handler, keep, leave_handler, unpack, unpack_star
 from hovis.passes.rewriting import effect_of
+
+#: A name of a parameter of a block weighs as much as those of so many other values.
+_LIVES: Final = 10
 
 #: Calls and operators within one expression.
 MAX_NESTED: Final = 10
@@ -87,7 +92,7 @@ class Variables:
 
         ``pending`` are the ops with effects that nothing separates from here, in order: the last of them may move here.
         """
-        candidates = [v for v in operands if isinstance(v, Op) and v in own and self.uses[v] == 1 and v not in self._fixed and is_expression(v)]
+        candidates = [v for v in operands if isinstance(v, Op) and v in own and self.uses[v] == 1 and v not in self._fixed and _nests(v)]
         effects = [v for v in candidates if v in pending]
         count = len(effects)
         while count and effects[-count:] != pending[-count:]:
@@ -269,8 +274,7 @@ class Variables:
         for value in self.leader:
             leader = self._find(value)
             if leader not in self.names:
-                hints = sorted(v.name for v in self.members[leader] if v.name)
-                self.names[leader] = _free(next((h for h in hints if h != "error"), hints[0] if hints else ""), taken, reserved)
+                self.names[leader] = _free(_best(self.members[leader]), taken, reserved)
 
     def name(self, value: Value) -> str:
         return self.names[self._find(value)]
@@ -282,6 +286,21 @@ class Variables:
     def of(self, value: Value) -> bool:
         """Has value a variable?"""
         return value in self.leader
+
+
+def _nests(op: Op) -> bool:
+    """May op stand inside of an expression?  What was unpacked has the user's names."""
+    unpacked = op.callee is getitem and isinstance(op.args[0], Op) and op.args[0].callee in (unpack, unpack_star)
+    return is_expression(op) and not unpacked
+
+
+def _best(members: Iterable[Value]) -> str:
+    """The name that most of a variable's values have; those that live from block to block count for more, "error" for least."""
+    counts = Counter[str]()
+    for value in members:
+        if value.name:
+            counts[value.name] += _LIVES if isinstance(value, Param) else 1
+    return min(counts, key=lambda name: (name == "error", -counts[name], name), default="")
 
 
 def _free(wanted: str, taken: set[str], reserved: Callable[[str], bool]) -> str:

@@ -163,6 +163,9 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
     frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or callee)
     frame.extra = now
     m.state.frames.append(frame)
+    for name, value in zip(code.names, bound, strict=False):
+        if type(value) is Dyn:
+            m.named(value, name)
     return SWITCH
 
 

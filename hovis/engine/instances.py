@@ -133,6 +133,7 @@ def put(m: Machine, value: Ref, name: str, new: V, slot: bool) -> bool:
         status = call_builtin(m, operator.setitem, [held, Known(name), new], {}, "discard")
         assert status is None
         return True
+    m.named(new, name)
     m.put(value, obj.with_named(name, new))
     return True
 

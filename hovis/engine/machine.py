@@ -17,7 +17,7 @@ from hovis.engine.reading import Reader
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Tables
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
+from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, stop_iteration_error, unchanged
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.library.core import Library
@@ -110,6 +110,12 @@ class Machine(Reader, abc.ABC):
         """The site of the instruction that is being executed."""
         frame = self.state.frames[-1]
         return frame.ctx, frame.pc
+
+    def named(self, value: V, name: object) -> None:
+        """The user keeps value under this name: a variable, an attribute, a key."""
+        if type(value) is Dyn and type(value.value) in VALUES and value.value.name is None and type(name) is str and name.isidentifier():  # type: ignore[union-attr]
+            if not self.state.frames[-1].code.filename.startswith(self.package):
+                value.value.name = name  # type: ignore[union-attr]
 
     def user_site(self) -> tuple[int, int]:
         """The site in the user's own code that led here (models of builtins are none of it)."""

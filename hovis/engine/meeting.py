@@ -289,7 +289,7 @@ class Meeting(Machine):
         built = matching.built_a or matching.built_b
         for path, a, _, obj in matching.pairs:
             if obj is not None and isinstance(a, Ref) and (obj.node is not None or (built and matching.built(a))):
-                node = self.param(entry, self.tables.paths[path, "node"], self.type_of_in(matching.a, a))
+                node = self.param(entry, self.tables.paths[path, "node"], self.type_of_in(matching.a, a), entry.state)
                 if node is not obj.node:
                     found[a.aid] = node
                     self._changed = True
@@ -319,26 +319,33 @@ class Meeting(Machine):
                 lifetimes.abandon(obj)
         old.heap = heap
 
-    def param(self, entry: Entry, path: int, type: AbstractValue) -> Param:
+    def param(self, entry: Entry, path: int, type: AbstractValue, state: State) -> Param:
+        """The parameter for a slot of the entry, where it is named after what is in state."""
         found = entry.params.get(path)
         if found is None:
-            found = entry.params[path] = Param(type, None, self._name(entry, path))
+            found = entry.params[path] = Param(type, None, self._name(state, path))
         found.type = type
         return found
 
-    def _name(self, entry: Entry, path: int) -> str | None:
+    def _name(self, state: State, path: int) -> str | None:
         """The user's variable behind a slot, or the key or attribute that it is of an object."""
         part = self.tables.paths.parts[path]
-        if not isinstance(part, tuple) or not entry.state.frames:
+        if not isinstance(part, tuple):
             return None
+        key: object = None
         if len(part) == 3:
             depth, kind, index = part
-            frames = entry.state.frames
-            return frames[depth].code.names[index] if kind == "local" and depth < len(frames) and index < len(frames[depth].code.names) else None
-        parent = self.value_at(entry.state, part[0])
-        obj = entry.state.heap.get(parent.aid) if isinstance(parent, Ref) else None
-        key = obj.keys[part[1]] if obj is not None and type(part[1]) is int and part[1] < len(obj.keys) else None
-        return key if type(key) is str else None
+            code = state.frames[depth].code if kind == "local" and depth < len(state.frames) else None
+            if code is not None and index < len(code.names) and not code.filename.startswith(self.package):
+                key = code.names[index]
+        elif part[1] == "node":
+            return self._name(state, part[0])
+        else:
+            parent = self.value_at(state, part[0])
+            obj = state.heap.get(parent.aid) if isinstance(parent, Ref) else None
+            if obj is not None and obj.kind != "model" and part[1] < len(obj.keys):
+                key = obj.keys[part[1]]
+        return key if type(key) is str and key.isidentifier() else None
 
     def type_of_in(self, state: State, value: V) -> AbstractValue:
         if isinstance(value, Dyn):
@@ -394,7 +401,7 @@ class Meeting(Machine):
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(self.param(entry, path, kind), kind, dims, lost, unbound, ends, end)
+        return Dyn(self.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end)
 
     def _covers(self, entry: Entry, path: int, a: Dyn, b: V) -> bool:
         """Is it easily seen that the join of both is a itself?"""

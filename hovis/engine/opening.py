@@ -66,7 +66,7 @@ class Opening:
                 cells = tuple(self._all(row(path, len(cells)), cells))
             node = obj.node
             if node is not None or (matching is not None and matching.built(Ref(aid))):
-                node = self.engine.param(self.entry, self.paths[path, "node"], self.engine.type_of_in(self.arriving, Ref(aid)))
+                node = self.engine.param(self.entry, self.paths[path, "node"], self.engine.type_of_in(self.arriving, Ref(aid)), self.arriving)
             heap[aid] = obj if cells is obj.cells and node is obj.node else obj.filled(cells, node)
         for aid, obj in old.items():
             if obj.kind == "generator" and aid not in heap:
@@ -104,7 +104,7 @@ class Opening:
         engine = self.engine
         kind = templates.alive(engine.type_of_in(self.arriving, value), self.arriving.classes)
         can_split = self.forced.get(path) != STRONG
-        param = engine.param(self.entry, path, kind)
+        param = engine.param(self.entry, path, kind, self.arriving)
         if type(value) is not Dyn:
             ends = engine.endings and self.arriving.ends_visibly(value, set())
             at_end = isinstance(value, Known) and value.value is END

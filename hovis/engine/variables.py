@@ -11,7 +11,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
-from hovis.ir.model import VALUES, Effect
+from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, Type, Union, join
 
@@ -67,8 +67,8 @@ def set_local(m: Machine, slot: int) -> None:
     if old is not None and lifetimes.matters(m, old):
         m.let_go.append(old)
     stored = held[slot]
-    if type(stored) is Dyn and type(stored.value) in VALUES and stored.value.name is None and not frame.code.filename.startswith(m.package):  # type: ignore[union-attr]
-        stored.value.name = frame.code.names[slot]  # type: ignore[union-attr]
+    if type(stored) is Dyn:
+        m.named(stored, frame.code.names[slot])
 
 
 @handles("DelLocal")

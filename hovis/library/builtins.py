@@ -10,6 +10,7 @@ from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, join
 from hovis.library.core import Library
 from hovis.library.operators import ABS, TRUE_CLASSES, common, divmod_, fold_power, power, truth
 from hovis.library.signatures import (
+    ANYTHING,
     BOOL,
     COMPLEX,
     FLOAT,
@@ -102,8 +103,11 @@ rows(
     complex     number -> complex
     complex     str -> complex !
     complex     real real -> complex
+    complex     any any? -> complex o
     enumerate   container start=int? -> enumerate
+    enumerate   any start=any? -> enumerate o
     filter      any container -> filter
+    filter      any any -> filter o
     frozenset   -> frozenset
     frozenset   str|bytes|range|atoms|flat -> frozenset
     frozenset   dict|set -> frozenset r
@@ -111,18 +115,22 @@ rows(
     float       -> float
     float       real -> float
     float       str|bytes -> float !
+    float       any -> float o
     hex         int -> str
     int         -> int
     int         int -> int
     int         float -> int !
     int         str|bytes base=int? -> int !
+    int         any -> int o
     len         str|bytes|tuple|frozenset -> int
     len         range -> int !
     len         list|dict|set|dict_keys|dict_values|dict_items -> int r
     list        -> list
     list        frozen -> list
     list        mutable -> list r
+    list        any -> list o
     map         any container container* -> map
+    map         any any any* -> map o
     object      -> object
     oct         int -> str
     ord         str|bytes -> int !
@@ -144,6 +152,7 @@ rows(
     str         list|tuple|dict|set|frozenset -> str o
     str         bytes codec onerror? -> str !
     zip         container* :strict=bool? -> zip
+    zip         any* :strict=any? -> zip o
     """,
     _FOLDS,
 )
@@ -247,8 +256,10 @@ row(BUILTINS, hash, _hashed)
 
 
 def _range(*bounds: AbstractValue) -> Answer | None:
-    if not 1 <= len(bounds) <= 3 or any(class_of(b) not in (int, bool) for b in bounds):
+    if not 1 <= len(bounds) <= 3:
         return None
+    if any(class_of(b) not in (int, bool) for b in bounds):
+        return Answer(Type(range), ANYTHING)  # it asks for their __index__
     step = bounds[2] if len(bounds) == 3 else Const(1)
     return Answer(Type(range), PURE if isinstance(step, Const) and step.value else RAISES)
 

@@ -13,6 +13,7 @@ from hovis.lattice import ANY, AbstractValue, Const, Type, forget, join
 from hovis.library.core import Library
 from hovis.library.operators import CONTAINS, DELITEM, GETITEM, SETITEM
 from hovis.library.signatures import (
+    ANYTHING,
     BOOL,
     INT,
     LIST,
@@ -195,13 +196,13 @@ def _tuple(items: AbstractValue | None = None) -> Answer | None:
         return Answer(tuple_of(*[STR] * len(items.value)))  # type: ignore[arg-type]
     if cls in (str, bytes, range, frozenset):
         return Answer(TUPLE)
-    return Answer(TUPLE, READS) if cls in (list, dict, set, *VIEWS) else None
+    return Answer(TUPLE, READS if cls in (list, dict, set, *VIEWS) else ANYTHING)
 
 
 def _dict(*source: AbstractValue, **named: AbstractValue) -> Answer | None:
     if not source:
         return Answer(Type(dict))
-    return Answer(Type(dict), READS) if len(source) == 1 and class_of(source[0]) is dict and not named else None
+    return Answer(Type(dict), READS if len(source) == 1 and class_of(source[0]) is dict and not named else ANYTHING)
 
 
 row(CONTAINERS, tuple, _tuple)
@@ -265,7 +266,8 @@ def _reversed(a: AbstractValue) -> Answer | None:
 
 
 def _next(a: AbstractValue, *default: AbstractValue) -> Answer | None:
-    step = _STEPS.get(class_of(a) or object)
+    cls = class_of(a) or object
+    step = (TUPLE, ANYTHING) if cls in (zip, enumerate) else _STEPS.get(cls)
     if step is None or len(default) > 1:
         return None
     item, effect = step

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.ir import operations
-from hovis.ir.operations import join_strings
+from hovis.ir.operations import join_strings, type_name
 from hovis.library.core import Library
 
 REDUCTIONS: Final = Library("reductions")
@@ -288,7 +288,7 @@ def join(separator: Any, iterable: Any, /) -> Any:
     index = 0
     for part in parts:
         if not issubclass(type(part), str):
-            return join_strings(*[""] * index, part)  # it raises, with this index in the message
+            raise TypeError(f"sequence item {index}: expected str instance, {type_name(part)} found")
         if index:
             pieces.append(separator)
         pieces.append(part)

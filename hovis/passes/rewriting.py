@@ -132,7 +132,9 @@ def substitute(function: Function, new: dict[Value, Operand]) -> None:
     if not new:
         return
     for value in new:
-        resolve(value, new)
+        found = resolve(value, new)
+        if isinstance(found, Param | Op) and found.name is None:
+            found.name = value.name
     for block in function.blocks:
         for op in block.all_ops():
             replace_operands(op, new)

@@ -277,8 +277,7 @@ WRITTEN = {
         return 'in' if 0.5 <= x < 2.5 else 'out'"""),
     (pairs, (list,)): ((([(1, 2, 3), (4,)],), ([(1, 2), ()],), ([],)), """
         found = []
-        for item in items:
-            key, *rest = item
+        for key, *rest in items:
             if rest:
                 found.append((key, len(rest)))
         return found"""),
@@ -299,8 +298,8 @@ WRITTEN = {
             return table[key]
         except KeyError:
             raise
-        except (IndexError, TypeError) as t1:
-            return str(t1)"""),
+        except (IndexError, TypeError) as wrong:
+            return str(wrong)"""),
 }
 
 

@@ -36,5 +36,5 @@ def format_value(value: object, spec: str = "") -> str:
 
 
 def join_strings(*parts: str) -> str:
-    """BUILD_STRING."""
+    """BUILD_STRING: of instances of str."""
     return "".join(parts)

@@ -206,6 +206,7 @@ def _set_in_dict(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
     assert isinstance(whole, Known)
     if whole.labels:
         m.use(whole)
+    m.named(value, whole.value)
     m.put(container, obj.with_named(whole.value, value))
     return NONE
 
