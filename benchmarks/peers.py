@@ -1,0 +1,84 @@
+"""What the ecosystem's own specializers make of the examples' programs, where they are installed."""
+import importlib
+import math
+from collections.abc import Callable, Iterator
+
+Peer = tuple[str, Callable]
+
+
+def of(name: str, example: object) -> Iterator[Peer]:
+    """The peers of an example: a name each, and what is called with the arguments that the residual is called with."""
+    for make in PEERS.get(name, ()):
+        try:
+            yield make.__name__.replace("_", " "), make(example)
+        except ImportError:
+            continue
+
+
+def jsonschema(example):
+    module = importlib.import_module("jsonschema")
+    validator = module.Draft202012Validator(example.SCHEMA)
+    return lambda document: [error.message for error in validator.iter_errors(document)]
+
+
+def fastjsonschema(example):
+    module = importlib.import_module("fastjsonschema")
+    compiled = module.compile(example.SCHEMA)
+
+    def validate(document):
+        try:
+            return compiled(document)
+        except module.JsonSchemaException as error:  # the first error only
+            return error
+
+    return validate
+
+
+def sympy_lambdify(example):
+    sympy = importlib.import_module("sympy")
+    x, y = sympy.symbols("x y")
+    formula = sympy.sin(2 * x + y) * sympy.exp(-(x**2)) / (y * y + 1) + sympy.sqrt(x * x + y * y)
+    return sympy.lambdify((x, y), formula, "math")
+
+
+def jinja2(example):
+    module = importlib.import_module("jinja2")
+    loader = module.DictLoader({key: text.replace("extends page", 'extends "page"') for key, text in example.TEMPLATES.items()})
+    environment = module.Environment(loader=loader)
+    environment.filters.update(money=example.FILTERS["money"], default=example.FILTERS["default"])
+    template = environment.get_template("list")
+    return lambda values: template.render(values)
+
+
+def sklearn(example):
+    """A model of the same size, as sklearn makes it of data: three trees of depth two, asked for one row."""
+    ensemble = importlib.import_module("sklearn.ensemble")
+    rows = [[a, b, c] for a in range(8) for b in range(-3, 3) for c in range(0, 20, 4)]
+    model = ensemble.HistGradientBoostingRegressor(max_iter=3, max_depth=2, learning_rate=0.1, min_samples_leaf=5)
+    model.fit(rows, [example.predict(example.MODEL, row) for row in rows])
+    return lambda row: model.predict([[math.nan if x is None else x for x in row]])[0]
+
+
+def construct(example):
+    c = importlib.import_module("construct")
+    reading = c.Struct("channel" / c.Int8ub, "value" / c.Int16sb)
+    packet = c.Struct(
+        "magic" / c.Bytes(2),
+        "version" / c.Int8ub,
+        "flags" / c.BitStruct("urgent" / c.BitsInteger(1), "kind" / c.BitsInteger(3), "priority" / c.BitsInteger(4)),
+        "device" / c.Int32ub,
+        "count" / c.Int16ub,
+        "readings" / reading[c.this.count],
+        "size" / c.Int8ub,
+        "note" / c.PaddedString(c.this.size, "ascii"),
+    )
+    return lambda data, at: packet.parse(data[at:])
+
+
+PEERS = {
+    "trees": (sklearn,),
+    "packets": (construct,),
+    "expressions": (sympy_lambdify,),
+    "template": (jinja2,),
+    "schema": (jsonschema, fastjsonschema),
+}
