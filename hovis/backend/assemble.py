@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
+from hovis.backend.carrying import carry
 from hovis.backend.encode import (
     COPY,
     DELETE_FAST,
@@ -35,6 +36,7 @@ from hovis.backend.encode import (
 from hovis.backend.flow import Flow, Sightings, may_finalize
 from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, KEEP, LOAD, MOVE, STORE, Item, Linear, Pool
 from hovis.backend.load import Tracebacks, outline
+from hovis.backend.making import make_function
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
@@ -68,14 +70,11 @@ def assemble(
     come ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.  Those in ``lasting`` keep what they are given until the end.
     """
     assembler = _Assembler(namespace)
-    made = assembler.compile(function, parameters, (positional_only, keyword_only, star, double_star), name, qualname, lasting)
+    made = assembler.compile(function, parameters, (positional_only, keyword_only, star, double_star), name, qualname, lasting, (defaults, kwdefaults))
     plain = not (keyword_only or star or double_star)
     if plain and id(function) in assembler.cells:
         assembler.cells[id(function)].cell_contents = made
     assembler.finish()
-    made.__defaults__ = defaults
-    if kwdefaults:
-        made.__kwdefaults__ = dict(kwdefaults)
     if module is not None:
         made.__module__ = module
     made.__doc__ = doc
@@ -119,6 +118,7 @@ class _Assembler:
         name: str | None = None,
         qualname: str | None = None,
         lasting: Set[str] = frozenset(),
+        defaults: tuple[tuple[object, ...] | None, Mapping[str, object] | None] = (None, None),
     ) -> FunctionType:
         """One Function, by itself."""
         if parameters is None:
@@ -133,12 +133,13 @@ class _Assembler:
         marks.ruled = linear.rules
         code = {block: linear.block(block) for block in flow.order}
         stay = {param for param, given in zip(function.params, parameters, strict=True) if given in lasting and may_finalize(param.type)}
+        carried = carry(flow, linear, code)
         slots = Slots(flow, code, variables, taken, stay)
-        emitter = Emitter(flow, linear, code, slots, marks)
+        emitter = Emitter(flow, linear, code, slots, marks, carried)
         emitter.clears = dict.fromkeys(stay, False)
         emitter.run()
         made = _code(function, emitter, shape, name, qualname)
-        return FunctionType(made, self.namespace, made.co_name, None, tuple(pool.cells) or None)
+        return make_function(made, self.namespace, tuple(pool.cells), *defaults)
 
 
 def _code(function: Function, emitter: "Emitter", shape: tuple[int, int, bool, bool], name: str | None, qualname: str | None) -> CodeType:
@@ -233,11 +234,13 @@ class _Marks:
 class _Stub:
     """Code on an edge that stands apart from both its blocks."""
 
-    __slots__ = ("edge", "handlers", "label", "live", "mend", "prefix", "top")
+    __slots__ = ("carries", "edge", "handlers", "label", "live", "mend", "prefix", "top")
 
-    def __init__(self, label: Label, edge: Edge, live: set[Value], handlers: int, top: Operand | None = None, mend: bool = False, prefix: str = "") -> None:
+    def __init__(
+        self, label: Label, edge: Edge, live: set[Value], handlers: int, top: Operand | None = None, mend: bool = False, prefix: str = "", carries: bool = False
+    ) -> None:
         self.label, self.edge, self.live, self.handlers = label, edge, live, handlers
-        self.top, self.mend, self.prefix = top, mend, prefix
+        self.top, self.mend, self.prefix, self.carries = top, mend, prefix, carries
 
 
 class _Plan:
@@ -255,12 +258,15 @@ class _Plan:
 class Emitter:
     """Puts the stack code of the blocks in a row."""
 
-    def __init__(self, flow: Flow, linear: Linear, code: dict[Block, list[Item]], slots: Slots, marks: _Marks) -> None:
+    def __init__(self, flow: Flow, linear: Linear, code: dict[Block, list[Item]], slots: Slots, marks: _Marks, carried: dict[Block, set[Block]]) -> None:
         self.flow, self.linear, self.code, self.slots, self.marks = flow, linear, code, slots, marks
         self.is_generator = flow.is_generator
         self.pool = linear.pool
         self.asm = Assembly()
         self.of = slots.of
+        #: what takes a value from the stack that the block before has left there
+        self.carried = carried
+        self.takers = {taker for takers in carried.values() for taker in takers}
         self.labels = {block: Label() for block in flow.order}
         self.stubs: dict[Block, list[_Stub]] = {}
         self.mending = Tracebacks() if marks.any() else None
@@ -303,7 +309,8 @@ class Emitter:
         """One block; does it fall through into the one that follows?"""
         asm = self.asm
         asm.bind(self.labels[block])
-        self.handlers = asm.depth = self.flow.handlers[block]
+        self.handlers = self.flow.handlers[block]
+        asm.depth = self.handlers + (block in self.takers)
         asm.region = self._region(self.handlers)
         # loads in front belong to the first op
         asm.place = next((item[1] for item in self.code[block] if item[0] == AT), None)
@@ -439,14 +446,17 @@ class Emitter:
             self._write_plan(self._plan(taken, live, None), None)
             return self._go(taken.block, following)
         jumped, fallen = branch.true, branch.false
+        carried = self.carried.get(block)
         if jumped.block is following and fallen.block is not following:
             jumped, fallen, test = fallen, jumped, OPPOSITE[test]
         label = self.labels[jumped.block]
-        apart = bool(self._plan(jumped, live, None))
+        apart = bool(self._plan(jumped, live, None)) or (carried is not None and jumped.block not in carried)
         if apart:
             label = Label()
-            self._later(_Stub(label, jumped, live, self.handlers))
+            self._later(_Stub(label, jumped, live, self.handlers, carries=carried is not None))
         self.asm.jump_if(test, label)
+        if carried is not None and fallen.block not in carried:
+            self.asm.do(POP_TOP, 0, -1)
         self._write_plan(self._plan(fallen, live, None), None)
         # a stub for the next block stands right before it: step over
         return self._go(fallen.block, None if apart and jumped.block is following else following)
@@ -530,7 +540,9 @@ class Emitter:
         asm = self.asm
         asm.bind(stub.label)
         asm.region = self._region(stub.handlers)
-        asm.depth = stub.handlers
+        asm.depth = stub.handlers + stub.carries
+        if stub.carries and stub.edge.block not in self.takers:
+            asm.do(POP_TOP, 0, -1)
         if stub.prefix in OP:
             # skipped by FOR_ITER, but for a generator that returns
             asm.do(OP[stub.prefix])

@@ -12,6 +12,7 @@ from typing import Any, Final
 from hovis.backend.apart import stands_apart
 from hovis.backend.assemble import assemble
 from hovis.backend.load import hide
+from hovis.backend.making import make_function
 from hovis.bytecode.instructions import localsplus
 from hovis.bytecode.normalize import normalize
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
@@ -203,9 +204,8 @@ def _outer(inner: types.FunctionType, unknown: list[Unknown], awaits: bool) -> t
     begin, result = ("async def", f"await {call}") if awaits else ("def", call)
     text = f"{begin} outer({', '.join(heads)}):\n try:\n  return {result}\n except BaseException:\n  _hovis_hide()\n  raise"
     exec(compile(text, f"{PACKAGE}entry", "exec"), scope)
-    outer: types.FunctionType = scope["outer"]
-    outer.__code__ = outer.__code__.replace(co_name=inner.__name__, co_qualname=inner.__qualname__)
-    outer.__defaults__ = inner.__defaults__
+    code = scope["outer"].__code__.replace(co_name=inner.__name__, co_qualname=inner.__qualname__)
+    outer = make_function(code, scope, (), inner.__defaults__)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(outer, name, getattr(inner, name))
     return outer

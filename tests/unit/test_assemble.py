@@ -12,6 +12,7 @@ import weakref
 
 import pytest
 
+import hovis
 from hovis.backend.assemble import assemble
 from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Param, Raise, Return
@@ -965,3 +966,46 @@ def test_no_leaks():
     gc.collect()
     assert sys.getrefcount(box) == before[0]
     assert len(gc.get_objects()) <= before[1] + 20
+
+
+def test_a_value_that_is_tested_stays_on_the_stack():
+    """Of ``x is not None and x < 3`` the value is neither stored nor loaded again."""
+
+    def fn(row):
+        x = row[0]
+        if x is not None and x < 3:
+            return 1
+        y = row[1]
+        if y is None or y < 3:
+            return 2
+        return 3
+
+    residual = hovis.specialize(fn, hovis.Any)
+    assert [i.opname for i in dis.get_instructions(residual) if i.opname.startswith(("STORE_FAST", "DELETE"))] == []
+    for row in ([1, 2], [None, 2], [5, 2], [5, None], [None, None]):
+        assert residual(row) == fn(row)
+
+
+def test_values_on_the_stack_and_exceptions():
+    """What stands on the stack when an exception comes is cut off; one way takes it, the other drops it."""
+
+    def fn(row, log):
+        try:
+            x = row[0]
+            if x is not None:
+                return x + 1
+            log.append("none")
+            y = row[1]
+            if not y:
+                log.append("empty")
+            else:
+                return y[0]
+        except (TypeError, LookupError) as error:
+            log.append(type(error))
+        return len(log)
+
+    residual = hovis.specialize(fn, hovis.Any, list)
+    for row in ([1], ["a"], [None], [None, 0], [None, [3]], [None, 3], [None, {1}], []):
+        logs = [], []
+        assert residual(row, logs[0]) == fn(row, logs[1])
+        assert logs[0] == logs[1]
