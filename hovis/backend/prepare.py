@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised
+from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised, stop_iteration_error
 from hovis.lattice import ANY, Const, Type
 from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import MAY_RAISE, effect_of, replaced, sees_handled, substitute
@@ -67,6 +67,9 @@ def _without_tracing(function: Function) -> None:
     for block in function.blocks:
         traced |= {op: op.args[0] for op in block.ops if op.callee is caught_at or op.callee is passed}
         block.ops = [op for op in block.ops if op not in traced]
+        for op in block.ops:
+            if op.callee is stop_iteration_error:
+                op.args = op.args[:1]
     substitute(function, traced)
 
 

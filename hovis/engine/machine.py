@@ -18,7 +18,7 @@ from hovis.engine.state import Frame, State
 from hovis.engine.tables import Tables
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, raised, stop_iteration_error, unchanged
+from hovis.ir.operations import END, enter_handler, passed, raised, stop_iteration_error, unchanged
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.library.core import Library
 
@@ -336,7 +336,7 @@ class Machine(Reader, abc.ABC):
         """Unwind to the handler; the generators that go with the frames and their stacks end first."""
         location, before = self.location(), self._held()
         kept, self.let_go = self.let_go, []
-        caught, exception = self.unwind(self.state, thrown, self.block)
+        caught, exception, location = self.unwind(thrown, location, max(exceptions.depth_of_handler(self), 1))
         if caught:
             lifetimes.settle(self, None)
             self.let_go = kept
@@ -453,12 +453,13 @@ class Machine(Reader, abc.ABC):
 
     # --------------------------------------------------------------------------------------------- exceptions
 
-    def unwind(self, state: State, exception: V, block: Block) -> tuple[bool, V]:
-        """Leave frames until one catches; the exception goes on its stack.  False: nobody does.
+    def unwind(self, exception: V, location: Location | None, start: int = 1) -> tuple[bool, V, Location | None]:
+        """Leave frames until one catches; the exception goes on its stack.  False: nobody does.  Last: where it leaves from.
 
-        Where a StopIteration may leave a generator, block turns it into a RuntimeError (PEP 479; from CPython 3.12 on
-        a handler in the generator's own bytecode does).
+        location: where it was raised, with a traceback that tells of the inlined calls from start on.
+        Where a StopIteration may leave a generator, an op turns it into a RuntimeError (PEP 479).
         """
+        state = self.state
         outermost = state.frames[0]
         left: list[V] = []
         while state.frames:
@@ -477,7 +478,8 @@ class Machine(Reader, abc.ABC):
                     frame.stack.append(Known(frame.pc))
                 frame.stack.append(exception)
                 frame.pc = handler.target
-                return True, exception
+                return True, exception, location
+            inside = self.location() if frame.owner is not None else None
             state.frames.pop()
             left += (value for value in frame.locals if value is not None)
             if self.watching:
@@ -486,18 +488,23 @@ class Machine(Reader, abc.ABC):
                 obj = state.heap[frame.owner]
                 state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", obj.extra[1], None, 0, 0, obj.extra[5], False))
                 if ALWAYS_CONVERTS or frame.code.instructions[frame.pc - 1].op != "MakeGenerator":
-                    exception = self._out_of_generator(exception, block)
+                    exception, location = self._out_of_generator(exception, inside, location, start)
         outermost.stack = []
         state.frames.append(outermost)
-        return False, exception
+        return False, exception, location
 
-    def _out_of_generator(self, exception: V, block: Block) -> V:
+    def _out_of_generator(self, exception: V, inside: Location | None, location: Location | None, start: int) -> tuple[V, Location | None]:
+        """The exception behind the generator, where it was inside; and where it leaves from then (see unwind)."""
         cls = self.class_of(exception)
         if cls is not None and not issubclass(cls, StopIteration):
-            return exception
-        op = Op(stop_iteration_error, (self.operand(exception),), (), ANY, None, Effect.WRITES, None)
-        block.ops.append(op)
-        return Dyn(op, ANY)
+            return exception, location
+        operand, depth = self.operand(exception), exceptions.depth_of(inside)
+        if start > depth:
+            operand = Op(passed, (operand, Const(depth)), (), ANY, None, Effect.READS, location)
+            self.block.ops.append(operand)
+        op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), ANY, None, Effect.WRITES, None)
+        self.block.ops.append(op)
+        return Dyn(op, ANY), inside if start >= depth else location
 
     def raise_(self, exception: V, again: bool = False, thrown: bool = False) -> int:
         """A raise that is certain: a jump, if the handler is known, else the end of the residual.
@@ -519,7 +526,8 @@ class Machine(Reader, abc.ABC):
             exception = Dyn(self.operand(exception), self.type_of(exception))
         exception = exceptions.traced(self, exception, again and not thrown)
         before = self._held()
-        caught, left = self.unwind(self.state, exception, self.block)
+        start = exceptions.depth_of_handler(self) or (exceptions.depth_of(location) if again and not thrown else 1)
+        caught, left, location = self.unwind(exception, location, start)
         if caught:
             return SWITCH
         if self.watching and lifetimes.close_leaving(self, left):

@@ -99,7 +99,7 @@ def first_beyond(limit):
 #   %17 = caught_at(%16, 2) :: Any
 #   %18 = leave_handler!() :: None
 #   %19 = passed(%17, 1) :: Any
-#   %20 = stop_iteration_error!(%19) :: Any
+#   %20 = stop_iteration_error!(%19, 1) :: Any
 #   %21 = enter_handler!(%20) :: Any
 #   %22 = make_tuple(const(StopIteration), const(GeneratorExit)) :: tuple
 #   %23 = exception_matches(%20, %22) :: Bool
@@ -119,7 +119,7 @@ def first_beyond(limit):
 # 10:
 #   return 2
 # 11: (%30 :: Any)
-#   %31 = stop_iteration_error!(%30) :: Any
+#   %31 = stop_iteration_error!(%30, 1) :: Any
 #   reraise %31
 
 

@@ -92,12 +92,25 @@ def unraisable(exception: BaseException) -> None:
     next(finalized())
 
 
-def stop_iteration_error(exception: BaseException) -> BaseException:
-    """What leaves a generator: exception, or the RuntimeError that stands for a StopIteration (PEP 479)."""
+def stop_iteration_error(exception: BaseException, around: int = 0) -> BaseException:
+    """What leaves a generator: exception, or the RuntimeError that stands for a StopIteration (PEP 479).
+
+    The first entries of the traceback, so many, are those of the inlined calls around the generator: the RuntimeError
+    passes them, the StopIteration has not.
+    """
     if not isinstance(exception, StopIteration):
         return exception
     made = RuntimeError("generator raised StopIteration")
     made.__cause__ = made.__context__ = exception
+    passed: list[types.TracebackType] = []
+    inner = exception.__traceback__
+    while inner is not None and len(passed) < around:
+        passed.append(inner)
+        inner = inner.tb_next
+    outer = None
+    for at in reversed(passed):
+        outer = types.TracebackType(outer, at.tb_frame, at.tb_lasti, at.tb_lineno)
+    exception.__traceback__, made.__traceback__ = inner, outer
     return made
 
 
