@@ -32,6 +32,8 @@ MAX_COUNTING: Final = 4
 
 #: Places that are compared of what the functions in the arguments close over.
 MOST_KNOWN: Final = 200
+#: Parts of arguments that are compared with those of an activation before.
+LOOKED_AT: Final = 32
 
 #: Stands in the frame of a generator function whose generator has to be real at once.
 REAL: Final = object()
@@ -162,6 +164,7 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
     m.homes.setdefault(ctx, home)
     frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or callee)
     frame.extra = now
+    frame.given = given(m, bound)
     m.state.frames.append(frame)
     for name, value in zip(code.names, bound, strict=False):
         if type(value) is Dyn:
@@ -188,9 +191,47 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     if len(active) >= (_patience(m, bound, now, active[-1].extra) if counting else MAX_ACTIVE):
         (m.tables.counting if counting else m.tables.recursive).add(code.code)
         raise Restart("recursive")
-    # where constants have met in an argument they may be told apart when that is looked at
+    if not now:
+        return True
+    # where constants have met in an argument they may be told apart when it is looked at
     joined = any(type(value) is Dyn and value.lost for value in bound)
-    return not now or any(frame.extra == now if joined or type(frame.extra) is not tuple else _nothing_new(now, frame.extra) for frame in active)
+    for frame in active:
+        same = frame.extra == now if joined or type(frame.extra) is not tuple else _nothing_new(now, frame.extra)
+        if same and not _differ_inside(m, bound, frame.given):
+            return True
+    return False
+
+
+def given(m: Machine, bound: list[V | None]) -> list[tuple[V | None, VObj | None]]:
+    """The arguments with the objects that they are now: later these may be others, or gone."""
+    heap = m.state.heap
+    return [(value, heap[value.aid] if type(value) is Ref else None) for value in bound]
+
+
+def _differ_inside(m: Machine, now: list[V | None], before: list[tuple[V | None, VObj | None]] | None) -> bool:
+    """Is something known inside the arguments (of closures, nodes, tuples) that was not before?  Numbers may count, they do not matter."""
+    heap, seen = m.state.heap, set()
+    pairs = [(a, b, old) for a, (b, old) in zip(now, before or (), strict=False)]
+    for a, b, old in pairs:  # it grows meanwhile
+        if isinstance(a, Known):
+            if type(a.value) not in _COUNTS and not (isinstance(b, Known) and constant_key(a.value) == constant_key(b.value)):
+                return True
+        elif isinstance(a, Ref):
+            if not isinstance(b, Ref):
+                return True
+            new, old = heap[a.aid], old or heap.get(b.aid)
+            if new is old or old is None or a.aid in seen or new.bulk:
+                continue
+            seen.add(a.aid)
+            if new.shape() != old.shape() and not _has_grown(new.shape(), old.shape()):
+                return True
+            if a.aid != b.aid and len(pairs) < LOOKED_AT:
+                pairs += ((c, d, None) for c, d in zip(new.cells, old.cells, strict=False))
+    return False
+
+
+#: Known values that may be different each time around.
+_COUNTS: Final = frozenset({int, float})
 
 
 def _patience(m: Machine, bound: list[V | None], now: Any, before: Any) -> int:
@@ -269,6 +310,7 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
         heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells))
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
     frame.extra = known_arguments(m, bound)
+    frame.given = given(m, bound)
     result = m.call_function(frame, heap, known.qualname.rsplit(".", 1)[-1])  # type: ignore[attr-defined]
     if result is None:
         return m.unreachable()

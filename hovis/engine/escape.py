@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine import copies, templates
 from hovis.engine.heap import STORED, History, VObj, fields_of, reachable
+from hovis.engine.state import State
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -33,6 +34,20 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
             raise NotMaterializable(obj.extra[5])
         if obj.kind == "model":
             _check_model(heap, obj)
+
+
+def check_idle(state: State, aid: int) -> None:
+    """Raise NotMaterializable if a method of the stand-in is running on the object: the real one has not what it reads."""
+    obj = state.heap[aid]
+    if obj.kind != "model" or obj.node is not None:
+        return
+    stand, site = obj.extra
+    for frame in state.frames:
+        held = frame.locals[0]
+        if type(held) is Ref and held.aid == aid:
+            method = getattr(stand.cls, frame.code.code.co_name, None)
+            if getattr(method, "__code__", None) is frame.code.code:
+                raise NotMaterializable(site)
 
 
 def check_contents(heap: dict[int, VObj], aids: set[int]) -> None:

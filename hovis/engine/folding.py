@@ -75,13 +75,15 @@ def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int
     """The result of a primitive on known values; None: not to be had now."""
     if not rule.fold or Dyn in map(type, args):
         return None
-    values = [reify(m, a) for a in args]
+    values = [_looked_at(m, a) for a in args]
     if any(v is _MISSING for v in values):
         return None
-    named = {name: reify(m, v) for name, v in kwargs.items()}
+    named = {name: _looked_at(m, v) for name, v in kwargs.items()}
     if any(v is _MISSING for v in named.values()):
         return None
     if not _may_fold(m, rule, args, kwargs, values, named):
+        return None
+    if not all(_read(m, a) for a in args) or not all(_read(m, v) for v in kwargs.values()):
         return None
     labels = labels_of(*args, *kwargs.values())
     if labels:
@@ -97,7 +99,7 @@ def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int
 
 
 def _may_fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V], values: list[Any], named: dict[str, Any]) -> bool:
-    types = [_whole(value) if isinstance(a, Ref) else m.type_of(a) for a, value in zip(args, values, strict=True)]
+    types = [_whole(value) if isinstance(a, Ref) or type(value) in _OPENED else m.type_of(a) for a, value in zip(args, values, strict=True)]
     named_types = {name: m.type_of(v) for name, v in kwargs.items()}
     try:
         if rule.result(*types, **named_types) is None:
@@ -172,6 +174,38 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
     if obj.kind in ("slice", "range"):
         return obj.cls(*cells)
     return obj.cls(cells)
+
+
+#: Known containers that anybody could change, and how long they may be to be looked at as a whole.
+_OPENED: Final = frozenset({list, dict})
+_OPENED_ITEMS: Final = 1_000
+
+
+def _looked_at(m: Machine, value: V) -> Any:
+    """Like reify; a known list or dict of constants itself, of which is not said yet that it is read."""
+    if isinstance(value, Known) and type(value.value) in _OPENED:
+        return value.value if _constants_in(value.value) and id(value.value) not in m.tables.thawed else _MISSING
+    return reify(m, value)
+
+
+def _constants_in(held: Any) -> bool:
+    """Are these constants, and not too many?"""
+    if len(held) > _OPENED_ITEMS:
+        return False
+    return all(type(x) in PLAIN or is_immutable(x) for x in (held.values() if type(held) is dict else held))
+
+
+def _read(m: Machine, value: V) -> bool:
+    """Says of a known container that it is read; False: that cannot be relied upon."""
+    return not isinstance(value, Known) or type(value.value) not in _OPENED or m.static(value)
+
+
+def look(m: Machine, values: "list[V]") -> "list[Any] | None":
+    """The values themselves, known all the way down, for something that only looks at them."""
+    found = [_looked_at(m, value) for value in values]
+    if any(one is _MISSING for one in found) or not all(_read(m, value) for value in values):
+        return None
+    return found
 
 
 #: What has the same hash in every process: sets of it are iterated over in the same order.

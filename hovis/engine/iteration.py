@@ -105,6 +105,9 @@ def _view_iterator(m: Machine, value: Ref, obj: VObj) -> V:
     source = obj.cells[0]
     if obj.node is None and isinstance(source, Ref) and m.obj(source, "dict") is not None:
         return dict_iterator(m, source, obj.extra)
+    if obj.node is None and isinstance(source, Known) and type(source.value) is dict and m.static(source):
+        items = tuple(getattr(source.value, obj.extra)())
+        return sequence_iterator(m, Known(items, source.labels), VIEW_ITERATORS[obj.extra])
     return m.emit(iter, [value], type=Type(VIEW_ITERATORS[obj.extra]), effect=Effect.READS)
 
 
@@ -451,7 +454,13 @@ def known_items(m: Machine, value: V) -> list[V] | None:
 
 
 def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
-    source = obj.cells[0]
+    source = m.resolve(obj.cells[0])
+    if isinstance(source, Known) and type(source.value) is dict:
+        if not m.static(source) or len(source.value) > 5_000:
+            return None
+        if source.labels:
+            m.mark(source.labels, STRONG)
+        return [Known(x, source.labels) for x in getattr(source.value, obj.extra)()]
     keys = known_items(m, relabel(source, labels)) if m.obj(source, "dict") is not None else None
     if keys is None or obj.extra == "keys":
         return keys

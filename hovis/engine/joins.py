@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from hovis.engine import templates
-from hovis.engine.escape import check_contents, check_materializable
+from hovis.engine.escape import check_contents, check_idle, check_materializable
 from hovis.engine.heap import VObj, alike, reachable
 from hovis.engine.state import Paths, State
 from hovis.engine.values import UNBOUND_VALUE, Known, Ref, V
@@ -65,6 +65,7 @@ class Matching:
             found = reachable(state.heap, [start])
             for aid in found:
                 check_materializable(state.heap, aid)
+                check_idle(state, aid)
             check_contents(state.heap, found | real)
             kept = {aid for aid in found if state.heap[aid].kind in _BUILT and (aid != start or aid < 0)}
             built |= kept

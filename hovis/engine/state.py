@@ -19,9 +19,10 @@ class Frame:
     scope     the dict of locals(), where a frame has one of its own
     asked     whose attribute the call reads, with asked_name: an AttributeError that comes out of it is told
     decided   has an unknown decision been made since this activation began?
+    given     the variables as the call left them, and the objects that they held
     """
 
-    __slots__ = ("asked", "asked_name", "code", "ctx", "decided", "extra", "fn", "locals", "mode", "namespace", "owner", "pc", "scope", "stack")
+    __slots__ = ("asked", "asked_name", "code", "ctx", "decided", "extra", "fn", "given", "locals", "mode", "namespace", "owner", "pc", "scope", "stack")
 
     def __init__(self, code: Code, ctx: int, locals: list[V | None], namespace: dict[str, Any], mode: str = "value", fn: object = None) -> None:
         self.code = code
@@ -39,11 +40,13 @@ class Frame:
         self.asked: V | None = None
         self.asked_name = ""
         self.fn = fn
+        self.given: Any = None
 
     def fork(self) -> "Frame":
         copy = Frame.__new__(Frame)
         copy.code, copy.ctx, copy.pc, copy.namespace, copy.mode = self.code, self.ctx, self.pc, self.namespace, self.mode
         copy.owner, copy.decided, copy.extra, copy.fn = self.owner, self.decided, self.extra, self.fn
+        copy.given = self.given
         copy.scope = self.scope
         copy.asked, copy.asked_name = self.asked, self.asked_name
         copy.locals = self.locals[:]

@@ -6,24 +6,29 @@ been replaced is another one, and is not in here.
 
 import ast
 import base64
+import binascii
+import bisect
 import calendar
 import colorsys
 import difflib
 import fnmatch
 import html
 import json
+import math
 import posixpath
 import re
 import shlex
 import statistics
 import string
+import struct
 import textwrap
 import urllib.parse
 import warnings
+import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine.folding import _MISSING, reify, virtual
+from hovis.engine.folding import look, virtual
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, V, labels_of
 from hovis.library.core import Library
@@ -39,19 +44,24 @@ LARGEST: Final = 10_000
 _FUNCTIONS: Final[dict[Any, str]] = {
     ast: "literal_eval",
     base64: "b16decode b16encode b32decode b32encode b64decode b64encode urlsafe_b64decode urlsafe_b64encode a85encode b85encode",
+    binascii: "crc32 hexlify unhexlify",
+    bisect: "bisect bisect_left bisect_right",
     calendar: "isleap leapdays monthrange weekday",
     colorsys: "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb",
     difflib: "get_close_matches",
     fnmatch: "translate",
     html: "escape unescape",
     json: "dumps loads",
+    math: "dist fsum prod",
     posixpath: "basename commonpath dirname isabs join normpath split splitext",
     re: "escape",
     shlex: "join quote split",
     statistics: "fmean mean median mode pvariance quantiles stdev variance",
     string: "capwords",
+    struct: "calcsize pack unpack",
     textwrap: "dedent fill indent shorten wrap",
     urllib.parse: "parse_qs parse_qsl quote quote_plus unquote unquote_plus urlencode urljoin",
+    zlib: "adler32 crc32",
 }
 
 
@@ -59,11 +69,10 @@ def _called(fn: Callable[..., Any]) -> Any:
     """The rule for one function."""
 
     def rule(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
-        values = [reify(m, a) for a in args]
-        keywords = {name: reify(m, v) for name, v in named.items()}
-        given = [*values, *keywords.values()]
-        if any(v is _MISSING for v in given) or not _plain(given) or weight(*given) > MOST:
+        given = look(m, [*args, *named.values()])
+        if given is None or not _plain(given) or weight(*given) > MOST:
             return None
+        values, keywords = given[: len(args)], dict(zip(named, given[len(args) :], strict=True))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -98,6 +107,11 @@ def _plain(values: list[Any]) -> bool:
     return True
 
 
+#: The same of methods and classes.
+_METHODS: Final = (bytes,)
+
+for _fn in _METHODS:
+    AHEAD.action(_fn)(_called(_fn))
 for _module, _names in _FUNCTIONS.items():
     for _name in _names.split():
         _fn = getattr(_module, _name)

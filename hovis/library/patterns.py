@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any, Final
 
+from hovis.engine import models
 from hovis.engine.entering import call_function
 from hovis.engine.folding import virtual
 from hovis.engine.heap import VObj
@@ -24,6 +25,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library
+from hovis.library.iterators import END, Steps
 from hovis.library.signatures import ANYTHING, BYTES, INT, NONE, PURE, RAISES, STR, Answer, class_of, moderate, row, tuple_of
 from hovis.library.virtual.base import action
 
@@ -287,6 +289,33 @@ def next_match(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
     if not isinstance(kind, Refined) or len(args) != 1 or named:
         return None
     return m.emit(SCANNER.search, args, type=join(Refined(re.Match, kind.facts), NONE), effect=Effect.READS | Effect.WRITES)
+
+
+@PATTERNS.stand(type(re.compile("").finditer("")), re.Pattern.finditer, "pattern string", when={"rest": None})
+class Finditer(Steps):
+    """What finditer gives (pattern_finditer): stepped through, it cannot be told from one that begins."""
+
+    def __init__(self, pattern: Any, string: Any) -> None:
+        self.pattern = pattern
+        self.string = string
+        self.rest: Any = None
+
+    def step(self) -> Any:
+        if self.rest is None:
+            self.rest = iter(matches(self.pattern, self.string))
+        return next(self.rest, END)
+
+
+@PATTERNS.action(re.Pattern.finditer)
+def find_each(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
+    """All matches of a known pattern, in text of its kind."""
+    if len(args) != 2 or named or not isinstance(args[0], Known):
+        return None
+    pattern = plain(args[0].value)
+    if pattern is None or m.class_of(args[1]) is not type(pattern.pattern):
+        return None
+    made = models.create(m, m.library.models[Finditer], args, {}, "value")
+    return None if made is models.NOT_MINE else made
 
 
 @PATTERNS.action(re.Pattern.sub)

@@ -294,3 +294,15 @@ def told_of_no_text(x):
 
 def test_which_method_gave_no_text():
     agree(told_of_no_text, (1,))
+
+
+def made_real_while_it_steps(q, r):
+    bound = itertools.count(q, 0.5)
+    for _ in itertools.takewhile(lambda x: x < bound, r):
+        bound = "a"
+    return bound
+
+
+def test_an_iterator_that_two_ways_meet_in_is_not_made_real_in_mid_step():
+    # the model's own code went on with the real object, and read an attribute of the stand-in from it
+    agree(made_real_while_it_steps, (2, [5]), ("x", [5]), (2, []))

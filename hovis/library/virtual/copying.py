@@ -39,6 +39,8 @@ def deepcopy(m: Machine, args: Args, named: Named) -> Any:
 
 def _copied(m: Machine, value: V, met: set[int]) -> V:
     if isinstance(value, Known):
+        if type(value.value) in (list, dict):
+            return _copied_known(m, value, met)
         if not (is_immutable(value.value) and type(value.value) is not frozenset) and not isinstance(value.value, type) and not _is_member(value.value):
             raise _Shared
         return value
@@ -57,6 +59,17 @@ def _copied(m: Machine, value: V, met: set[int]) -> V:
     if obj.kind == "tuple" and all(a is b for a, b in zip(cells, obj.cells, strict=True)):
         return value
     return m.new(VObj(obj.kind, obj.cls, cells, obj.keys), labels_of(value))
+
+
+def _copied_known(m: Machine, value: Known, met: set[int]) -> V:
+    """A known list or dict, which others hold, too."""
+    held: Any = value.value
+    keys = tuple(held) if type(held) is dict else ()
+    if ~id(held) in met or len(met) + len(held) >= MOST or not all(map(_is_atomic, map(type, keys))) or not m.static(value):
+        raise _Shared
+    met.add(~id(held))  # numbers of objects of the trace are others
+    cells = tuple(_copied(m, Known(x, value.labels), met) for x in (held.values() if keys else held))
+    return m.new(VObj(type(held).__name__, type(held), cells, keys), value.labels)
 
 
 def _is_member(held: object) -> bool:

@@ -96,7 +96,7 @@ def dict_clear(m: Machine, args: Args, named: Named) -> Any:
 
 @action(dict.copy, counts=(1, 1))
 def dict_copy(m: Machine, args: Args, named: Named) -> Any:
-    obj = m.obj(args[0], "dict")
+    obj = _dict(m, args[0])
     return None if obj is None else m.new(VObj("dict", dict, obj.cells, obj.keys), labels_of(args[0]))
 
 
@@ -130,24 +130,14 @@ def dict_items(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _view(m: Machine, args: Args, view: str) -> Any:
-    """A view of a virtual dict; of one that was there before, only if it is iterated over at once."""
+    """A view of a dict, of this trace or known."""
     obj = m.obj(args[0], "dict")
-    if obj is not None and obj.cls is dict:
-        return m.new(VObj("view", VIEWS[view], (args[0],), extra=view))
-    if isinstance(args[0], Known) and type(args[0].value) is dict and m.static(args[0]) and _consumed_at_once(m):
-        items = tuple(getattr(args[0].value, view)())
-        return iteration.sequence_iterator(m, Known(items, args[0].labels), iteration.VIEW_ITERATORS[view])
+    if (obj is not None and obj.cls is dict) or (isinstance(args[0], Known) and type(args[0].value) is dict):
+        return m.new(VObj("view", VIEWS[view], (args[0],), extra=view), labels_of(args[0]))
     return None
 
 
 VIEWS: Final = {name: type(getattr({}, name)()) for name in ("keys", "values", "items")}
-
-
-def _consumed_at_once(m: Machine) -> bool:
-    """Is the result of this instruction the operand of a GetIter?"""
-    frame = m.frame
-    instructions = frame.code.instructions
-    return frame.pc + 1 < len(instructions) and instructions[frame.pc].op == "Call" and instructions[frame.pc + 1].op == "GetIter"
 
 
 @action(dict)

@@ -61,12 +61,13 @@ def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
 @action(sorted)
 def sorted_(m: Machine, args: Args, named: Named) -> Any:
     found = _options(m, named) if len(args) == 1 else None
-    if found is None or not isinstance(args[0], Ref) or m.obj(args[0]) is None:
+    known = isinstance(args[0], Known) and type(args[0].value) in (list, dict)
+    if found is None or not (known or (isinstance(args[0], Ref) and m.obj(args[0]) is not None)):
         return None
     stepped = m.obj(args[0], *_STEPPED)
     if stepped is not None and not any(isinstance(c, Dyn) and m.class_of(c) not in ATOMS for c in stepped.cells):
         return call_function(m, Known(_sorted_items), _sorted_items, [args[0], *found], {}, "value")
-    if m.obj(args[0], "list", "tuple", "dict", "view") is None:
+    if not known and m.obj(args[0], "list", "tuple", "dict", "view") is None:
         return None
     items = iteration.known_items(m, args[0])
     if items is None or len(items) > _FEW:
