@@ -6,6 +6,7 @@ known, so that a handler that looks at these alone leaves nothing of it in the r
 """
 
 import builtins
+import functools
 import operator
 import types
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ from hovis.engine.lookups import lookup
 from hovis.engine.values import FALSE, NONE, TRUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Location, Op, Operand, Param
-from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice import ANY, AbstractValue, Const, Type, join
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
@@ -150,6 +151,10 @@ def out_of(m: "Machine", op: Op, param: Param) -> V:
     if found is None:
         return Dyn(caught, ANY)
     cls, args = found
+    if type(cls) is tuple:
+        kinds: list[AbstractValue] = [Type(one) for one in cls]
+        caught.type = param.type = functools.reduce(join, kinds)
+        return Dyn(caught, caught.type)
     caught.type = param.type = Type(cls)
     if args is None or cls not in MODELLED:
         return Dyn(caught, caught.type)

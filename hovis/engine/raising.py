@@ -9,10 +9,10 @@ from hovis.engine.lookups import FUNCTION, bound_class, lookup
 from hovis.engine.machine import Machine
 from hovis.engine.results import AFTER
 from hovis.engine.tables import GiveUp, Restart
-from hovis.engine.values import Known, Ref, V, labels_of
+from hovis.engine.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Type
+from hovis.lattice import Type, Union
 
 
 def raise_statement(m: Machine, args: list[V]) -> int | None:
@@ -98,6 +98,11 @@ def match(m: Machine) -> int | None:
     if known is not None and cls is not None:
         m.push(Known(m.derives(cls, known), labels_of(classes)))
         return None
+    if known is not None and isinstance(exception, Dyn) and isinstance(exception.type, Union):
+        found = {isinstance(t, Type) and m.derives(t.cls, known) for t in exception.type.members}
+        if len(found) == 1 and all(isinstance(t, Type) for t in exception.type.members):
+            m.push(Known(found.pop(), labels_of(classes)))
+            return None
     effect = Effect.PURE if known is not None else Effect.OPAQUE
     m.push(m.emit(ops.exception_matches, [exception, classes], type=Type(bool), effect=effect))
     return None

@@ -136,6 +136,15 @@ def sorted_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> Any:
     return arrange(keys, [*items], reverse)
 
 
+def sorted_unknown(arrange: Any, iterable: Any, key: Any, reverse: bool) -> Any:
+    """The same of anything that can be iterated over (builtin_sorted: all keys come before the first comparison)."""
+    items = list(iterable)
+    keys = []
+    for item in items:
+        keys.append(key(item))
+    return arrange(keys, items, reverse)
+
+
 def sort_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> None:
     """``items.sort(key=key, reverse=reverse)``, where neither key nor the items can see the list."""
     items[:] = sorted_by_key(arrange, items, key, reverse)

@@ -24,7 +24,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
 from hovis.lattice.constants import is_immutable
-from hovis.library.core import Library
+from hovis.library.core import Library, Stand
 from hovis.library.iterators import END, Steps
 from hovis.library.signatures import ANYTHING, BYTES, INT, NONE, PURE, RAISES, STR, Answer, class_of, moderate, row, tuple_of
 from hovis.library.virtual.base import action
@@ -314,7 +314,9 @@ def find_each(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
     pattern = plain(args[0].value)
     if pattern is None or m.class_of(args[1]) is not type(pattern.pattern):
         return None
-    made = models.create(m, m.library.models[Finditer], args, {}, "value")
+    stand = m.library.models[Finditer]
+    assert isinstance(stand, Stand)
+    made = models.create(m, stand, args, {}, "value")
     return None if made is models.NOT_MINE else made
 
 

@@ -1,4 +1,4 @@
-"""What an operation can raise, where that is one exception alone (memory and signals apart).
+"""What an operation can raise, where that is one exception alone, or of one of a few classes (memory and signals apart).
 
 A rule goes from the types of the operands to the class and its argument: a constant, the operand at an Index, or a Type
 where it is something of that type.  It speaks for operations that run no code of the user's.  What CPython says is asked
@@ -19,8 +19,8 @@ class Index(NamedTuple):
     at: int
 
 
-#: The class, and its arguments; None: they are not known.
-Raised = tuple[type[BaseException], tuple[Any, ...] | None]
+#: The class (or several that it may be), and its arguments; None: they are not known.
+Raised = tuple[type[BaseException] | tuple[type[BaseException], ...], tuple[Any, ...] | None]
 
 
 def _told(fn: Callable[..., Any], *args: Any) -> Raised:
@@ -39,6 +39,9 @@ def _cls(kind: AbstractValue) -> type | None:
 
 
 _INTS: Final = frozenset({int, bool})
+_NUMBERS: Final = frozenset({int, bool, float})
+#: What dividing by an int can come to that has to be a float.
+_TOO_LARGE: Final = (ZeroDivisionError, OverflowError)
 
 
 def _by_zero(fn: Callable[[Any, Any], Any], ints: bool = True) -> Callable[..., Raised | None]:
@@ -46,9 +49,11 @@ def _by_zero(fn: Callable[[Any, Any], Any], ints: bool = True) -> Callable[..., 
 
     def rule(a: AbstractValue, b: AbstractValue) -> Raised | None:
         kinds = {_cls(a), _cls(b)}
-        if kinds <= _INTS:
-            return of_ints if ints else None
-        return of_floats if kinds == {float} else None
+        if kinds == {float}:
+            return of_floats
+        if kinds <= _INTS and ints:
+            return of_ints
+        return (_TOO_LARGE, None) if kinds <= _NUMBERS else None
 
     return rule
 

@@ -14,6 +14,7 @@ from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import primitive
+from hovis.engine.results import opaque
 from hovis.engine.values import FALSE, NO_LABELS, NONE, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -62,6 +63,9 @@ def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
 def sorted_(m: Machine, args: Args, named: Named) -> Any:
     found = _options(m, named) if len(args) == 1 else None
     known = isinstance(args[0], Known) and type(args[0].value) in (list, dict)
+    if found is not None and isinstance(args[0], Dyn) and _dissolves(m, found[0]):
+        arguments: list[V] = [Known(ops.arrange), args[0], *found]
+        return call_function(m, Known(methods.sorted_unknown), methods.sorted_unknown, arguments, {}, "value")
     if found is None or not (known or (isinstance(args[0], Ref) and m.obj(args[0]) is not None)):
         return None
     stepped = m.obj(args[0], *_STEPPED)
@@ -115,6 +119,11 @@ def _called(m: Machine, key: V) -> bool:
     return hashable and any(key.value in rows for rows in (library.actions, library.primitives, library.models))
 
 
+def _dissolves(m: Machine, key: V) -> bool:
+    """Is key Python code that is known?"""
+    return m.obj(key, "function", "method") is not None or (isinstance(key, Known) and isinstance(key.value, types.FunctionType))
+
+
 @action(list.sort)
 def list_sort(m: Machine, args: Args, named: Named) -> Any:
     found = _options(m, named) if len(args) == 1 else None
@@ -140,8 +149,11 @@ def list_sort(m: Machine, args: Args, named: Named) -> Any:
 @action(ops.arrange, counts=(3, 3))
 def arrange(m: Machine, args: Args, named: Named) -> Any:
     keys, items = iteration.known_items(m, args[0]), iteration.known_items(m, args[1])
-    if keys is None or items is None or not isinstance(args[2], Known):
+    if not isinstance(args[2], Known):
         return None
+    if keys is None or items is None:
+        # comparing the keys may be code of anybody's
+        return opaque(m, ops.arrange, args, kind=Type(list))
     order = _order(m, keys, bool(args[2].value))
     if order is not None:
         return _arranged(m, order, items)

@@ -1,0 +1,328 @@
+"""Interpreters of many makes with their programs known: they do what CPython does, and of the interpretation nothing is left.
+
+A row has the interpreter, which of its arguments are known, calls with the same known arguments, what must be gone from
+the residual (names that it calls, and texts), and how many operations it may have at the most.
+"""
+from __future__ import annotations
+
+import copy
+import functools
+import heapq
+import operator
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytest
+
+import hovis
+from hovis.ir.model import Function
+from tests.differential.compare import observe, same
+
+
+class Row(NamedTuple):
+    fn: Any
+    known: tuple[int, ...]
+    calls: list[tuple[Any, ...]]
+    gone: str
+    most: int
+
+
+ROWS: dict[str, Row] = {}
+
+
+def interpreter(known, calls, gone, most):
+    """Decorator: a row with the function below."""
+    def register(fn):
+        ROWS[fn.__name__] = Row(fn, known, calls, gone, most)
+        return fn
+    return register
+
+
+@dataclass(frozen=True)
+class Var:
+    name: str
+
+
+@dataclass(frozen=True)
+class Num:
+    value: Any
+
+
+@dataclass(frozen=True)
+class Bin:
+    op: str
+    left: Any
+    right: Any
+
+
+@dataclass(frozen=True)
+class Cond:
+    test: Any
+    then: Any
+    other: Any
+
+
+TREE = Cond(Bin("<", Var("x"), Num(10)), Bin("+", Bin("*", Var("x"), Var("x")), Num(1)), Bin("-", Var("y"), Var("x")))
+
+
+@functools.singledispatch
+def ev(node, env):
+    raise TypeError(type(node).__name__)
+
+
+@ev.register
+def _(node: Num, env):
+    return node.value
+
+
+@ev.register
+def _(node: Var, env):
+    return env[node.name]
+
+
+@ev.register
+def _(node: Bin, env):
+    a, b = ev(node.left, env), ev(node.right, env)
+    return {"+": lambda: a + b, "*": lambda: a * b, "-": lambda: a - b, "<": lambda: a < b}[node.op]()
+
+
+@ev.register(Cond)
+def _(node, env):
+    return ev(node.then if ev(node.test, env) else node.other, env)
+
+
+@interpreter((0,), [(TREE, 3), (TREE, 30), (TREE, "a")], "ev wrapper dispatch Bin Cond <", 6)
+def by_class_of_node(tree, x):
+    """The wrapper calls itself with other nodes, in *args."""
+    return ev(tree, {"x": x, "y": 2})
+
+
+def compiled(tree):
+    match tree:
+        case int():
+            return lambda env: tree
+        case str():
+            return lambda env: env[tree]
+        case ("set", name, value):
+            value = compiled(value)
+
+            def assign(env):
+                env[name] = value(env)
+            return assign
+        case ("while", test, body):
+            test, body = compiled(test), compiled(body)
+
+            def loop(env):
+                while test(env):
+                    body(env)
+            return loop
+        case ("seq", *parts):
+            steps = [compiled(part) for part in parts]
+
+            def seq(env):
+                for step in steps:
+                    result = step(env)
+                return result
+            return seq
+        case (op, left, right):
+            left, right, op = compiled(left), compiled(right), {"+": operator.add, "*": operator.mul, "<": operator.lt}[op]
+            return lambda env: op(left(env), right(env))
+
+
+SQUARES = ("seq", ("set", "s", 0), ("set", "i", 0), ("while", ("<", "i", "n"),
+           ("seq", ("set", "s", ("+", "s", ("*", "i", "i"))), ("set", "i", ("+", "i", 1)))), "s")
+
+
+@interpreter((0,), [(SQUARES, 5), (SQUARES, 0), (SQUARES, 2.5)], "compiled make_function make_cell getitem", 12)
+def closures_of_a_tree(tree, n):
+    """One seq inside another: the same code, closed over other lists of functions."""
+    return compiled(tree)({"n": n})
+
+
+TABLE = {10: ("let", "i", 1), 20: ("if", ("i", "n"), 50), 30: ("let", "i", ("i", 1)), 40: ("goto", 20), 50: ("print", "i")}
+
+
+@interpreter((0,), [(TABLE, 3), (TABLE, 0), (TABLE, 1.5)], "sorted enumerate let goto print getitem", 8)
+def lines_by_number(lines, n):
+    """The numbers of the lines of a known dict, in order."""
+    env, order, out = {"n": n}, sorted(lines), []
+    place, at = {number: k for k, number in enumerate(order)}, 0
+    while at < len(order):
+        op, *args = lines[order[at]]
+        at += 1
+        if op == "let":
+            value = args[1]
+            env[args[0]] = env[value[0]] + value[1] if isinstance(value, tuple) else value
+        elif op == "if":
+            at = place[args[1]] if env[args[0][0]] > env[args[0][1]] else at
+        elif op == "goto":
+            at = place[args[0]]
+        else:
+            out.append(env[args[0]])
+    return out
+
+
+class Parser:
+    POWER = {"+": 1, "-": 1, "*": 2}
+
+    def __init__(self, text):
+        self.tokens, self.at = [m.group() for m in re.finditer(r"\d+|[a-z]+|[-+*()]", text)], 0
+
+    def peek(self):
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def take(self):
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def expression(self, least=0):
+        token = self.take()
+        if token == "(":
+            left = self.expression()
+            self.take()
+        else:
+            left = ("num", int(token)) if token.isdigit() else ("var", token)
+        while self.POWER.get(self.peek(), -1) > least:
+            op = self.take()
+            left = (op, left, self.expression(self.POWER[op]))
+        return left
+
+
+def value_of(tree, env):
+    match tree:
+        case ("num", value):
+            return value
+        case ("var", name):
+            return env[name]
+        case (op, left, right):
+            return {"+": operator.add, "-": operator.sub, "*": operator.mul}[op](value_of(left, env), value_of(right, env))
+
+
+@interpreter((0,), [("(a + 2*b)*a - b", 1, 2), ("(a + 2*b)*a - b", 0.5, 3), ("(a + 2*b)*a - b", "x", 3)], "finditer Parser num var group expression", 5)
+def parsed_text(text, a, b):
+    """The matches of a known pattern in known text, one by one."""
+    return value_of(Parser(text).expression(), {"a": a, "b": b})
+
+
+@interpreter((0,), [("[ab]+|(\\d)", "ab12a"), ("[ab]+|(\\d)", ""), ("[ab]+|(\\d)", "!1")], "finditer", 14)
+def matches_of_unknown_text(pattern, text):
+    return [(m.group(), m.start(), m[1]) for m in re.finditer(pattern, text)]
+
+
+QUEUE = ((3, "a"), (1, "spawn"), (2, "b"))
+
+
+@interpreter((0,), [(QUEUE, 2), (QUEUE, 0.5), (QUEUE, "x")], "heappush heappop spawn2", 14)
+def simulation(events, speed):
+    queue, out = [], []
+    for number, (at, name) in enumerate(events):
+        heapq.heappush(queue, (at, number, name, speed))
+    while queue:
+        at, number, name, factor = heapq.heappop(queue)
+        out.append(at * factor)
+        if name == "spawn" and at < 5:
+            heapq.heappush(queue, (at + 2, number + 10, "spawn", speed))
+    return out
+
+
+STEPS = [{"op": "filter", "col": "a", "than": 1}, {"op": "map", "col": "a", "to": "b", "times": 10},
+         {"op": "sort", "col": "b", "desc": True}, {"op": "project", "cols": ["b"]}, {"op": "limit", "n": 2}]
+
+
+@interpreter((0,), [(STEPS, [{"a": 1}, {"a": 2}, {"a": 3}]), (STEPS, []), (STEPS, [{"b": 1}]), (STEPS, [{"a": 2}, {"a": 2.5}])],
+             "filter op project than limit cols desc make_cell cell_get make_function", 40)
+def rows_through_steps(steps, rows):
+    """What sorts rows by a key function is given no function: the variable that it closes over stays known."""
+    for step in steps:
+        if step["op"] == "filter":
+            rows = [row for row in rows if row[step["col"]] > step["than"]]
+        elif step["op"] == "map":
+            rows = [{**row, step["to"]: row[step["col"]] * step["times"]} for row in rows]
+        elif step["op"] == "sort":
+            rows = sorted(rows, key=lambda row: row[step["col"]], reverse=step["desc"])
+        elif step["op"] == "project":
+            rows = [{col: row[col] for col in step["cols"]} for row in rows]
+        elif step["op"] == "limit":
+            rows = rows[: step["n"]]
+    return rows
+
+
+class GuestError(Exception):
+    def __init__(self, tag, value):
+        super().__init__(tag, value)
+        self.tag, self.value = tag, value
+
+
+def run(node, env):
+    match node:
+        case ("div", a, b):
+            a, b = run(a, env), run(b, env)
+            if b == 0:
+                raise GuestError("zero", a)
+            return a / b
+        case ("try", body, tag, handler):
+            try:
+                return run(body, env)
+            except GuestError as error:
+                if error.tag != tag:
+                    raise
+                return run(handler, {**env, "value": error.value})
+        case ("add", a, b):
+            return run(a, env) + run(b, env)
+        case str():
+            return env[node]
+    return node
+
+
+DIVIDE = ("try", ("add", ("div", "x", "y"), 1), "zero", ("add", "value", 100))
+
+
+@interpreter((0,), [(DIVIDE, 6, 3), (DIVIDE, 6, 0), (DIVIDE, 10**400, 3), (DIVIDE, 6, "a")], "run GuestError zero div add try make_exception", 5)
+def guest_errors(program, x, y):
+    """What dividing ints can raise is not what the guest catches."""
+    return run(program, {"x": x, "y": y})
+
+
+def residual_of(row, call, known):
+    specs = [hovis.const(value) if k in known else type(value) for k, value in enumerate(call)]
+    return hovis.specialize(row.fn, *specs)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_it_does_what_the_interpreter_does(name):
+    row = ROWS[name]
+    for known in {(), row.known, tuple(range(len(row.calls[0])))}:
+        made = {}
+        for call in row.calls:
+            key = tuple(repr(value) if k in known else type(value) for k, value in enumerate(call))
+            ours = list(copy.deepcopy(call))
+            if key not in made:
+                made[key] = residual_of(row, ours, known), ours
+            residual, static = made[key]
+            ours = tuple(static[k] if k in known else value for k, value in enumerate(ours))
+            got = observe(residual, tuple(value for k, value in enumerate(ours) if k not in known), watch=(ours, {}))
+            same(observe(row.fn, copy.deepcopy(call)), got, f"{name}{call} known {known}")
+
+
+def functions(trace):
+    """The residual and those that it calls."""
+    found, todo = [], [trace]
+    while todo:
+        function = todo.pop()
+        if function not in found:
+            found.append(function)
+            todo += [op.callee for block in function.blocks for op in block.ops if isinstance(op.callee, Function)]
+    return found
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_nothing_of_the_interpretation_is_left(name):
+    row = ROWS[name]
+    residual = residual_of(row, row.calls[0], row.known)
+    assert not residual.trace.fallback
+    text = "\n".join(line for line in residual.trace.show().splitlines() if not re.match(r"1: |fn ", line))
+    left = {"".join(pair) for pair in re.findall(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", text)}
+    left |= {name.rsplit(".", 1)[-1] for name in re.findall(r"([\w.]+)!?\(", text)} | set(re.findall(r"const\((\w+)\)", text))
+    assert not set(row.gone.split()) & left, text
+    assert sum(1 for function in functions(residual.trace) for block in function.blocks for _ in block.ops) <= row.most, text
