@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import templates
+from hovis.engine import escape, templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.machine import SWITCH, Machine
@@ -296,18 +296,18 @@ def known_arguments(m: Machine, bound: list[V | None]) -> Any:
 def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -> int | None:
     """Call a specialised residual function instead of entering once more.
 
-    Immutable objects cross as their parts, and mutable ones that only the arguments hold; others (and what is nested too
-    deep) are real.
+    Immutable objects cross as their parts, and mutable ones that only the arguments hold; others are lent, as long as
+    nobody writes to them there or gives them away.  What is left (and what is nested too deep) is real.
     """
     heap: dict[int, VObj] = {}
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)
-    crossing = _crossing(m, refs)
+    crossing, lent = _crossing(m, refs, escape.lent_to(known.code.code) not in m.tables.not_virtual)
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
         obj = m.state.heap[aid]
-        heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells))
+        heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells), lent=known.code.code if aid in lent else None)
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
     frame.extra = known_arguments(m, bound)
     frame.given = given(m, bound)
@@ -331,9 +331,10 @@ def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
     return [Ref(aid) for aid in classes]
 
 
-def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
-    """The objects that a residual function may take apart."""
+def _crossing(m: Machine, refs: list[Ref], lending: bool) -> tuple[set[int], set[int]]:
+    """The objects that a residual function may take apart; which of them are only lent to it."""
     found: set[int] = set()
+    lent: set[int] = set()
     heap = m.state.heap
     shared: set[int] | None = None
     todo = [(ref.aid, 0) for ref in refs]
@@ -348,15 +349,18 @@ def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
             if shared is None:
                 held = [v.aid for _, v in m.state.roots() if isinstance(v, Ref)]
                 shared = reachable(heap, [*held, *(at for at, other in heap.items() if other.node is not None)])
-            if obj.kind not in _PASSED or aid in shared:
-                continue
+            if obj.lent is not None or obj.kind not in _PASSED or aid in shared:
+                if not lending or obj.kind not in _LENT or obj.node is not None or obj.forgotten or obj.inner or obj.content is not None:
+                    continue
+                lent.add(aid)
         found.add(aid)
         todo += [(c.aid, deeper) for c in obj.cells if isinstance(c, Ref)]
-    return found
+    return found, lent
 
 
-#: What may be given away as its parts by the only one who holds it.
+#: What may be given away as its parts by the only one who holds it, and what may be lent.
 _PASSED: Final = frozenset({"list", "dict", "set", "instance"})
+_LENT: Final = _PASSED | {"cell"}
 
 _CODE: Final = frozenset({"function", "cell", "method", "class", "property", "staticmethod", "classmethod"})
 

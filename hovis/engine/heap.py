@@ -6,6 +6,7 @@ cells then cache.  The *shape* is what must be equal for a join cell by cell.
 """
 
 from collections.abc import Hashable
+from types import CodeType
 from typing import Any, Final
 
 from hovis.engine.templates import parts
@@ -56,9 +57,11 @@ class VObj:
     extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
     argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
     forgotten True: the cells are not to be trusted; "suspect": they are, after a test
+    lent      the code of the residual function to which a caller has lent it: it may look at it, and neither write to it nor
+              give it away (see entering)
     """
 
-    __slots__ = ("_bulk", "_shape", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "node")
+    __slots__ = ("_bulk", "_shape", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node")
 
     def __init__(
         self,
@@ -79,6 +82,7 @@ class VObj:
         self.node = node
         self.forgotten = forgotten
         self.argument = argument
+        self.lent: CodeType | None = None
         self._bulk: bool | None = None
         self._shape: Hashable = None
 
@@ -96,7 +100,7 @@ class VObj:
         """A copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
-        made.node, made.forgotten, made.argument = self.node, self.forgotten, self.argument
+        made.node, made.forgotten, made.argument, made.lent = self.node, self.forgotten, self.argument, self.lent
         made._bulk = made._shape = None
         for name, value in changes.items():
             setattr(made, name, value)
@@ -219,7 +223,7 @@ def alike(heap: dict[int, VObj], one: int, others: dict[int, VObj], other: int) 
     a, b = heap[one], others[other]
     if a is b and a.kind != "model":
         return True
-    return a.kind == b.kind and len(a.cells) == len(b.cells) and shape_in(heap, one) == shape_in(others, other)
+    return a.kind == b.kind and len(a.cells) == len(b.cells) and (a.lent is None) == (b.lent is None) and shape_in(heap, one) == shape_in(others, other)
 
 
 def shape_in(heap: dict[int, VObj], aid: int) -> Hashable:

@@ -445,6 +445,8 @@ def return_(m: Machine, _: Any) -> int | None:
         m.block.terminator = Return(operand, m.location())
         return STOP
     m.state.frames.pop()
+    if frame.code.cells:
+        variables.settle_cells(m, frame)
     caller = m.frame
     if before:
         caller.stack.append(value)

@@ -259,7 +259,8 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     source, position = m.resolve(obj.cells[0]), obj.cells[1]
     length = _length(m, source)
     if length is None:
-        # the source is not known any more: go on with the real iterator
+        # the source is not known any more: go on with the real iterator, unless that can be told apart
+        m.use(position)
         node = m.operand(ref)
         return _step_unknown(m, Dyn(node, Type(obj.cls)), mode)
     if isinstance(position, Known):

@@ -7,7 +7,7 @@ of closures stay known ("built").
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hovis.engine import templates
 from hovis.engine.escape import check_contents, check_idle, check_materializable
@@ -28,7 +28,7 @@ _MIXED = _BUILT | {"list", "dict", "set", "tuple", "instance"}
 class Matching:
     """Which objects of state a stand for which of state b, and which of both must be real."""
 
-    def __init__(self, a: State, b: State, paths: Paths) -> None:
+    def __init__(self, a: State, b: State, paths: Paths, number: Callable[[], int]) -> None:
         self.a = a
         self.b = b
         self.paths = paths
@@ -38,6 +38,11 @@ class Matching:
         self.built_b: set[int] = set()
         self.partner: dict[int, int] = {}
         self.back: dict[int, int] = {}
+        #: gives numbers to new objects
+        self.number = number
+        #: slots where an object that nothing changes is another from now on: it was one with another of a, which it is not in b
+        self.apart: dict[int, Ref] = {}
+        self.copies: dict[tuple[int, int], Ref] = {}
         #: every slot once, in canonical order: its path, both values, and the object of a if it is first met here
         self.pairs: list[Pair] = []
         while not self.match():
@@ -79,12 +84,20 @@ class Matching:
         partner: dict[int, int] = {}
         back: dict[int, int] = {}
         heap, others, row = self.a.heap, self.b.heap, self.paths.row
-        self.partner, self.back, self.pairs = partner, back, []
+        self.partner, self.back, self.pairs, self.apart = partner, back, [], {}
         note = self.pairs.append
         queue = self._roots()
         stable = True
         for path, a, b in queue:  # it grows meanwhile
             if type(a) is Ref and type(b) is Ref and a.aid not in self.real_a and b.aid not in self.real_b:
+                if (a.aid in partner or b.aid in back) and _only_read(heap[a.aid]) and _only_read(others[b.aid]):
+                    one = heap[a.aid]
+                    a, known = self._told_apart(path, a, b)
+                    note((path, a, b, None if known else one))
+                    if not known:
+                        partner[a.aid] = b.aid
+                        queue += zip(row(path, 1), one.cells, others[b.aid].cells, strict=False)
+                    continue
                 if a.aid in partner or b.aid in back:
                     note((path, a, b, None))
                     same = partner.get(a.aid) == b.aid and back.get(b.aid) == a.aid
@@ -107,6 +120,22 @@ class Matching:
             if type(a) is Ref or type(b) is Ref or (templates.ALL and not agree(a, b)):
                 stable &= not self.demote(a, b)
         return stable
+
+    def _told_apart(self, path: int, a: Ref, b: Ref) -> tuple[Ref, bool]:
+        """A cell of a closure that was another object before, on one of the sides; has this very pair been met before?
+
+        Nobody sees which cell it is, so there may be two where there was one.
+        """
+        if self.partner.get(a.aid) == b.aid:
+            return a, True
+        if a.aid not in self.partner:
+            return a, False
+        made = self.copies.get((a.aid, b.aid))
+        if made is None:
+            made = self.copies[a.aid, b.aid] = Ref(self.number())
+            self.a.heap[made.aid] = self.a.heap[a.aid]
+        self.apart[path] = Ref(made.aid, a.labels)
+        return self.apart[path], made.aid in self.partner
 
     def _build(self, a: int, b: int) -> None:
         """Both will be real, with what they hold."""
@@ -140,6 +169,10 @@ class Matching:
                 found.append((paths[depth, "owner", 0], Ref(mine.owner), Ref(theirs.owner)))
         found += [(paths[number, "class", 0], Ref(number), Ref(number)) for number in self.a.classes]
         return found
+
+
+def _only_read(obj: VObj) -> bool:
+    return obj.kind == "cell" and obj.immutable and obj.node is None
 
 
 def _differ(one: VObj, other: VObj) -> bool:

@@ -157,9 +157,14 @@ class Machine(Reader, abc.ABC):
 
     def new(self, obj: VObj, labels: Labels = NO_LABELS) -> Ref:
         """Put a new object into the heap."""
-        aid = self.next_aid = self.next_aid + 1
+        aid = self.number()
         self.state.heap[aid] = obj
         return Ref(aid, labels)
+
+    def number(self) -> int:
+        """The number of a new object."""
+        self.next_aid += 1
+        return self.next_aid
 
     def obj(self, value: V, *kinds: str) -> VObj | None:
         """The object behind value, if its contents are known (and it is of one of these kinds)."""
@@ -171,8 +176,11 @@ class Machine(Reader, abc.ABC):
 
     def put(self, ref: Ref, obj: VObj) -> None:
         """A strong update."""
+        old = self.state.heap[ref.aid]
+        if old.lent is not None:
+            raise escape.NotMaterializable(escape.lent_to(old.lent))
         if self.endings:
-            lifetimes.replaced(self, self.state.heap[ref.aid].cells, obj.cells)
+            lifetimes.replaced(self, old.cells, obj.cells)
         self.state.heap[ref.aid] = obj
 
     def resolve(self, value: V) -> V:

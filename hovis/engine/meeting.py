@@ -222,7 +222,7 @@ class Meeting(Machine):
         forced = self.tables.forced.get(entry.site)
         matching = None
         if forced:
-            matching = Matching(state, state, self.tables.paths)
+            matching = Matching(state, state, self.tables.paths, self.number)
             for path, value, _, _ in matching.pairs:
                 if path in forced:
                     matching.demote(value, value)
@@ -232,7 +232,7 @@ class Meeting(Machine):
         """Join state into the entry; where that changes it, it is work to do."""
         lost, other = align(entry.state, state)
         try:
-            matching = Matching(entry.state, state, self.tables.paths)
+            matching = Matching(entry.state, state, self.tables.paths, self.number)
         except NotMaterializable:
             self._split_by_generators(entry, state)
             raise
@@ -278,6 +278,9 @@ class Meeting(Machine):
             found = self._both(entry, matching, path, a, b)
             if found is not a:
                 changed[path] = found
+        if matching.apart:
+            self._changed = True
+            changed.update((path, ref) for path, ref in matching.apart.items() if path not in changed)
         nodes = self._nodes(entry, matching)
         if changed or nodes or other:
             self._rebuild(old, matching, changed, nodes)

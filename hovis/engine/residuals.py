@@ -106,6 +106,8 @@ def _cross(m: Machine, aid: int, frame: Frame) -> dict[int, VObj]:
 def _crosses(obj: VObj, outside: bool) -> bool:
     if obj.kind == "class":
         return True
+    if obj.lent is not None:
+        return False
     if obj.node is not None:
         return obj.argument and not (obj.forgotten and obj.forgotten != "suspect")
     if obj.kind == "generator":

@@ -9,6 +9,7 @@ from hovis.engine import lifetimes
 from hovis.engine.handlers import handles
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
+from hovis.engine.state import Frame
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -98,34 +99,65 @@ def take_local(m: Machine, slot: int) -> None:
 def make_cell(m: Machine, slot: int) -> None:
     frame = m.frame
     value = frame.locals[slot]
-    frame.locals[slot] = m.new(VObj("cell", CELL, (UNBOUND_VALUE if value is None else value,), extra=_cell_extra(frame.code, slot, value)))
+    cell = UNBOUND_VALUE if value is None else value
+    fixed = slot in _written_here(frame.code) and (slot, frame.pc) in _last_writes(frame.code) and not _is_unbound(cell)
+    frame.locals[slot] = m.new(VObj("cell", CELL, (cell,), extra="frozen" if fixed else None))
 
 
-def _cell_extra(code: Any, slot: int, value: V | None) -> str | None:
-    """"frozen" if nobody can write to the cell (any more), "once" if it is written once, before anybody reads it."""
-    writes = _cell_writes(code).get(slot, 0)
-    bound = value is not None and not (isinstance(value, Known) and value.value is UNBOUND)
-    if writes == 0 and bound:
-        return "frozen"
-    return "once" if writes == 1 and not bound else None
+def _is_unbound(value: V) -> bool:
+    return isinstance(value, Known) and value.value is UNBOUND
 
 
-_writes_cache: dict[Any, dict[int, int]] = {}
+def settle_cells(m: Machine, frame: Frame) -> None:
+    """A frame ends: nobody can write to its cells any more."""
+    for slot in _written_here(frame.code):
+        cell = frame.locals[slot]
+        if isinstance(cell, Ref):
+            obj = m.state.heap[cell.aid]
+            if obj.kind == "cell" and obj.extra is None and obj.node is None:
+                m.state.heap[cell.aid] = obj.replace(extra="frozen")
 
 
-def _cell_writes(code: Any) -> dict[int, int]:
-    """slot → how often a cell may be written: in a loop, or by an inner function, counts as often."""
-    found = _writes_cache.get(code.code)
+_written_cache: dict[Any, tuple[frozenset[int], frozenset[tuple[int, int]]]] = {}
+
+
+def _written_here(code: Any) -> frozenset[int]:
+    """The slots of cells that nobody writes to but the code itself (C code does to those of class bodies)."""
+    return _writes(code)[0]
+
+
+def _last_writes(code: Any) -> frozenset[tuple[int, int]]:
+    """Where in the code a cell is made or written to for the last time: pairs of slot and instruction."""
+    return _writes(code)[1]
+
+
+def _writes(code: Any) -> tuple[frozenset[int], frozenset[tuple[int, int]]]:
+    found = _written_cache.get(code.code)
     if found is None:
-        found = _writes_cache[code.code] = {}
         inner = inner_writes(code.code)
-        looping = _in_loops(code)
-        for k, instruction in enumerate(code.instructions):
-            if instruction.op in ("SetCell", "DelCell"):
-                found[instruction.arg] = found.get(instruction.arg, 0) + (2 if looping[k] or instruction.op == "DelCell" else 1)
-        for slot, name in enumerate(code.names):
-            if name in inner:
-                found[slot] = found.get(slot, 0) + 2
+        slots = frozenset(slot for slot in code.cells if code.names[slot] not in inner and not code.names[slot].startswith("__class"))
+        writes = [k for k, i in enumerate(code.instructions) if i.op in ("SetCell", "DelCell") and i.arg in slots]
+        last = [k for k, i in enumerate(code.instructions) if (i.op == "MakeCell" and i.arg in slots)] + writes
+        reached = {k: _reachable(code, k) for k in last}
+        found = _written_cache[code.code] = slots, frozenset(
+            (code.instructions[k].arg, k) for k in last
+            if not any(code.instructions[other].arg == code.instructions[k].arg and other in reached[k] for other in writes)
+        )  # fmt: skip
+    return found
+
+
+def _reachable(code: Any, start: int) -> set[int]:
+    """The instructions that may come behind one."""
+    found: set[int] = set()
+    todo = [start]
+    while todo:
+        at = todo.pop()
+        handler = code.instructions[at].handler
+        following = (*code.successors[at], handler.target) if handler else code.successors[at]
+        for after in following:
+            if after not in found:
+                found.add(after)
+                todo.append(after)
     return found
 
 
@@ -138,16 +170,6 @@ def inner_writes(code: Any) -> set[str]:
             found |= {inner.names[i.arg] for i in inner.instructions if i.op in ("SetCell", "DelCell") and inner.names[i.arg] in const.co_freevars}
             found |= inner_writes(const) & set(const.co_freevars)
     return found
-
-
-def _in_loops(code: Any) -> list[bool]:
-    """Can an instruction come back to itself?  (By address: anything between a loop head and a jump back to it.)"""
-    inside = [False] * len(code.instructions)
-    for k, instruction in enumerate(code.instructions):
-        target = instruction.arg if instruction.op in ("Jump", "ForIter", "Send") else instruction.arg[1] if instruction.op == "Branch" else None
-        if isinstance(target, int) and target <= k:
-            inside[target : k + 1] = [True] * (k + 1 - target)
-    return inside
 
 
 @handles("CellRef")
@@ -186,14 +208,14 @@ def set_cell(m: Machine, slot: int) -> None:
     frame = m.frame
     value, cell = frame.stack.pop(), frame.locals[slot]
     assert cell is not None
-    _write_cell(m, m.resolve(cell), value)
+    _write_cell(m, m.resolve(cell), value, (slot, frame.pc) in _last_writes(frame.code))
 
 
-def _write_cell(m: Machine, cell: V, value: V) -> None:
+def _write_cell(m: Machine, cell: V, value: V, last: bool) -> None:
     if isinstance(cell, Ref):
         obj = m.state.heap[cell.aid]
         if obj.node is None:
-            m.put(cell, obj.replace(cells=(value,), extra="frozen" if obj.extra == "once" else obj.extra))
+            m.put(cell, obj.replace(cells=(value,), extra="frozen" if last else obj.extra))
             return
         m.emit(ops.cell_set, [cell, value], type=Type(type(None)), effect=Effect.WRITES)
         m.put(cell, obj.replace(cells=(value,)))
@@ -212,7 +234,7 @@ def del_cell(m: Machine, slot: int) -> int | None:
         return status
     m.pop()
     assert cell is not None
-    _write_cell(m, m.resolve(cell), UNBOUND_VALUE)
+    _write_cell(m, m.resolve(cell), UNBOUND_VALUE, (slot, frame.pc) in _last_writes(frame.code))
     return None
 
 
