@@ -8,6 +8,7 @@ of closures stay known ("built").
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import CellType
 
 from hovis.engine import templates
 from hovis.engine.escape import check_contents, check_idle, check_materializable
@@ -20,6 +21,9 @@ Pair = tuple[int, V, V, VObj | None]
 
 #: Kinds that stay known where something makes them real.
 _BUILT = frozenset({"class", "function", "cell", "property", "staticmethod", "classmethod"})
+
+#: Classes of whose instances nobody sees which they are: there may be two where there was one.
+_UNSEEN = frozenset({tuple, CellType})
 
 #: Kinds that stay known where one path has made them real and the other has not.
 _MIXED = _BUILT | {"list", "dict", "set", "tuple", "instance"}
@@ -90,13 +94,13 @@ class Matching:
         stable = True
         for path, a, b in queue:  # it grows meanwhile
             if type(a) is Ref and type(b) is Ref and a.aid not in self.real_a and b.aid not in self.real_b:
-                if (a.aid in partner or b.aid in back) and _only_read(heap[a.aid]) and _only_read(others[b.aid]):
+                if (a.aid in partner or b.aid in back) and self._only_read(a.aid, b.aid):
                     one = heap[a.aid]
                     a, known = self._told_apart(path, a, b)
                     note((path, a, b, None if known else one))
                     if not known:
                         partner[a.aid] = b.aid
-                        queue += zip(row(path, 1), one.cells, others[b.aid].cells, strict=False)
+                        queue += zip(row(path, len(one.cells)), one.cells, others[b.aid].cells, strict=False)
                     continue
                 if a.aid in partner or b.aid in back:
                     note((path, a, b, None))
@@ -121,11 +125,15 @@ class Matching:
                 stable &= not self.demote(a, b)
         return stable
 
-    def _told_apart(self, path: int, a: Ref, b: Ref) -> tuple[Ref, bool]:
-        """A cell of a closure that was another object before, on one of the sides; has this very pair been met before?
+    def _only_read(self, a: int, b: int) -> bool:
+        """Are both alike, and of a kind that nobody changes, nor looks which it is: cells of closures and tuples?"""
+        one, other = self.a.heap[a], self.b.heap[b]
+        if one.kind not in ("cell", "tuple") or one.node is not None or other.node is not None or not one.immutable or not other.immutable:
+            return False
+        return one.cls is other.cls and one.cls in _UNSEEN and alike(self.a.heap, a, self.b.heap, b)
 
-        Nobody sees which cell it is, so there may be two where there was one.
-        """
+    def _told_apart(self, path: int, a: Ref, b: Ref) -> tuple[Ref, bool]:
+        """What was another object before, on one of the sides, is a copy; has this very pair been met before?"""
         if self.partner.get(a.aid) == b.aid:
             return a, True
         if a.aid not in self.partner:
@@ -169,10 +177,6 @@ class Matching:
                 found.append((paths[depth, "owner", 0], Ref(mine.owner), Ref(theirs.owner)))
         found += [(paths[number, "class", 0], Ref(number), Ref(number)) for number in self.a.classes]
         return found
-
-
-def _only_read(obj: VObj) -> bool:
-    return obj.kind == "cell" and obj.immutable and obj.node is None
 
 
 def _differ(one: VObj, other: VObj) -> bool:
