@@ -98,7 +98,7 @@ def _enter(m: Machine, ref: Ref, mode: str) -> None:
     obj = m.state.heap[ref.aid]
     status, code, namespace, pc, count, site, decided = obj.extra
     caller = m.frame
-    ctx = m.tables.contexts[caller.ctx, caller.pc, code, pc]
+    ctx = m.tables.contexts[caller.ctx, caller.pc, code, "resumed"]
     m.homes.setdefault(ctx, m.homes[m.state.frames[0].ctx])
     frame = Frame(code, ctx, list(obj.cells[:count]), namespace, mode)
     frame.stack = list(obj.cells[count:])
@@ -106,7 +106,7 @@ def _enter(m: Machine, ref: Ref, mode: str) -> None:
     frame.owner = ref.aid
     frame.decided = decided
     frame.extra = known_arguments(m, frame.locals[: code.n_params])
-    m.put(ref, obj.replace(cells=(), extra=("running", code, namespace, pc, count, site, decided)))
+    m.put(ref, obj.replace(cells=(), extra=("running", code, namespace, 0, count, site, False)))
     m.state.frames.append(frame)
     if status == "suspended":
         residuals.handle_again(m, code.handling[pc - 1])
@@ -130,7 +130,7 @@ def yielded(m: Machine) -> int | None:
     old = m.state.heap[frame.owner]
     extra = ("suspended", frame.code, frame.namespace, frame.pc + 1, len(kept), old.extra[5], frame.decided)
     obj = m.state.heap[frame.owner] = old.replace(cells=cells, extra=extra)
-    m.watching |= lifetimes.must_close(obj)
+    m.watching |= lifetimes.must_close(m.state, obj)
     m.state.frames.pop()
     if m.endings:
         # the consumer may have held the generator for this item alone

@@ -438,7 +438,7 @@ def return_(m: Machine, _: Any) -> int | None:
         m.pinned = None
         for obj in m.state.heap.values():
             if obj.kind == "generator":
-                lifetimes.abandon(obj)
+                lifetimes.abandon(m.state, obj)
         frame.locals = []
         lifetimes.end(m, before, value)
         m.returned(m.type_of_in(m.state, value))  # type: ignore[attr-defined]

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 GENERATOR: Final = type(_ for _ in ())
 
+#: Iterators that have no ``close``.
+UNCLOSED: Final = frozenset(
+    {type(iter(kind())) for kind in (list, tuple, str, bytes, bytearray, dict, set)}
+    | {type(iter(view)) for view in ({}.values(), {}.items())}
+    | {type(iter(range(0))), type(iter(range(1 << 99))), type(reversed([])), zip, map, filter, enumerate, reversed}
+)
+
 
 def held(state: State) -> dict[int, Dyn]:
     """All values in the state whose end may show, by the identity of the SSA value."""
@@ -150,26 +157,40 @@ def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
 # ------------------------------------------------------------------------------------------------- generators
 
 
-def must_close(obj: VObj) -> bool:
-    """Would the end of this suspended generator run something of the user's (_PyGen_Finalize)?"""
+def must_close(state: State, obj: VObj) -> bool:
+    """Would the end of this suspended generator run something of the user's, or show (_PyGen_Finalize)?"""
     if obj.kind != "generator" or obj.node is not None or obj.extra[0] != "suspended":
         return False
     code, pc = obj.extra[1], obj.extra[3]
     if code.instructions[pc - 1].handler is not None:
         return True
-    return code.instructions[pc - 2].op == "Send" and not isinstance(obj.cells[-1], Known)
+    return code.instructions[pc - 2].op == "Send" and _closes(state, obj.cells[-1])
 
 
-def abandon(obj: VObj) -> None:
+def _closes(state: State, receiver: V) -> bool:
+    """Is something closed where a generator ends that delegates to receiver?"""
+    if type(receiver) is not Ref:
+        return type(receiver) is Dyn and not (type(receiver.type) is Type and receiver.type.cls in UNCLOSED)
+    obj = state.heap[receiver.aid]
+    if obj.kind != "generator" or obj.node is not None:
+        return obj.cls not in UNCLOSED
+    if must_close(state, obj):
+        return True
+    holders = [cell for other in state.heap.values() for cell in other.cells if type(cell) is Ref and cell.aid == receiver.aid]
+    holders += [value for _, value in state.roots() if type(value) is Ref and value.aid == receiver.aid]
+    return len(holders) > 1
+
+
+def abandon(state: State, obj: VObj) -> None:
     """Nobody holds this generator any more, and it was not closed where that came to be: it has to be a real one."""
-    if must_close(obj):
+    if must_close(state, obj):
         raise NotMaterializable(obj.extra[5])
 
 
 def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
     """The suspended generators that nobody holds any more, and whose end would show."""
     heap = m.state.heap
-    suspended = [aid for aid, obj in heap.items() if must_close(obj)]
+    suspended = [aid for aid, obj in heap.items() if must_close(m.state, obj)]
     if not suspended:
         return []
     held = [v.aid for v in (*spared, *(value for _, value in m.state.roots())) if isinstance(v, Ref)]
@@ -198,7 +219,7 @@ def close_dying(m: "Machine", held: Sequence[int] = ()) -> bool:
 def end_locals(m: "Machine", value: V) -> bool:
     """The frame on top returns value: the generators that only its variables hold end first, in order; were there any?"""
     held = [v.aid for v in m.frame.locals if isinstance(v, Ref)]
-    if not held or not any(must_close(m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
+    if not held or not any(must_close(m.state, m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
         return False
     m.frame.locals = [None] * len(m.frame.locals)
     m.push(value)
@@ -210,7 +231,7 @@ def check_left(state: State, frame: Frame) -> None:
     for value in frame.locals:
         if isinstance(value, Ref):
             for aid in reachable(state.heap, [value.aid]):
-                abandon(state.heap[aid])
+                abandon(state, state.heap[aid])
 
 
 def close_leaving(m: "Machine", exception: V) -> bool:

@@ -322,7 +322,7 @@ class Machine(Reader, abc.ABC):
         for frame in self.state.frames:
             if frame.owner is not None or frame.code.instructions[frame.pc].handler is not None:
                 return True
-        return self.watching and any(map(lifetimes.must_close, self.state.heap.values()))
+        return self.watching and any(lifetimes.must_close(self.state, obj) for obj in self.state.heap.values())
 
     def invoke(self, op: Op, land: "Landing | None" = None) -> None:
         """End the block with op: the chain goes on in a new block, the exception goes to the handler."""

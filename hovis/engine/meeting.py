@@ -108,7 +108,9 @@ class Meeting(Machine):
         key = self.key_of(site, state)
         entry = table.get(key)
         if entry is None:
-            whistle(self.tables, site, table)
+            if table:
+                whistle(self.tables, site, table)
+                self._spare_first_round(site, key, state, table)
             entry = table[key] = Entry(site, key, function)
             self.entry_count = entry.number = self.entry_count + 1
             try:
@@ -121,6 +123,48 @@ class Meeting(Machine):
         else:
             self._join(entry, state)
         return entry
+
+    def _spare_first_round(self, site: Any, key: Any, state: State, table: Mapping[Any, Entry]) -> None:
+        """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
+
+        Else that round would stand before the loop once more, and so would the first rounds of the loops around it.
+        """
+        frame = state.frames[-1]
+        if frame.code.instructions[frame.pc].op not in ("ForIter", "Send"):
+            return
+        parts = dict(key)
+        for entry in table.values():
+            first = dict(entry.key)
+            unlike = [path for path in first.keys() | parts.keys() if first.get(path) != parts.get(path)]
+            if all(self._is_lost(entry.state, state, path) for path in unlike) and self._leads(entry, self.entry):
+                self.tables.forced.setdefault(site, {}).update(dict.fromkeys(unlike, STRONG))
+                raise Restart("force", site)
+
+    def _is_lost(self, old: State, new: State, path: int) -> bool:
+        """Is there a virtual container in a slot of one state, and one of which nothing is known in the other, or a longer list?"""
+        before, after = self.value_at(old, path), self.value_at(new, path)
+        if not isinstance(before, Ref) or after is None or isinstance(after, Known):
+            return False
+        obj = old.heap[before.aid]
+        if obj.node is not None or obj.kind not in ("list", "dict", "set"):
+            return False
+        if isinstance(after, Dyn):
+            return after.lost is None
+        later = new.heap[after.aid]
+        return bool(later.forgotten) or (obj.kind == later.kind == "list" and len(obj.cells) < len(later.cells))
+
+    def _leads(self, entry: Entry, to: Entry) -> bool:
+        """Does a way lead from one entry to another?"""
+        todo, seen = [entry], {entry}
+        while todo:
+            at = todo.pop()
+            if at is to:
+                return True
+            for _, target, _ in at.exits:
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return False
 
     def rekey(self, site: Any, path: int) -> bool:
         """A slot of a site is used from now on: its entries get new keys.  False: two of them the same."""
@@ -319,7 +363,7 @@ class Meeting(Machine):
                 heap[aid] = obj if cells is None and node is obj.node else obj.filled(whole, node)
         for aid, obj in old.heap.items():
             if obj.kind == "generator" and aid not in heap:
-                lifetimes.abandon(obj)
+                lifetimes.abandon(old, obj)
         old.heap = heap
 
     def param(self, entry: Entry, path: int, type: AbstractValue, state: State) -> Param:

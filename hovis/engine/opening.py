@@ -70,7 +70,7 @@ class Opening:
             heap[aid] = obj if cells is obj.cells and node is obj.node else obj.filled(cells, node)
         for aid, obj in old.items():
             if obj.kind == "generator" and aid not in heap:
-                lifetimes.abandon(obj)
+                lifetimes.abandon(self.arriving, obj)
         return heap
 
     def _all(self, numbers: list[int], values: Any) -> Any:

@@ -166,24 +166,16 @@ def listed(rows):
 #: run ([1, 2]) ([])
 # 1: (%1 :: const(listed), %2 :: list)
 #   %3 = iter(%2) :: list_iterator
-#   %4 = next!(%3, END) :: Any
-#   %5 = (is not)(%4, END) :: Bool
-#   br 6 unless %5
+#   %4 = make_list() :: list
 #   br 2
 # 2:
-#   %6 = make_list(%4) :: list
+#   %5 = next!(%3, END) :: Any
+#   %6 = (is not)(%5, END) :: Bool
+#   br 4 unless %6
 #   br 3
 # 3:
-#   %7 = next!(%3, END) :: Any
-#   %8 = (is not)(%7, END) :: Bool
-#   br 5 unless %8
-#   br 4
+#   %7 = list.append!(%4, %5) :: None
+#   br 2
 # 4:
-#   %9 = list.append!(%6, %7) :: None
-#   br 3
-# 5:
-#   %10 = list.append!(%6, 'end') :: None
-#   return %6
-# 6:
-#   %11 = make_list('end') :: list
-#   return %11
+#   %8 = list.append!(%4, 'end') :: None
+#   return %4
