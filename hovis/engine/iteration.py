@@ -402,8 +402,9 @@ def next_(m: Machine, args: list[V], mode: str = "value") -> int | None:
                 m.operand(iterator)
                 return call_builtin(m, next, [Dyn(m.operand(iterator), m.type_of(iterator))], {}, mode)
             return step(m, iterator, "value")
-        if isinstance(args[1], Known | Ref | Dyn):
-            return call_function(m, Known(_next_default), _next_default, args, {}, mode)
+        if mode == "value" and isinstance(args[1], Known) and args[1].value is END:
+            return step(m, iterator, "end")
+        return call_function(m, Known(_next_default), _next_default, [*args, Known(END)], {}, mode)
     return None
 
 
@@ -415,11 +416,9 @@ def _may_be_unsure(m: Machine, iterator: Ref) -> bool:
     return obj.kind == "sequence_iter" and not isinstance(obj.cells[1], Known)
 
 
-def _next_default(iterator: Any, default: Any) -> Any:
-    try:
-        return next(iterator)
-    except StopIteration:
-        return default
+def _next_default(iterator: Any, default: Any, end: Any) -> Any:
+    item = next(iterator, end)
+    return default if item is end else item
 
 
 # ------------------------------------------------------------------------------------------------- unpacking, literals

@@ -51,7 +51,7 @@ _OPAQUE: Final = Effect.OPAQUE.value
 
 
 #: What gives something that its first operand holds.
-_TAKING: Final = (next, iter, getattr, operator.getitem)
+_TAKING: Final = (next, iter, getattr, operator.getitem, dict.get, dict.setdefault)
 
 
 class Machine(Reader, abc.ABC):
@@ -300,7 +300,7 @@ class Machine(Reader, abc.ABC):
         self.add(op, land, within)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         # what is taken out of something that may end may end with it
-        ends = self.endings and type is ANY and bool(args) and isinstance(args[0], Dyn) and args[0].ends and any(callee is one for one in _TAKING)
+        ends = self.endings and type is ANY and any(isinstance(arg, Dyn) and arg.ends for arg in args) and any(callee is one for one in _TAKING)
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
     def add(self, op: Op, land: "Landing | None" = None, within: int | None = None) -> None:
@@ -504,7 +504,8 @@ class Machine(Reader, abc.ABC):
     def _out_of_generator(self, exception: V, inside: Location | None, location: Location | None, start: int) -> tuple[V, Location | None]:
         """The exception behind the generator, where it was inside; and where it leaves from then (see unwind)."""
         cls = self.class_of(exception)
-        if cls is not None and not issubclass(cls, StopIteration):
+        converted = isinstance(exception, Dyn) and isinstance(exception.value, Op) and exception.value.callee is stop_iteration_error
+        if converted or (cls is not None and not issubclass(cls, StopIteration)):
             return exception, location
         operand, depth = self.operand(exception), exceptions.depth_of(inside)
         if start > depth:

@@ -122,11 +122,14 @@ def _gives_nothing_away(callee: object, container: V) -> bool:
 _PLAIN: Final = frozenset({tuple, list, set, frozenset, type({}.values())})
 
 #: What gives a value that somebody else holds, or one that has no end to be seen; by id.
-_QUIET: Final = frozenset(map(id, (getattr, next, iter, type, *(f for f in vars(operator).values() if callable(f)))))
+_QUIET: Final = frozenset(map(id, (getattr, next, iter, type, dict.get, dict.setdefault, *(f for f in vars(operator).values() if callable(f)))))
+
+
+_SENTINEL: Final = type(operations.END)
 
 
 def may_be_written(value: object) -> bool:
     """Is it an object that a callee which is given it may well write to?"""
-    if is_immutable(value) or isinstance(value, type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
+    if is_immutable(value) or isinstance(value, _SENTINEL | type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
         return False
     return not isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)

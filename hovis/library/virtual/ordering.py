@@ -56,20 +56,23 @@ _STEPPED: Final = ("generator", "sequence_iter", "range_iter", "dict_iter", "ran
 
 def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
     """builtin_sorted."""
-    return sorted([*iter(iterable)], key=key, reverse=reverse)
+    if key is not None:
+        return sorted([*iter(iterable)], key=key, reverse=reverse)
+    return sorted([*iter(iterable)], reverse=True) if reverse else sorted([*iter(iterable)])
 
 
 @action(sorted)
 def sorted_(m: Machine, args: Args, named: Named) -> Any:
     found = _options(m, named) if len(args) == 1 else None
     known = isinstance(args[0], Known) and type(args[0].value) in (list, dict)
-    if found is not None and isinstance(args[0], Dyn) and _dissolves(m, found[0]):
+    stepped = m.obj(args[0], *_STEPPED)
+    real = isinstance(args[0], Dyn) or (isinstance(args[0], Ref) and m.obj(args[0]) is None)
+    if found is not None and (real or stepped is not None) and _dissolves(m, found[0]):
         arguments: list[V] = [Known(ops.arrange), args[0], *found]
         return call_function(m, Known(methods.sorted_unknown), methods.sorted_unknown, arguments, {}, "value")
     if found is None or not (known or (isinstance(args[0], Ref) and m.obj(args[0]) is not None)):
         return None
-    stepped = m.obj(args[0], *_STEPPED)
-    if stepped is not None and not any(isinstance(c, Dyn) and m.class_of(c) not in ATOMS for c in stepped.cells):
+    if stepped is not None and (stepped.kind == "generator" or not any(isinstance(c, Dyn) and m.class_of(c) not in ATOMS for c in stepped.cells)):
         return call_function(m, Known(_sorted_items), _sorted_items, [args[0], *found], {}, "value")
     if not known and m.obj(args[0], "list", "tuple", "dict", "view") is None:
         return None
