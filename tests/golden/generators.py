@@ -8,24 +8,28 @@ def halves(xs):
 #: run ([3, 1, 2])
 # 1: (%1 :: const(halves), %2 :: Any)
 #   %3 = iter!(%2) :: Any
-#   %4 = <genexpr>(%3) :: generator
-#   %5 = sorted!(%4) :: list
-#   return %5
-#
-# fn <genexpr>(%1 :: Any) (generator)
-# 1:
+#   %4 = make_list() :: list
 #   br 2
 # 2:
-#   %2 = next!(%1, END) :: Any
-#   %3 = (is not)(%2, END) :: Bool
-#   br 4 unless %3
-#   br 3
+#   %5 = next!(%3, END) :: Any, br 3, or 8 (%err)
 # 3:
-#   %4 = (/)!(%2, 2) :: Any
-#   %5 = yield_!(%4) :: Any
-#   br 2
+#   %6 = (is not)(%5, END) :: Bool
+#   br 7 unless %6
+#   br 4
 # 4:
-#   return None
+#   %7 = (/)!(%5, 2) :: Any, br 5, or 6 (%err)
+# 5:
+#   %8 = list.append!(%4, %7) :: None
+#   br 2
+# 6: (%9 :: Any)
+#   %10 = stop_iteration_error!(%9) :: Any
+#   reraise %10
+# 7:
+#   %11 = sorted!(%4) :: list
+#   return %11
+# 8: (%12 :: Any)
+#   %13 = stop_iteration_error!(%12) :: Any
+#   reraise %13
 
 
 def averages():
