@@ -27,7 +27,8 @@ GENERATOR: Final = type(_ for _ in ())
 #: Iterators that have no ``close``.
 UNCLOSED: Final = frozenset(
     {type(iter(kind())) for kind in (list, tuple, str, bytes, bytearray, dict, set)}
-    | {type(iter({}.values())), type(iter({}.items())), type(iter(range(0))), type(iter(range(1 << 99))), type(reversed([])), zip, map, filter, enumerate, reversed}
+    | {type(iter({}.values())), type(iter({}.items())), type(iter(range(0))), type(iter(range(1 << 99))), type(reversed([]))}
+    | {zip, map, filter, enumerate, reversed}
 )
 
 

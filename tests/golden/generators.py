@@ -22,13 +22,13 @@ def halves(xs):
 #   %8 = list.append!(%4, %7) :: None
 #   br 2
 # 6: (%9 :: Any)
-#   %10 = stop_iteration_error!(%9) :: Any
+#   %10 = stop_iteration_error!(%9, 1) :: Any
 #   reraise %10
 # 7:
 #   %11 = sorted!(%4) :: list
 #   return %11
 # 8: (%12 :: Any)
-#   %13 = stop_iteration_error!(%12) :: Any
+#   %13 = stop_iteration_error!(%12, 1) :: Any
 #   reraise %13
 
 
