@@ -4,12 +4,14 @@
 
 Each row is a kind of program at growing sizes: processor milliseconds, blocks of the residual, and the exponent of growth
 between the two largest sizes (1 is linear). Where n variables stay alive over n places at which paths meet, n² values
-cross edges, and the exponent shows it. Numbers, not a gate.
+cross edges, and the exponent shows it. Then interpreters (guests.py) with guest programs of so many operations. Numbers, not a gate.
 """
 import linecache
 import math
 import sys
 import time
+
+import guests
 
 import hovis
 from hovis import Int
@@ -71,6 +73,10 @@ SIZES = {
 }
 
 
+#: Operations of a guest program.
+OPERATIONS = 500, 2000, 10_000
+
+
 def compiled(make, n):
     source, file = make(n), f"<{make.__name__} {n}>"
     linecache.cache[file] = len(source), None, source.splitlines(True), file
@@ -79,13 +85,13 @@ def compiled(make, n):
     return namespace["f"]
 
 
-def measure(make, n):
-    """Processor seconds to specialize, and the blocks of the residual; a fresh function each time, the best of three."""
+def measure(make, n, guest):
+    """Processor seconds to specialize, and the blocks of the residual; a fresh function each time, the best of three (of a guest: once)."""
     best, blocks = math.inf, 0
-    for _ in range(3):
-        fn = compiled(make, n)
+    for _ in range(1 if guest else 3):
+        fn, specs, _ = make(n) if guest else (compiled(make, n), (Int, Int), ())
         start = time.process_time()
-        residual = hovis.specialize(fn, Int, Int)
+        residual = hovis.specialize(fn, *specs)
         best = min(best, time.process_time() - start)
         blocks = -1 if residual.trace.fallback else len(residual.trace.blocks)
     return best, blocks
@@ -94,10 +100,10 @@ def measure(make, n):
 def main():
     wanted = sys.argv[1:]
     hovis.specialize(compiled(branches, 2), Int, Int)
-    for make, sizes in SIZES.items():
+    for make, sizes in {**SIZES, **dict.fromkeys(guests.GUESTS, OPERATIONS)}.items():
         if wanted and make.__name__ not in wanted:
             continue
-        times = [measure(make, n) for n in sizes]
+        times = [measure(make, n, make in guests.GUESTS) for n in sizes]
         cells = [f"{n}: {seconds * 1e3:.0f} ms, {'left as a call' if blocks < 0 else f'{blocks} blocks'}"
                  for n, (seconds, blocks) in zip(sizes, times, strict=True)]
         power = math.log(times[-1][0] / times[-2][0]) / math.log(sizes[-1] / sizes[-2])

@@ -42,7 +42,7 @@ class Options:
     library    what calls mean (default: Python's builtins and NumPy)
     passes     the passes that ``compile`` runs ("default", "clean", or names)
     strict     raise TraceError where anything is left as an opaque call ("whole": where the function itself would be)
-    fuel       instructions that one trace may interpret
+    fuel       instructions that one trace may interpret, to begin with: each place of known data that it comes to allows for more
     known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
     frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
     """

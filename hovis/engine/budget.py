@@ -7,6 +7,11 @@ from hovis.engine.tables import GiveUp, Tables
 
 #: What of the fuel each attempt may use.
 SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
+#: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
+#: followed as long as there is more of it.
+PER_PLACE: Final = 400
+#: Of so many places of one container.
+PLACES: Final = 20_000
 #: A callee with more than this part of its caller's cost is where the cost is.
 DOMINATES: Final = 0.5
 #: What is cheap enough to be entered in the last attempt.

@@ -2,13 +2,13 @@
 
 import abc
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 from hovis.bytecode.instructions import effect
 from hovis.engine import lifetimes, templates
-from hovis.engine.budget import OutOfFuel
+from hovis.engine.budget import PER_PLACE, OutOfFuel
 from hovis.engine.entries import Entry
 from hovis.engine.environment import Consulted, can_change
 from hovis.engine.escape import Leak, NotMaterializable
@@ -71,13 +71,14 @@ class Engine(Meeting):
             except Restart as restart:
                 self.restarts += 1
                 self.wanted.clear()
+                self.crowds.clear()
                 if self.restarts > MAX_RESTARTS:
                     raise GiveUp("it was restarted too often") from None
                 sites = restart.args[1:]
                 if not sites or self.start.site in sites:
                     self.start = self._begin()
                 else:
-                    self._discard(sites, entry)
+                    self._discard([one for site in sites for one in self.outdated(site)], entry)
             except NotMaterializable as refused:
                 self.tables.not_virtual.add(refused.args[0])
                 self.start = self._begin()
@@ -90,6 +91,7 @@ class Engine(Meeting):
         self.entries, self.label_owner, self.work, self.again = {}, [], [], []
         self.read_static = set()
         self.static_objects = {}
+        self.crowds.clear()
         start = self.initial()
         self.push_work(start)
         return start
@@ -110,10 +112,9 @@ class Engine(Meeting):
             else:
                 self.work.append(entry)
 
-    def _discard(self, sites: Sequence[Any], current: Entry) -> None:
-        """Drop what was reached from the changed sites; what leads there is evaluated again."""
+    def _discard(self, todo: list[Entry], current: Entry) -> None:
+        """Drop these entries and what was reached from them; what leads there is evaluated again."""
         bad: set[Entry] = set()
-        todo = [entry for site in sites for entry in self.entries.get(site, {}).values()]
         while todo:
             entry = todo.pop()
             if entry not in bad:
@@ -182,7 +183,7 @@ class Engine(Meeting):
                 if (self.emitted > UNROLL_OPS or self.steps > UNROLL_STEPS) and self._roll(self.visits):
                     return False
             self.steps += 1
-            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel:
+            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + PER_PLACE * self.share * len(self.covered):
                 raise OutOfFuel
             handler, arg = program[pc]
             if watched is not None and pc in watched:

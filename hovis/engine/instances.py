@@ -55,6 +55,7 @@ def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
     if id(held) in m.tables.thawed:
         return UNKNOWN
     m.read_static.add(id(held))
+    m.covers(held, name, 0)
     if name in held:
         return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
     m.guard("item", held, name, UNBOUND)

@@ -271,7 +271,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if at >= length:
             m.put(ref, obj.replace(cells=(_let_go(m, source), Known(EXHAUSTED))))
             return generators.exhausted(m, Known(None), mode)
-        m.tables.static_size = max(m.tables.static_size, min(length, 20_000))
+        m.covers(source.value if isinstance(source, Known) else None, at if isinstance(source, Known) else None, length)
         if position.labels and not alike(m, source):
             m.mark(position.labels, STRONG)
         item = _item(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
@@ -445,6 +445,7 @@ def known_items(m: Machine, value: V) -> list[V] | None:
             return None
         if value.labels:
             m.mark(value.labels, STRONG)
+        m.covers(value.value, ..., 0)
         return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
     if isinstance(value, Dyn) and isinstance(value.type, Partial) and value.type.cls is tuple:
         return [m.emit(operator.getitem, [value, Known(k)], type=part, effect=Effect.PURE) for k, part in enumerate(value.type.parts)]

@@ -4,12 +4,13 @@ A key holds the constants that the program was seen to need; everything else is 
 """
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
 from hovis.engine import lifetimes, templates
-from hovis.engine.budget import OutOfFuel
+from hovis.engine.budget import PER_PLACE, OutOfFuel
 from hovis.engine.entries import Entry
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, shape_in
@@ -19,14 +20,14 @@ from hovis.engine.opening import Opening
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
 from hovis.engine.values import NO_LABELS, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, together, within
-from hovis.engine.whistle import whistle, wound
+from hovis.engine.whistle import TEST_VARIANTS, join_counters, whistle, wound
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, AbstractValue, Type, join
-from hovis.lattice.constants import PLAIN, constant_key
+from hovis.lattice.constants import LARGE, PLAIN, constant_key
 from hovis.library.core import Library
 
-NOTHING: Mapping[int, int] = {}
+NOTHING: Mapping[Any, Any] = {}
 
 #: A label is the number of an entry, and so many bits for the path of a slot.
 SHIFT: Final = 32
@@ -38,7 +39,9 @@ class Meeting(Machine):
 
     def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
         super().__init__(library, tables, package, frozen)
+        #: so many instructions (and slots) may be looked at, and so many more for each place of the known data that was come to
         self.fuel: float = fuel
+        self.share = 1.0
         #: instructions by call string
         self.spent: dict[int, int] = {}
         self.entries: dict[Any, dict[Any, Entry]] = {}
@@ -46,6 +49,10 @@ class Meeting(Machine):
         self.label_owner: list[Entry] = []
         #: the slots that make up the keys of a site, as long as no table has changed
         self.wanted: dict[Any, list[int]] = {}
+        #: by site: the keys that are equal in what chooses, and those that are equal in their constants; as long as that
+        self.crowds: dict[Any, tuple[dict[Any, list[Any]], dict[Any, list[Any]]]] = {}
+        self._large: dict[int, tuple[object, Any]] = {}
+        self._numbers: dict[Any, int] = {}
         self.entry_count = 0
         self.start: Entry | None = None
 
@@ -75,10 +82,17 @@ class Meeting(Machine):
 
     def _key_part(self, state: State, value: V | None) -> Any:
         if isinstance(value, Known):
-            return constant_key(value.value)
+            return self._large_key(value.value) if type(value.value) is tuple and len(value.value) >= LARGE else constant_key(value.value)
         if isinstance(value, Ref):
             return "shape", shape_in(state.heap, value.aid)
         return None
+
+    def _large_key(self, value: tuple[Any, ...]) -> Any:
+        """The key of a tuple that is so large that to look at it again and again would cost too much."""
+        found = self._large.get(id(value))
+        if found is None:
+            found = self._large[id(value)] = value, ("tuple", self._numbers.setdefault(constant_key(value), len(self._numbers)))
+        return found[1]
 
     def value_at(self, state: State, path: int) -> V | None:
         """The value of state at a path, None if it leads nowhere."""
@@ -109,8 +123,13 @@ class Meeting(Machine):
         entry = table.get(key)
         if entry is None:
             if table:
-                whistle(self.tables, site, table)
-                self._spare_first_round(site, key, state, table)
+                whistle(self.tables, site, table, len(self.covered))
+            crowd, peers = self._crowds(site, table, key)
+            self._spare_first_round(site, key, state, [table[other] for other in peers])
+            if len(crowd) >= TEST_VARIANTS and len(crowd) % TEST_VARIANTS == 0:
+                join_counters(self.tables, site, crowd, partial(self._counting, table))
+            crowd.append(key)
+            peers.append(key)
             entry = table[key] = Entry(site, key, function)
             self.entry_count = entry.number = self.entry_count + 1
             try:
@@ -124,16 +143,17 @@ class Meeting(Machine):
             self._join(entry, state)
         return entry
 
-    def _spare_first_round(self, site: Any, key: Any, state: State, table: Mapping[Any, Entry]) -> None:
+    def _spare_first_round(self, site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
         """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
 
         Else that round would stand before the loop once more, and so would the first rounds of the loops around it.
+        peers: entries with the same constants.
         """
         frame = state.frames[-1]
         if frame.code.instructions[frame.pc].op not in ("ForIter", "Send"):
             return
         parts = dict(key)
-        for entry in table.values():
+        for entry in peers:
             first = dict(entry.key)
             unlike = [path for path in first.keys() | parts.keys() if first.get(path) != parts.get(path)]
             if all(self._is_lost(entry.state, state, path) for path in unlike) and self._leads(entry, self.entry):
@@ -166,9 +186,39 @@ class Meeting(Machine):
                     todo.append(target)
         return False
 
+    def _crowds(self, site: Any, table: Mapping[Any, Entry], key: Any) -> tuple[list[Any], list[Any]]:
+        """The keys of a site that differ from this one only in what is tested, and those that have the same constants."""
+        used = self.tables.used.get(site, NOTHING)
+        crowds = self.crowds.get(site)
+        if crowds is None:
+            crowds = self.crowds[site] = {}, {}
+            for other in table:
+                crowds[0].setdefault(tuple([x for x in other if used[x[0]] > TEST]), []).append(other)
+                crowds[1].setdefault(tuple([x for x in other if x[1][0] != "shape"]), []).append(other)
+        return (
+            crowds[0].setdefault(tuple([x for x in key if used[x[0]] > TEST]), []),
+            crowds[1].setdefault(tuple([x for x in key if x[1][0] != "shape"]), []),
+        )
+
+    def _counting(self, table: Mapping[Any, Entry], path: int) -> Sequence[int]:
+        """If entries have in a slot a number that was computed from another in the same slot: the slot, and all of its container."""
+        for entry in table.values():
+            value = self.value_at(entry.state, path)
+            if not isinstance(value, Known) or type(value.value) not in (int, float):
+                continue
+            for label in each(entry.depends.get(path, NO_LABELS)):
+                before = self.value_at(self.label_owner[(label >> SHIFT) - 1].state, path) if label & PATHS == path else None
+                if isinstance(before, Known) and type(before.value) in (int, float) and before.value != value.value:
+                    part = self.tables.paths.parts[path]
+                    container = self.value_at(entry.state, part[0]) if len(part) == 2 else None
+                    alike = isinstance(container, Ref) and entry.state.heap[container.aid].kind in ("list", "dict")
+                    return self.tables.paths.rows[part[0]] if alike else (path,)
+        return ()
+
     def rekey(self, site: Any, path: int) -> bool:
         """A slot of a site is used from now on: its entries get new keys.  False: two of them the same."""
         self.wanted.pop(site, None)
+        self.crowds.pop(site, None)
         table = self.entries.get(site)
         if table:
             keyed = {}
@@ -183,6 +233,26 @@ class Meeting(Machine):
                 entry.key = key
                 table[key] = entry
         return True
+
+    def outdated(self, site: Any) -> list[Entry]:
+        """The slots that make up the keys of a site are others now: the entries that do not fit.  The rest gets its new keys."""
+        table = self.entries.get(site, {})
+        forced = [path for path, strength in self.tables.forced.get(site, NOTHING).items() if strength == STRONG]
+        groups: dict[Any, list[Entry]] = {}
+        bad = []
+        for entry in table.values():
+            key = self.key_of(site, entry.state)
+            if not entry.joined.isdisjoint(self.wanted.get(site, ())) or any(not isinstance(self.value_at(entry.state, path), Dyn) for path in forced):
+                bad.append(entry)
+            else:
+                groups.setdefault(key, []).append(entry)
+        kept = {key: group[0] for key, group in groups.items() if len(group) == 1}
+        bad += [entry for group in groups.values() if len(group) > 1 for entry in group]
+        table.clear()
+        for key, entry in kept.items():
+            entry.key = key
+            table[key] = entry
+        return bad
 
     # --------------------------------------------------------------------------------------------- used slots
 
@@ -214,8 +284,12 @@ class Meeting(Machine):
             if used.get(path, 0) < strength:
                 used[path] = strength
                 self.wanted.pop(entry.site, None)
+                self.crowds.pop(entry.site, None)
             if path in forced and forced[path] < strength:
                 del forced[path]
+                for one in self.entries.get(entry.site, NOTHING).values():
+                    if isinstance(held := self.value_at(one.state, path), Dyn) and held.lost is not None:
+                        one.joined.add(path)
                 again[entry.site] = None
             if path not in forced and used[path] > kept_out:
                 if path in entry.joined and (root := wound(self.tables.paths.parts, path)) is not None:
@@ -307,7 +381,7 @@ class Meeting(Machine):
         self.total_steps += slots
         ctx = state.frames[-1].ctx
         self.spent[ctx] = self.spent.get(ctx, 0) + slots
-        if self.total_steps > self.fuel:
+        if self.total_steps > self.fuel + PER_PLACE * self.share * len(self.covered):
             raise OutOfFuel
 
     def _update(self, entry: Entry, matching: Matching, other: bool) -> bool:

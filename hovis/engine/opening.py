@@ -89,7 +89,7 @@ class Opening:
         if kind is Known:
             if value.value is UNBOUND:  # type: ignore[union-attr]
                 return UNBOUND_VALUE
-            if path in self.forced:
+            if self.forced.get(path) == STRONG:
                 return self._parameter(path, value)
             return Known(value.value, self.base + path)  # type: ignore[union-attr]
         aid = value.aid  # type: ignore[union-attr]

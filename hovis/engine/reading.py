@@ -4,6 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from hovis.engine import lookups, templates
+from hovis.engine.budget import PLACES
 from hovis.engine.environment import Consulted, Guard, can_change, contents, places
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
@@ -28,6 +29,8 @@ class Reader:
         self.guards: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
+        #: places of the known data that the program has come to (see budget)
+        self.covered: set[tuple[int, object]] = set()
 
     def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
         """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
@@ -46,6 +49,14 @@ class Reader:
                         self._guard_contents(value.value)
             return True
         return False
+
+    def covers(self, held: Any, place: object = None, size: int | None = None) -> None:
+        """The program chooses among the parts of known data, and comes to one of them."""
+        size = min(len(held) if size is None else size, PLACES)
+        if size > self.tables.static_size:
+            self.tables.static_size = size
+        if place is not None and len(self.covered) < PLACES:
+            self.covered.add((id(held), place))
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
         """The residual relies on this: holder by this name is value (see environment.Guard)."""

@@ -16,7 +16,7 @@ from hovis.engine.state import Frame, State
 from hovis.engine.tables import GiveUp, Tables
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Function, Location, Operand, Param
-from hovis.lattice import Const
+from hovis.lattice import Const, constants
 from hovis.library.core import Library
 
 #: Instructions that a trace may interpret, restarts included.
@@ -140,6 +140,7 @@ def run(
         return Result(functions, _match(engine, fn, code, parts), engine)
     finally:
         templates.retire(tables.templates.values())
+        constants.forget_large()
 
 
 def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part], fuel: int) -> list[Function]:
@@ -163,7 +164,9 @@ def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
             attempts -= 1
             if not attempts or not budget.leave_heaviest(engine.tables, engine.spent, engine.package, attempts == 1):
                 raise
-            engine.fuel, engine.spent = engine.total_steps + fuel * budget.SHARES[-attempts], {}
+            share = budget.SHARES[-attempts]
+            engine.fuel, engine.spent, engine.covered = engine.total_steps + fuel * share, {}, set()
+            engine.share = share / budget.SHARES[0]
             continue
         leaked = templates.scrub(functions)
         if not leaked:

@@ -4,7 +4,7 @@ The whistle of supercompilation: a key may only hold what pays.  Slots that coun
 values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hovis.engine.tables import GiveUp, Restart, Tables
@@ -12,6 +12,8 @@ from hovis.engine.values import STRONG, TEST, WEAK
 
 #: Different constants in a slot that only counts, before it is forced to be unknown.
 WEAK_VARIANTS: Final = 8
+#: The same for a number that is tested, and computed from the one before.
+TEST_VARIANTS: Final = 8
 #: By strength: different states that nothing of more strength tells apart, where no slot alone has more values than one in
 #: PRODUCT_RATIO of them, before these slots are not told apart any more.
 PRODUCTS: Final = {WEAK: 16, TEST: 32}
@@ -20,6 +22,8 @@ PRODUCT_RATIO: Final = 4
 VARIANTS: Final = 64
 #: Different shapes in one slot, before the object there is made real.
 SHAPES: Final = 12
+#: The same where something else differs as well: a guest's stack is as deep as its deepest expression.
+MANY_SHAPES: Final = 64
 #: Different lengths of a list (a dict, a set) in one slot, all else being equal, before it is made real: something is collected on
 #: some ways and not on others, and each such place would double the states.
 LENGTHS: Final = 3
@@ -34,28 +38,29 @@ PERIOD: Final = 3
 Key = dict[int, Any]
 
 
-def whistle(tables: Tables, site: Any, table: Mapping[Any, object]) -> None:
-    """Too many variants: some slots are no longer told apart."""
+def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int) -> None:
+    """Too many variants: some slots are no longer told apart.  places: in so many of the known data the program has been."""
     used = tables.used.get(site)
     if not used:
         return
     many = len(table)
     if LENGTHS <= many <= WEAK_VARIANTS:
         _force_collected(site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
-    if many < WEAK_VARIANTS or (many > VARIANTS and many % WEAK_VARIANTS):
-        return  # looking at all of a large table for each new entry would be quadratic
+    if many < WEAK_VARIANTS or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 4) - 1)):
+        return  # looking at all of a large table for each new entry would be quadratic: it is done when it has grown by an eighth or less
     forced = tables.forced.setdefault(site, {})
     keys = [dict(key) for key in table]
-    _force_counters(site, keys, used, forced)
+    path = _varied(keys, used, WEAK, WEAK_VARIANTS, [path for path, strength in used.items() if strength == WEAK and path not in forced])
+    if path is not None:
+        forced[path] = WEAK
+        raise Restart("force", site)
     if many & (many - 1) == 0:
         _stop_products(tables, keys, used)
     if many >= SHAPES:
-        _force_shapes(site, keys, used, forced)
-    if len(table) >= VARIANTS + 2 * tables.static_size:
-        distinct = {path: len({key.get(path) for key in keys}) for path in used if path not in forced}
-        if not distinct:
-            raise GiveUp("it takes too many variants of one place")
-        path = max(distinct, key=lambda p: (distinct[p], -p))
+        _force_shapes(tables, site, keys, used, forced)
+    places = max(places, tables.static_size)
+    if many >= VARIANTS + 2 * places:
+        path = _least_worth(tables, keys, used, forced, places)
         forced[path] = used[path]
         raise Restart("force", site)
 
@@ -76,28 +81,76 @@ def wound(parts: Sequence[Any], path: int) -> int | None:
     return None
 
 
-def _force_counters(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
-    """What only counts and has many values, all else being equal, is forced to be unknown."""
-    counters = [path for path, strength in used.items() if strength == WEAK and path not in forced]
-    if not counters:
-        return
+def _varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, paths: Sequence[int]) -> int | None:
+    """One of these slots that has so many values where all that is used more strongly is equal."""
+    if not paths:
+        return None
     groups: dict[Any, list[Key]] = {}
     for key in keys:
-        groups.setdefault(tuple(x for x in key.items() if used[x[0]] != WEAK), []).append(key)
-    for path in counters:
-        if any(len(group) >= WEAK_VARIANTS and len({key.get(path) for key in group}) >= WEAK_VARIANTS for group in groups.values()):
-            forced[path] = WEAK
+        groups.setdefault(tuple(x for x in key.items() if used[x[0]] > strength), []).append(key)
+    large = [group for group in groups.values() if len(group) >= limit]
+    return next((path for path in paths if any(len({key.get(path) for key in group}) >= limit for group in large)), None)
+
+
+def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Callable[[int], Sequence[int]]) -> None:
+    """A number that is computed from the one before, tested and never the same leaves all keys, with its like.
+
+    crowd   keys that are equal in all that chooses
+    counts  if a slot holds a number that is computed from the one before: the slots of its kind (see Meeting)
+    """
+    used = tables.used[site]
+    tested = [path for path, strength in used.items() if strength == TEST and tables.unkeyed.get(path, 0) < TEST]
+    path = _varied([dict(key) for key in crowd], used, TEST, TEST_VARIANTS, tested)
+    together = counts(path) if path is not None else ()
+    if together:
+        tables.unkeyed.update((path, max(TEST, tables.unkeyed.get(path, 0))) for path in together)
+        raise Restart("force", *(site for site, known in tables.used.items() if any(0 < known.get(path, 0) <= TEST for path in together)))
+
+
+def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: dict[int, int], places: int) -> int:
+    """The slot that leaves the keys.
+
+    One that has more values than the known data has places goes at once.  Else that which has most is where the program stands
+    in these data, and it stays if anything else can go: what is only tested before what chooses, and without which least is left.
+    """
+    distinct = {path: len({key.get(path) for key in keys}) for path in used if path not in forced and used[path] > tables.unkeyed.get(path, 0)}
+    if not distinct:
+        raise GiveUp("it takes too many variants of one place")
+    most = max(distinct, key=lambda path: (distinct[path], -path))
+    others = [path for path in distinct if path != most and distinct[path] > 1]
+    if distinct[most] > places + WEAK_VARIANTS or not others:
+        return most
+    weakest = min(used[path] for path in others)
+
+    def left(path: int) -> int:
+        return len({tuple(x for x in key.items() if x[0] != path) for key in keys})
+
+    return min((path for path in others if used[path] == weakest), key=lambda path: (left(path), path))
+
+
+def _force_shapes(tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
+    """What has too many shapes is made real; fewer are too many where all that is outside of it is the same."""
+    for path, strength in used.items():
+        if path in forced or strength < TEST:
+            continue
+        shapes = {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
+        if len(shapes) >= SHAPES:
+            if len(shapes) < MANY_SHAPES:
+                outside = {other for other in used if not _is_in(tables.paths.parts, other, path)}
+                groups: dict[Any, set[Any]] = {}
+                for key in keys:
+                    groups.setdefault(tuple(x for x in key.items() if x[0] in outside), set()).add(key.get(path))
+                if all(len(group) < SHAPES for group in groups.values()):
+                    continue
+            forced[path] = STRONG
             raise Restart("force", site)
 
 
-def _force_shapes(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
-    """What has too many shapes is made real."""
-    for path, strength in used.items():
-        if path not in forced and strength >= TEST:
-            shapes = {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
-            if len(shapes) >= SHAPES:
-                forced[path] = STRONG
-                raise Restart("force", site)
+def _is_in(parts: Sequence[Any], path: int, whole: int) -> bool:
+    """Is a slot the other, or one of its parts?"""
+    while path != whole and len(parts[path]) == 2:
+        path = parts[path][0]
+    return path == whole
 
 
 def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:

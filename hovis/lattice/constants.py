@@ -7,12 +7,18 @@ equals itself, tuples are compared element by element, everything else by identi
 import re
 import struct
 from collections.abc import Hashable
+from typing import Final
 
 #: Types whose values are told apart by type and ``==`` alone.
 PLAIN = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
 
 #: Types whose instances can never change, nor hold anything that can.
 ATOMS = PLAIN | {float, complex, range}
+
+
+#: A tuple of so many parts is looked through once, and not each time that a part of it is read.
+LARGE: Final = 32
+_large: dict[int, object] = {}
 
 
 def constant_key(value: object) -> Hashable:
@@ -58,11 +64,22 @@ def is_immutable(value: object) -> bool:
     if kind is re.Pattern:
         return True
     if kind is tuple or kind is frozenset:
-        return all(map(is_immutable, value))  # type: ignore[call-overload]
+        if len(value) < LARGE:  # type: ignore[arg-type]
+            return all(map(is_immutable, value))  # type: ignore[call-overload]
+        if _large.get(id(value)) is not value:
+            if not all(map(is_immutable, value)):  # type: ignore[call-overload]
+                return False
+            _large[id(value)] = value
+        return True
     if kind is slice:
         assert isinstance(value, slice)
         return is_immutable((value.start, value.stop, value.step))
     return False
+
+
+def forget_large() -> None:
+    """Let go of what was remembered: a trace is done."""
+    _large.clear()
 
 
 def is_key(value: object) -> bool:

@@ -97,15 +97,19 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         return m.new(VObj(kind.__name__, kind, cells), container.labels)
     if whole is None or not isinstance(whole, Known) or not known_key(whole):
         if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
-            m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
+            m.covers(held)
             m.use(key)
         return _element(m, container, key)
     if kind in (tuple, str, bytes, range) and is_immutable(held):
-        m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
-        return None  # folded like any other operation
+        m.covers(held, whole.value)
+        if type(whole.value) is not int or not -len(held) <= whole.value < len(held):  # type: ignore[arg-type]
+            return None  # folded like any other operation
+        labels = labels_of(container, whole)
+        m.mark(labels)
+        return Known(held[whole.value], labels)  # type: ignore[index]
     if not m.static(container, _one_item(held, whole.value)) or (id(held), whole.value) in m.tables.thawed_globals:
         return None
-    m.tables.static_size = max(m.tables.static_size, min(len(held), 20_000))  # type: ignore[arg-type]
+    m.covers(held, whole.value)
     use(m, container, whole)
     try:
         return Known(held[whole.value], labels_of(container, whole))  # type: ignore[index]
@@ -134,7 +138,7 @@ def _element(m: Machine, container: Known, key: V) -> Any:
     kind = m.library.of_value(held[0])
     for item in held[1:]:
         kind = kind | m.library.of_value(item)
-    m.tables.static_size = max(m.tables.static_size, len(held))
+    m.covers(held)
     return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
 
 
