@@ -6,6 +6,17 @@ import hovis
 
 PROGRAM = "[->>+<<]>[->+<]"
 
+#: Cell 1 becomes the sum of cells 0 and 1.
+ADDITION = "[->+<]"
+#: Writes a word.
+HELLO = "+++++++++[>++++++++>+++++++++++>++++<<<-]>.>++++++++++++.+++++++.-------------.++++++++++.>---."
+#: Writes the squares of 1 to cell 0, each the sum of odd numbers.
+SQUARES = ">>+<<[->>[-<+>>+<]>[-<+>]<++<.<]"
+#: Writes as many Fibonacci numbers as cell 0 says.
+FIBONACCI = ">>+<<[->.>[-<+>>+<]<[->+<]>>[-<<+>>]<<<]"
+#: Writes what it reads, each letter 13 further.
+SHIFT = ",[+++++++++++++.,]"
+
 
 def jump_table(program):
     """Where each bracket's partner is."""
@@ -40,6 +51,34 @@ def run_flat(program, table, tape):
                 pc = table[pc]
         pc += 1
     return tape
+
+
+def run_text(program, table, tape, data):
+    """The same with what is read and written: data is an iterator of numbers, the result a list of them."""
+    pc = at = 0
+    out = []
+    while pc < len(program):
+        c = program[pc]
+        if c == "+":
+            tape[at] += 1
+        elif c == "-":
+            tape[at] -= 1
+        elif c == ">":
+            at += 1
+        elif c == "<":
+            at -= 1
+        elif c == ".":
+            out.append(tape[at])
+        elif c == ",":
+            tape[at] = next(data, 0)
+        elif c == "[":
+            if tape[at] == 0:
+                pc = table[pc]
+        elif c == "]":
+            if tape[at] != 0:
+                pc = table[pc]
+        pc += 1
+    return out
 
 
 def parse(program):
@@ -79,8 +118,58 @@ def compile_flat(program):
     return hovis.specialize(run_flat, program, jump_table(program), list)
 
 
+def compile_text(program):
+    return hovis.specialize(run_text, program, jump_table(program), list)
+
+
 def compile_tree(program):
     return hovis.specialize(run_tree, parse(program), 0, list)
+
+
+def add_by_hand(tape):
+    while tape[0] != 0:
+        tape[0] -= 1
+        tape[1] += 1
+    return tape
+
+
+def hello_by_hand(tape, data):
+    while tape[0] != 0:
+        tape[0] -= 1
+    return [72, 111, 118, 105, 115, 33]
+
+
+def squares_by_hand(tape, data):
+    out = []
+    odd, square = 1, 0
+    while tape[0] != 0:
+        tape[0] -= 1
+        square += odd
+        odd += 2
+        out.append(square)
+    tape[1], tape[2] = square, odd
+    return out
+
+
+def fibonacci_by_hand(tape, data):
+    out = []
+    a, b = 0, 1
+    while tape[0] != 0:
+        tape[0] -= 1
+        out.append(a)
+        a, b = b, a + b
+    tape[1], tape[2] = a, b
+    return out
+
+
+def shift_by_hand(tape, data):
+    out = []
+    for c in data:
+        if c == 0:
+            break
+        out.append(c + 13)
+    tape[0] = 0
+    return out
 
 
 def main():

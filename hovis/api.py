@@ -40,7 +40,7 @@ class Options:
     """How to trace: an object with trace, specialize, return_type and jit; also a context manager.
 
     library    what calls mean (default: Python's builtins and NumPy)
-    passes     the passes that ``compile`` runs ("default", "clean", or names)
+    passes     the passes that ``compile`` runs ("default", "clean", or names; "default-counting-versions" is all but these two)
     strict     raise TraceError where anything is left as an opaque call ("whole": where the function itself would be)
     fuel       instructions that one trace may interpret, to begin with: each place of known data that it comes to allows for more
     known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
@@ -232,7 +232,7 @@ class Trace:
     def text(self) -> Source:
         """The text, with the objects that have to be given."""
         chosen = self.options.passes
-        function = pipeline.run(self.function, "readable" if chosen == "default" else chosen)
+        function = pipeline.run(self.function, chosen.replace("default", "readable", 1) if isinstance(chosen, str) else chosen)
         signature = self.signature.renamed(self.function.params, function.params)
         target = python_function(self.fn)[0]
         namespace = target.__globals__ if target is not None else {}

@@ -20,9 +20,9 @@ from hovis.lattice import Const, Type
 from hovis.passes.fold import is_exact
 from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, replaced, same
 
-_INT: Final = Type(int)
-_BOOL: Final = Type(bool)
-_NONE: Final = Type(type(None))
+INT: Final = Type(int)
+BOOL: Final = Type(bool)
+NONE: Final = Type(type(None))
 #: A test with its sides exchanged.
 _MIRRORED: Final[dict[Any, Any]] = {o.lt: o.gt, o.le: o.ge, o.gt: o.lt, o.ge: o.le, o.ne: o.ne}
 #: The test that means the opposite.
@@ -33,21 +33,29 @@ def _counting(function: Function) -> bool:
     """Loops that only count become arithmetic."""
     changed = False
     incoming = predecessors(function)
-    for block in function.blocks[1:]:
-        branch = block.terminator
-        if isinstance(branch, Branch) and branch.true.block is not branch.false.block:
-            for edge in edges(branch):
-                body = edge.block
-                if body is block or (isinstance(body.terminator, Jump) and body.terminator.edge.block is block and not body.params):
-                    if _closed(function, _Shape(block, body, incoming)):
-                        changed, incoming = True, predecessors(function)
-                    break
+    for head, body in straight_loops(function):
+        if closed(function, Shape(head, body, incoming)):
+            changed, incoming = True, predecessors(function)
     if changed:
         drop_unreached(function)
     return changed
 
 
 counting = Pass(_counting)
+
+
+def straight_loops(function: Function) -> list[tuple[Block, Block]]:
+    """The loops that go straight round: one block that ends with its test (given twice), or a test and the block behind it."""
+    found = []
+    for block in function.blocks[1:]:
+        branch = block.terminator
+        if isinstance(branch, Branch) and branch.true.block is not branch.false.block:
+            for edge in edges(branch):
+                body = edge.block
+                if body is block or (isinstance(body.terminator, Jump) and body.terminator.edge.block is block and not body.params):
+                    found.append((block, body))
+                    break
+    return found
 
 
 @dataclass(slots=True)
@@ -70,7 +78,7 @@ class _Sum:
     after: bool
 
 
-class _Shape:
+class Shape:
     """What a loop does, if it only counts: one block that ends with its test, or a test and the block behind it."""
 
     def __init__(self, head: Block, body: Block, incoming: Incoming) -> None:
@@ -151,44 +159,60 @@ class _Shape:
             return False
         self.callee, self.bound = callee, other
         step = self.tested.step
-        if not (isinstance(step, Const) and type(step.value) is int and step.value in (1, -1)):
+        if not (isinstance(step, Const) and type(step.value) is int and step.value):
             return False
-        self.unit = -step.value if self.tested.down else step.value
-        return callee is o.ne or (callee in (o.lt, o.le)) == (self.unit > 0)
+        self.step = -step.value if self.tested.down else step.value
+        return callee is o.ne or (callee in (o.lt, o.le)) == (self.step > 0)
 
 
-def _closed(function: Function, shape: _Shape) -> bool:
+def closed(function: Function, shape: Shape, otherwise: Edge | None = None) -> bool:
+    """Put arithmetic in front of a loop that only counts; where it would not end so, go on at the loop (or otherwise)."""
     head = shape.head
-    if not shape.ok or _done(function, shape) or not _carried(function, shape):
+    if not shape.ok or _done(function, shape) or not carried(function, shape):
         return False
     into = shape.into[0][1]
-    # the number of rounds: how far it is to the bound; at least one
     made = _Arithmetic()
-    start, bound = shape.tested.start, shape.bound
-    rounds = made.op(o.sub, bound, start) if shape.unit > 0 else made.op(o.sub, start, bound)
-    more = (shape.callee in (o.le, o.ge)) + (not shape.grown and not shape.first)
-    rounds = made.op(o.add, rounds, Const(more))
+    far, rounds = _rounds(shape, made)
     sure = _entered(function, shape)
     last = _Arithmetic()
     new, behind = _finals(shape, rounds, last)
     for store in shape.stores:
-        last.ops.append(Op(o.setitem, replaced(store.args, new), (), _NONE, None, store.effect, store.location))
+        last.ops.append(Op(o.setitem, replaced(store.args, new), (), NONE, None, store.effect, store.location))
     quick = Block((), last.ops, Jump(Edge(shape.exit.block, replaced(shape.exit.args, behind))))
     first = Block((), made.ops, Jump(Edge(quick)))
     function.blocks += [first, quick]
     if not sure:
         # the loop itself, should it have no end, or one round where the test fails at once
-        ends = Op(o.ge, (rounds, Const(1)), (), _BOOL)
-        first.ops.append(ends)
         start_values: dict[Value, Operand] = dict(zip(head.params, into.args, strict=True))
         none = shape.first and shape.callee is not o.ne
-        slow = Edge(shape.exit.block, replaced(shape.exit.args, start_values)) if none else Edge(head, into.args)
-        first.terminator = Branch(ends, Edge(quick), slow)
+        slow = otherwise or (Edge(shape.exit.block, replaced(shape.exit.args, start_values)) if none else Edge(head, into.args))
+        _unless(function, first, (o.ge, rounds, Const(1)), slow)
+        if shape.callee is o.ne and abs(shape.step) > 1:
+            _unless(function, first, (o.eq, made.op(o.mod, far, Const(abs(shape.step))), Const(0)), slow)
     into.block, into.args = first, ()
     return True
 
 
-def _entered(function: Function, shape: _Shape) -> bool:
+def _rounds(shape: Shape, made: "_Arithmetic") -> tuple[Operand, Operand]:
+    """How far it is to the bound, and the number of rounds that takes; at least one."""
+    start, bound, size = shape.tested.start, shape.bound, abs(shape.step)
+    far = made.op(o.sub, bound, start) if shape.step > 0 else made.op(o.sub, start, bound)
+    up = size - 1 if shape.callee in (o.lt, o.gt) else 0
+    rounds = made.op(o.floordiv, made.op(o.add, far, Const(up)), Const(size))
+    more = (shape.callee in (o.le, o.ge)) + (not shape.grown and not shape.first)
+    return far, made.op(o.add, rounds, Const(more))
+
+
+def _unless(function: Function, block: Block, test: tuple[Any, Operand, Operand], slow: Edge) -> None:
+    """Leave block for slow if the test fails."""
+    holds = Op(test[0], test[1:], (), BOOL)
+    rest = Block((), [], block.terminator)
+    function.blocks.append(rest)
+    block.ops.append(holds)
+    block.terminator = Branch(holds, Edge(rest), Edge(slow.block, slow.args))
+
+
+def _entered(function: Function, shape: Shape) -> bool:
     """Has the test been passed in front of the loop, so that it fails in some round?"""
     branch = shape.into[0][0].terminator
     if shape.callee is o.ne or not isinstance(branch, Branch) or branch.true.block is branch.false.block or not isinstance(branch.cond, Op):
@@ -203,7 +227,7 @@ def _alike(a: tuple[Operand, ...], b: tuple[Operand, ...]) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
 
 
-def _carried(function: Function, shape: _Shape) -> bool:
+def carried(function: Function, shape: Shape) -> bool:
     """What is used behind the loop becomes a parameter there; was that possible?"""
     found: dict[Value, Operand] = {}
     for block in function.blocks:
@@ -239,7 +263,7 @@ def _replace(block: Block, new: dict[Value, Operand]) -> None:
         edge.args = replaced(edge.args, new)
 
 
-def _done(function: Function, shape: _Shape) -> bool:
+def _done(function: Function, shape: Shape) -> bool:
     """Has the loop its arithmetic in front of it?"""
     source, edge = shape.into[0]
     branch = source.terminator
@@ -248,7 +272,7 @@ def _done(function: Function, shape: _Shape) -> bool:
     return isinstance(branch.cond, Op) and branch.cond.callee is o.ge and same(branch.cond.args[1], Const(1))
 
 
-def _finals(shape: _Shape, rounds: Operand, made: "_Arithmetic") -> tuple[dict[Value, Operand], dict[Value, Operand]]:
+def _finals(shape: Shape, rounds: Operand, made: "_Arithmetic") -> tuple[dict[Value, Operand], dict[Value, Operand]]:
     """What every value of the loop is in its last round, and what it is where the loop is left."""
     new: dict[Value, Operand] = {}
     behind: dict[Value, Operand] = {}
@@ -261,6 +285,9 @@ def _finals(shape: _Shape, rounds: Operand, made: "_Arithmetic") -> tuple[dict[V
         grown = made.grown if id(after) in shape.places else made.summed
         variable: Any = shape.places[id(after)][0] if id(after) in shape.places else shape.sums[id(after)]
         new[param], new[after] = grown(variable, less), grown(variable, rounds)
+        if variable is shape.tested and shape.callee is o.ne:
+            # that is where it stops
+            new[after if shape.first or shape.grown else param] = shape.bound
         behind[param] = new[after] if shape.first else new[param]
         behind[after] = new[after]
     return new, behind
@@ -275,9 +302,9 @@ class _Arithmetic:
     def op(self, callee: Any, a: Operand, b: Operand) -> Operand:
         if isinstance(a, Const) and isinstance(b, Const):
             return Const(callee(a.value, b.value))
-        if isinstance(b, Const) and ((b.value == 0 and callee in (o.add, o.sub)) or (b.value == 1 and callee is o.mul)):
+        if isinstance(b, Const) and ((b.value == 0 and callee in (o.add, o.sub)) or (b.value == 1 and callee in (o.mul, o.floordiv))):
             return a
-        made = Op(callee, (a, b), (), _INT)
+        made = Op(callee, (a, b), (), INT)
         self.ops.append(made)
         return made
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
+from hovis.errors import SpecError
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
 from hovis.passes.constants import constants
@@ -27,13 +28,14 @@ from hovis.passes.rewriting import Pass, copy
 from hovis.passes.strength import strength
 from hovis.passes.tails import tails
 from hovis.passes.twins import twins
+from hovis.passes.versions import versions
 
 #: All passes by name.
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
         straighten, trivial_params, fold, constants, numbering, forwarding, implied, threading, dead, unseen_handlers, passing,
-        idle_loops, tails, counting, hoisting, sinking, strength, twins, order,
+        idle_loops, tails, versions, counting, hoisting, sinking, strength, twins, order,
     )
 }  # fmt: skip
 
@@ -44,7 +46,7 @@ _DEFAULT: Final = [
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = [name for name in _DEFAULT if name != "tails"]
-_LATE: Final = ["constants", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "order"]
+_LATE: Final = ["constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "order"]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength"]
 
 #: What runs again and again until nothing changes, and what then runs once.
@@ -57,11 +59,13 @@ MAX_ROUNDS: Final = 20
 def run(function: Function, passes: str | Iterable[str] = "default", verify: bool | None = None) -> Function:
     """A new Function: that of a pipeline ("clean", "default", "readable"), or of these passes, each once.
 
+    "default-counting-versions" is the pipeline without these passes.
+
     With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.
     """
     if verify is None:
         verify = os.environ.get("HOVIS_VERIFY", "0") not in ("", "0")
-    repeated, once = PIPELINES[passes] if isinstance(passes, str) else ([], list(passes))
+    repeated, once = _named(passes) if isinstance(passes, str) else ([], list(passes))
     if verify:
         check(function)
     made = copy(function)
@@ -70,6 +74,15 @@ def run(function: Function, passes: str | Iterable[str] = "default", verify: boo
             break
     _each(made, once, verify)
     return made
+
+
+def _named(pipeline: str) -> tuple[list[str], list[str]]:
+    name, *without = pipeline.split("-")
+    unknown = [one for one in without if one not in PASSES]
+    if name not in PIPELINES or unknown:
+        raise SpecError(f"there is no {'pass ' + repr(unknown[0]) if unknown else 'pipeline ' + repr(name)}: {', '.join(PASSES if unknown else PIPELINES)}")
+    repeated, once = PIPELINES[name]
+    return [one for one in repeated if one not in without], [one for one in once if one not in without]
 
 
 def _each(function: Function, names: list[str], verify: bool) -> bool:

@@ -33,6 +33,55 @@ def moved(t):
 # 5:
 #   return %2
 
+#: passes moved(list)
+#: run ([5, 1, 2]) ([0, 1, 2]) ([70, 0, -10**30]) ([2, 0, True]) ([2, 0]) ([2, 0, 1.5]) ([True, 0, 1])
+# 1: (%1 :: const(moved), %2 :: list)
+#   %3 = getitem(%2, 0) :: Any
+#   %4 = (!=)!(%3, 0) :: Any
+#   %5 = bool!(%4) :: Bool
+#   br 8 unless %5
+#   br 2
+# 2:
+#   %6 = len(%2) :: Int
+#   %7 = (<)(2, %6) :: Bool
+#   br 7 unless %7
+#   br 3
+# 3:
+#   %8 = getitem(%2, 0) :: Any
+#   %9 = getitem(%2, 2) :: Any
+#   %10 = type(%8) :: type
+#   %11 = (is)(%10, const(int)) :: Bool
+#   br 7 unless %11
+#   br 4
+# 4:
+#   %12 = type(%9) :: type
+#   %13 = (is)(%12, const(int)) :: Bool
+#   br 7 unless %13
+#   br 5
+# 5:
+#   %14 = (>=)(%8, 1) :: Bool
+#   br 7 unless %14
+#   br 6
+# 6:
+#   %15 = (+)(%9, %8) :: Int
+#   %16 = setitem!(%2, 0, 0) :: None
+#   %17 = setitem!(%2, 2, %15) :: None
+#   return %2
+# 7:
+#   %18 = getitem(%2, 0) :: Any
+#   %19 = (-=)!(%18, 1) :: Any
+#   %20 = setitem!(%2, 0, %19) :: None
+#   %21 = getitem(%2, 2) :: Any
+#   %22 = (+=)!(%21, 1) :: Any
+#   %23 = setitem!(%2, 2, %22) :: None
+#   %24 = getitem(%2, 0) :: Any
+#   %25 = (!=)!(%24, 0) :: Any
+#   %26 = bool!(%25) :: Bool
+#   br 8 unless %26
+#   br 7
+# 8:
+#   return %2
+
 
 def triangle(n):
     total = 0
