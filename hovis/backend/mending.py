@@ -76,7 +76,7 @@ class Mender:
 
     def _spread(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
         """What is short is written wherever it is gone to."""
-        if node.block not in self.far or size(rest) > SHORT or any(isinstance(item, While | Try | Labeled) for item in _all(rest)):
+        if size(rest) > SHORT or any(isinstance(item, While | Try | Labeled) for item in _all(rest)):
             return None
         if any(isinstance(item, Leave) and item.block in self._elses for item in _all(rest)):
             return None

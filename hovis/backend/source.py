@@ -132,6 +132,8 @@ class Names:
         shown = expressions.literal(value)
         if shown is not None:
             return shown
+        if type(value) is tuple and value and all(type(part) is type and part.__module__ == "builtins" for part in value):
+            return ast.Tuple([self(part) for part in value], ast.Load())
         parts = self._place(value).split(".")
         made: ast.expr = _name(parts[0])
         for part in parts[1:]:

@@ -83,11 +83,13 @@ class Simplifier:
 
     def _inlined(self, tree: list[Written]) -> list[Written]:
         """Where one way alone leads to what stands behind a Labeled, that comes to stand there."""
-        for k, node in enumerate(tree):
+        # from the end on: what comes to stand inside has been looked at
+        for k in reversed(range(len(tree))):
+            node = tree[k]
             if isinstance(node, Labeled) and count(node.body, node.block) == 1:  # type: ignore[arg-type]
-                body, rest = list(node.body), tree[k + 1 :]
-                if put(body, node.block, rest):  # type: ignore[arg-type]
-                    return self._inlined([*tree[:k], *body])
+                body = list(node.body)
+                if put(body, node.block, tree[k + 1 :]):  # type: ignore[arg-type]
+                    tree = [*tree[:k], *body]
         return tree
 
 

@@ -52,7 +52,7 @@ def _simpler(op: Op) -> Operand | None:
         return None
     if op.args and all(isinstance(arg, Const) for arg in op.args) and op.callee in FOLDED:
         return _folded(op.callee, [arg.value for arg in op.args])  # type: ignore[union-attr]
-    return rule(*op.args) if rule is not None and len(op.args) in (1, 2) else None
+    return rule(*op.args) if rule is not None else None
 
 
 def _turn(branch: Branch) -> bool:
@@ -220,6 +220,13 @@ def _is_itself(result: bool) -> "Rule":
     return rule
 
 
+def _known_tuple(*parts: Operand) -> Operand | None:
+    """A tuple of builtin classes and immutable values: one is as good as another."""
+    values = [part.value for part in parts if isinstance(part, Const)]
+    plain = all(is_immutable(value) or (type(value) is type and value.__module__ == "builtins") for value in values)
+    return Const(tuple(values)) if plain and len(values) == len(parts) else None
+
+
 Rule = Callable[..., Operand | None]
 _ORDERED: Final = (int, bool, str, bytes, type(None))
 _SORTED: Final = (int, bool, str, bytes)
@@ -256,4 +263,5 @@ RULES: Final[dict[Any, Rule]] = {
     tuple: _already(tuple),
     operations.format_value: _already(str),
     operations.join_strings: _already(str),
+    operations.make_tuple: _known_tuple,
 }

@@ -26,7 +26,7 @@ from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.rewriting import Pass, copy
 from hovis.passes.strength import strength
-from hovis.passes.tails import tails
+from hovis.passes.tails import tails, warm_tails
 from hovis.passes.twins import twins
 from hovis.passes.versions import versions
 
@@ -35,7 +35,7 @@ PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
         straighten, trivial_params, fold, constants, numbering, forwarding, implied, threading, dead, unseen_handlers, passing,
-        idle_loops, tails, versions, counting, hoisting, sinking, strength, twins, order,
+        idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, twins, order,
     )
 }  # fmt: skip
 
@@ -45,7 +45,7 @@ _DEFAULT: Final = [
     "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
-_READABLE: Final = [name for name in _DEFAULT if name != "tails"]
+_READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]
 _LATE: Final = ["constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "order"]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength"]
 

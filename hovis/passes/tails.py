@@ -1,9 +1,9 @@
-"""Ways on from an exception that are the same are one (cross-jumping, Muchnick 18.8).
+"""Ways on that are the same are one (tail merging, cross-jumping; Muchnick 18.8).
 
-Each op that may raise has a landing of its own, and what happens there is often the same for many of them: the
-generators that the exception leaves end, a handler is closed, the exception goes on.  Blocks that only exceptions
-lead to are one where they do the same to the same values, from the same lines of the user's source where an op of
-theirs may raise itself.
+Where an interpreter comes to the same place with different knowledge, what follows is often the same after all.  And
+each op that may raise has a landing of its own, where mostly the same happens: the generators that the exception
+leaves end, a handler is closed, the exception goes on.  Blocks are one where they do the same to the same values, from
+the same lines of the user's source where an op of theirs may raise itself.
 """
 
 from collections.abc import Hashable, Mapping
@@ -19,9 +19,21 @@ _DEPTH: Final = {enter_handler: 1, leave_handler: -1}
 
 
 def _tails(function: Function) -> bool:
-    """Blocks behind error edges that do the same are one."""
-    cold = set(function.blocks) - _reached_without_errors(function)
-    if len(cold) < 2:
+    """Blocks that do the same are one."""
+    return _merge(function, set(function.blocks[1:]))
+
+
+def _warm_tails(function: Function) -> bool:
+    """Of the blocks that no exception is needed to come to those that do the same are one."""
+    return _merge(function, _reached_without_errors(function) - {function.blocks[0]})
+
+
+tails = Pass(_tails)
+warm_tails = Pass(_warm_tails)
+
+
+def _merge(function: Function, among: set[Block]) -> bool:
+    if len(among) < 2:
         return False
     depth = _open_handlers(function)
     changed = False
@@ -29,21 +41,18 @@ def _tails(function: Function) -> bool:
         first: dict[Hashable, Block] = {}
         instead: dict[Block, Block] = {}
         for block in function.blocks:
-            if block in cold:
+            if block in among:
                 kept = first.setdefault((depth.get(block), _key(block)), block)
                 if kept is not block:
                     instead[block] = kept
         if not instead:
             return changed
         changed = True
-        cold -= instead.keys()
+        among -= instead.keys()
         function.blocks = [block for block in function.blocks if block not in instead]
         for block in function.blocks:
             for edge in edges(block.terminator):
                 edge.block = instead.get(edge.block, edge.block)
-
-
-tails = Pass(_tails)
 
 
 def _reached_without_errors(function: Function) -> set[Block]:

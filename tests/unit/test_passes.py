@@ -286,10 +286,12 @@ def test_what_is_computed_twice_is_computed_once():
     b.jump(end, b.op(o.mul, one, 3, type=INT))
     b.at(end)
     b.ret(b.op(o.mul, b.op(o.add, x, y, type=INT), end.params[0], type=INT))
-    made = default(b.function)
+    made = run(b.function, ["numbering"])
     assert [op.callee for op in made.ops()].count(o.add) == 1
     # neither arm's product dominates the other
     assert [op.callee for op in made.ops()].count(o.mul) == 3
+    # but both arms do the same then
+    assert [op.callee for op in default(b.function).ops()] == [o.add, o.mul, o.mul]
 
 
 def test_two_lists_stay_two_lists():
@@ -527,3 +529,29 @@ def test_what_is_not_the_same_is_left(callee, n, kind):
     b = Builder("f", kind)
     b.ret(b.op(callee, b.params[0], n, type=kind))
     assert [op.callee for op in run(b.function, ["strength"], verify=True).ops()] == [callee]
+
+
+def test_ways_that_do_the_same_are_one_and_need_no_test():
+    b = Builder("f", INT, INT)
+    x, y = b.params
+    then, other, end = b.block(), b.block(), b.block(INT)
+    b.branch(b.op(o.gt, x, 0, type=BOOL), (then,), (other,))
+    for arm in (then, other):
+        b.at(arm)
+        b.jump(end, b.op(o.mul, y, 3, type=INT))
+    b.at(end)
+    b.ret(end.params[0])
+    assert [op.callee for op in default(b.function).ops()] == [o.mul]
+
+
+def test_a_tuple_of_builtin_classes_is_a_constant():
+    class Own:
+        pass
+
+    b = Builder("f", ANY)
+    one = b.op(ops.make_tuple, Const(int), Const(float), type=Type(tuple))
+    other = b.op(ops.make_tuple, Const(int), Const(Own), type=Type(tuple))
+    b.ret(b.op(ops.make_tuple, one, other, type=Type(tuple)))
+    made = run(b.function, ["fold"])
+    assert [op.callee for op in made.ops()] == [ops.make_tuple, ops.make_tuple]
+    assert evaluate(made, 1) == ((int, float), (int, Own))

@@ -365,3 +365,63 @@ def test_an_inner_handler_does_not_catch_for_the_outer():
     for text in (trace.compile(), trace.text().load()):
         with pytest.raises(TypeError, match="'NoneType' and 'float'"):
             text(-1, -0.0)
+
+
+def sums(row):
+    w = row[3]
+    total = 0.5 if w is not None and w < 1 else 0.25
+    x = row[0]
+    if x is not None and x < 3:
+        total += 1.5
+    else:
+        y = row[1]
+        if y is not None and y < 2:
+            total += 2.5
+        else:
+            total += 0.5
+    z = row[2]
+    return total + 5.0 if z is None or z < 1 else total - 1.5
+
+
+def test_what_all_ways_lead_to_is_written_once():
+    assert body(sums, Any) == textwrap.dedent("""
+        w = row[3]
+        total = 0.5 if w is not None and w < 1 else 0.25
+        x = row[0]
+        if x is not None and x < 3:
+            total += 1.5
+        else:
+            y = row[1]
+            if y is not None and y < 2:
+                total += 2.5
+            else:
+                total += 0.5
+        z = row[2]
+        return total + 5.0 if z is None or z < 1 else total - 1.5""").strip()
+
+
+class Env:
+    def __init__(self, total):
+        self.total = total
+
+
+def guest(n, program):
+    env, stack = {"n": n}, []
+    box = Env(0)
+    while env["n"] > 0:
+        for op in program:
+            if op == "add":
+                box.total ^= env["n"]
+            elif op == "dec":
+                stack.append(env["n"] - 1)
+                env["n"] = stack.pop()
+    return box.total, [*map(str, ())], {**env, "m": 1}
+
+
+def test_keys_and_attributes_name_variables():
+    assert body(guest, Int, const(("add", "dec"))) == textwrap.dedent("""
+        total = 0
+        while n > 0:
+            total ^= n
+            n -= 1
+        return (total, [], {'n': n, 'm': 1})""").strip()
