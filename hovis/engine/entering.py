@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import escape, templates
+from hovis.engine import templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.machine import SWITCH, Machine
@@ -24,6 +24,8 @@ MAX_DEPTH: Final = 120
 MAX_KNOWN_DEPTH: Final = 900
 #: Activations of one code, below unknown decisions, before it becomes a residual function.
 MAX_ACTIVE: Final = 64
+#: Cells of what is lent in one call.
+MOST_LENT: Final = 64
 #: Containers within containers that a residual function takes apart.
 MAX_NESTING: Final = 2
 #: The same where only numbers differ between the activations; and where none of them has been more than counted with.
@@ -189,7 +191,7 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     # where only numbers differ they may well be counters: less patience
     counting = _only_numbers_differ(now, active[-1].extra)
     if len(active) >= (_patience(m, bound, now, active[-1].extra) if counting else MAX_ACTIVE):
-        (m.tables.counting if counting else m.tables.recursive).add(code.code)
+        (m.tables.counting if counting and code.code not in m.tables.counting else m.tables.recursive).add(code.code)
         raise Restart("recursive")
     if not now:
         return True
@@ -214,7 +216,8 @@ def _differ_inside(m: Machine, now: list[V | None], before: list[tuple[V | None,
     pairs = [(a, b, old) for a, (b, old) in zip(now, before or (), strict=False)]
     for a, b, old in pairs:  # it grows meanwhile
         if isinstance(a, Known):
-            if type(a.value) not in _COUNTS and not (isinstance(b, Known) and constant_key(a.value) == constant_key(b.value)):
+            counts = type(a.value) in _COUNTS and (not isinstance(b, Known) or type(b.value) in _COUNTS)
+            if not counts and not (isinstance(b, Known) and constant_key(a.value) == constant_key(b.value)):
                 return True
         elif isinstance(a, Ref):
             if not isinstance(b, Ref):
@@ -264,11 +267,15 @@ def _has_grown(shape: Any, other: Any) -> bool:
 def _only_numbers_differ(now: Any, before: Any) -> bool:
     if before is None or len(now) != len(before):
         return False
-    return all(a == b or (type(a[1]) is tuple and a[1][0] in (int, float)) for a, b in zip(now, before, strict=True))
+    return all(a == b or (_is_number(a[1]) and _is_number(b[1])) for a, b in zip(now, before, strict=True))
+
+
+def _is_number(known: Any) -> bool:
+    return type(known) is tuple and known[0] in (int, float)
 
 
 def _but_for_numbers(known: Any) -> Any:
-    return [x for x in known if not (type(x[1]) is tuple and x[1][0] in (int, float))] if type(known) is tuple else None
+    return [x for x in known if not _is_number(x[1])] if type(known) is tuple else None
 
 
 def known_arguments(m: Machine, bound: list[V | None]) -> Any:
@@ -303,15 +310,21 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)
-    crossing, lent = _crossing(m, refs, escape.lent_to(known.code.code) not in m.tables.not_virtual)
+    crossing = _crossing(m, refs)
+    lent = _lend(m, known.code.code, bound, crossing)
+    crossing |= lent.keys()
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
-        obj = m.state.heap[aid]
-        heap[aid] = obj.replace(cells=tuple(_across(m, c, crossing) for c in obj.cells), lent=known.code.code if aid in lent else None)
+        cells = tuple(_across(m, c, crossing) for c in m.state.heap[aid].cells)
+        # by now it may be real, too
+        heap[aid] = m.state.heap[aid].replace(cells=cells)
+    for aid, which in lent.items():
+        heap[aid].lent = which if heap[aid].node is None else None
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
     frame.extra = known_arguments(m, bound)
     frame.given = given(m, bound)
-    result = m.call_function(frame, heap, known.qualname.rsplit(".", 1)[-1])  # type: ignore[attr-defined]
+    name = known.qualname.rsplit(".", 1)[-1]
+    result = m.call_function(frame, heap, f"{name}.1" if frame.extra else name)  # type: ignore[attr-defined]
     if result is None:
         return m.unreachable()
     return finish(m, result, mode)
@@ -331,10 +344,9 @@ def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
     return [Ref(aid) for aid in classes]
 
 
-def _crossing(m: Machine, refs: list[Ref], lending: bool) -> tuple[set[int], set[int]]:
-    """The objects that a residual function may take apart; which of them are only lent to it."""
+def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
+    """The objects that a residual function may take apart."""
     found: set[int] = set()
-    lent: set[int] = set()
     heap = m.state.heap
     shared: set[int] | None = None
     todo = [(ref.aid, 0) for ref in refs]
@@ -350,17 +362,40 @@ def _crossing(m: Machine, refs: list[Ref], lending: bool) -> tuple[set[int], set
                 held = [v.aid for _, v in m.state.roots() if isinstance(v, Ref)]
                 shared = reachable(heap, [*held, *(at for at, other in heap.items() if other.node is not None)])
             if obj.lent is not None or obj.kind not in _PASSED or aid in shared:
-                if not lending or obj.kind not in _LENT or obj.node is not None or obj.forgotten or obj.inner or obj.content is not None:
-                    continue
-                lent.add(aid)
+                continue
         found.add(aid)
         todo += [(c.aid, deeper) for c in obj.cells if isinstance(c, Ref)]
-    return found, lent
+    return found
+
+
+def _lend(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> dict[int, Any]:
+    """What else of the arguments stays virtual, as long as the function only looks at it: which it is, by the place where it is met."""
+    heap = m.state.heap
+    found: dict[int, Any] = {}
+    count = 0
+    todo: list[tuple[Any, V | None]] = [((code, k), value) for k, value in enumerate(bound)]
+    seen: set[int] = set()
+    for place, value in todo:  # it grows meanwhile
+        if type(value) is not Ref or value.aid in seen:
+            continue
+        seen.add(value.aid)
+        obj = heap[value.aid]
+        if value.aid not in crossing:
+            count += len(obj.cells)
+            if not _can_be_lent(obj) or ("lent", place) in m.tables.not_virtual or count > MOST_LENT:
+                continue
+            found[value.aid] = "lent", place
+        todo += [((place, k), cell) for k, cell in enumerate(obj.cells)]
+    return found
+
+
+def _can_be_lent(obj: VObj) -> bool:
+    return obj.kind in _LENT and obj.node is None and not obj.forgotten and not obj.inner and obj.content is None
 
 
 #: What may be given away as its parts by the only one who holds it, and what may be lent.
 _PASSED: Final = frozenset({"list", "dict", "set", "instance"})
-_LENT: Final = _PASSED | {"cell"}
+_LENT: Final = _PASSED | {"cell", "tuple", "function", "method"}
 
 _CODE: Final = frozenset({"function", "cell", "method", "class", "property", "staticmethod", "classmethod"})
 

@@ -137,7 +137,8 @@ class Printer:
             taken = set(self._functions.values())
             found, k = function.name, 2
             while found in taken:
-                found, k = f"{function.name}.{k}", k + 1
+                # what is made for known arguments is no longer the user's function: it is .1 from the beginning
+                found, k = f"{function.name.removesuffix('.1')}.{k}", k + 1
             self._functions[id(function)] = found
         return found
 

@@ -229,7 +229,7 @@ def dict_(source: Any = MISSING, /, **named: Any) -> Any:
     made: dict[Any, Any] = {}
     if source is not MISSING:
         if type(source) in _NO_KEYS:
-            _fill(made, source)
+            fill_with_pairs(made, source)
         else:
             made.update(source)
     for name, value in named.items():
@@ -240,11 +240,11 @@ def dict_(source: Any = MISSING, /, **named: Any) -> Any:
 def dict_of_pairs(source: Any) -> Any:
     """``dict(source)`` of what has no ``keys``."""
     made: dict[Any, Any] = {}
-    _fill(made, source)
+    fill_with_pairs(made, source)
     return made
 
 
-def _fill(made: Any, source: Any) -> None:
+def fill_with_pairs(made: Any, source: Any) -> None:
     """CPython: PyDict_MergeFromSeq2."""
     index = 0
     for pair in source:

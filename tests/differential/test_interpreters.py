@@ -284,6 +284,98 @@ def guest_errors(program, x, y):
     return run(program, {"x": x, "y": y})
 
 
+class Closure:
+    __slots__ = ("params", "body", "env")
+
+    def __init__(self, params, body, env):
+        self.params, self.body, self.env = params, body, env
+
+
+def lisp(x, env):
+    if isinstance(x, str):
+        while x not in env[0]:
+            env = env[1]
+        return env[0][x]
+    if not isinstance(x, tuple):
+        return x
+    head = x[0]
+    if head == "if":
+        return lisp(x[2], env) if lisp(x[1], env) else lisp(x[3], env)
+    if head == "let":
+        return lisp(x[3], ({x[1]: lisp(x[2], env)}, env))
+    if head == "lambda":
+        return Closure(x[1], x[2], env)
+    if head in ("+", "-", "*", "<"):
+        return {"+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt}[head](lisp(x[1], env), lisp(x[2], env))
+    called, args = lisp(head, env), [lisp(a, env) for a in x[1:]]
+    return lisp(called.body, (dict(zip(called.params, args)), called.env))
+
+
+FACTORIAL = ("let", "f", ("lambda", ("f", "n"), ("if", ("<", "n", 2), 1, ("*", "n", ("f", "f", ("-", "n", 1))))), ("f", "f", "n"))
+FIBONACCI = ("let", "f", ("lambda", ("f", "n"), ("if", ("<", "n", 2), "n", ("+", ("f", "f", ("-", "n", 1)), ("f", "f", ("-", "n", 2))))), ("f", "f", "n"))
+
+
+@interpreter((0,), [(FACTORIAL, 5), (FACTORIAL, 0), (FACTORIAL, 2.5)], "lisp Closure make_dict if let lambda isinstance getitem", 8)
+def recursion_by_giving_itself(program, n):
+    """Environments that all activations share are lent to the residual function."""
+    return lisp(program, ({"n": n}, None))
+
+
+@interpreter((0,), [(FIBONACCI, 7), (FIBONACCI, 0)], "lisp Closure make_dict if let lambda isinstance getitem", 32)
+def recursion_twice(program, n):
+    return lisp(program, ({"n": n}, None))
+
+
+class Env:
+    def __init__(self, parent=None):
+        self.vars, self.parent = {}, parent
+
+    def get(self, name):
+        return self.vars[name] if name in self.vars else self.parent.get(name)
+
+
+class Procedure:
+    def __init__(self, params, body, env):
+        self.params, self.body, self.env = params, body, env
+
+    def __call__(self, *args):
+        env = Env(self.env)
+        env.vars.update(zip(self.params, args))
+        return scheme(self.body, env)
+
+
+def scheme(x, env):
+    match x:
+        case ["define", name, value]:
+            env.vars[name] = scheme(value, env)
+        case ["lambda", params, body]:
+            return Procedure(params, body, env)
+        case ["if", test, then, other]:
+            return scheme(then if scheme(test, env) else other, env)
+        case ["begin", *parts]:
+            for part in parts:
+                result = scheme(part, env)
+            return result
+        case [called, *args]:
+            return scheme(called, env)(*[scheme(a, env) for a in args])
+        case str():
+            return env.get(x)
+        case _:
+            return x
+
+
+DEFINED = ["begin", ["define", "even", ["lambda", ["k"], ["if", ["<", "k", 1], 1, ["odd", ["-", "k", 1]]]]],
+           ["define", "odd", ["lambda", ["k"], ["if", ["<", "k", 1], 0, ["even", ["-", "k", 1]]]]], ["even", "n"]]
+
+
+@interpreter((0,), [(DEFINED, 5), (DEFINED, 0), (DEFINED, 4)], "scheme Env Procedure get vars parent define lambda even odd", 16)
+def recursion_through_a_global(program, n):
+    """A global environment that holds procedures which hold it."""
+    env = Env()
+    env.vars.update({"-": operator.sub, "<": operator.lt, "n": n})
+    return scheme(program, env)
+
+
 def residual_of(row, call, known):
     specs = [hovis.const(value) if k in known else type(value) for k, value in enumerate(call)]
     return hovis.specialize(row.fn, *specs)

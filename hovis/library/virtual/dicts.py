@@ -9,7 +9,7 @@ from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
-from hovis.library.reductions import dict_of_pairs
+from hovis.library.reductions import dict_of_pairs, fill_with_pairs
 from hovis.library.virtual.base import Args, Named, action, as_constant, is_iterator, known_key, own, settle_iterators, use
 
 
@@ -202,6 +202,17 @@ def dict_update(m: Machine, args: Args, named: Named) -> Any:
             obj = obj.with_named(key, value)
     m.put(args[0], _with_named(obj, named))  # type: ignore[arg-type]
     return NONE
+
+
+@action(dict.update, counts=(2, 2))
+def update_with_pairs(m: Machine, args: Args, named: Named) -> Any:
+    """The same with what has no ``keys``."""
+    cls = m.class_of(args[1])
+    if own(m, args[0], "dict") is None or cls is None or hasattr(cls, "keys"):
+        return None
+    if not (isinstance(args[1], Known) and cls in (list, tuple)) and (not isinstance(args[1], Ref) or m.obj(args[1]) is None or m.obj(args[1], "instance")):
+        return None
+    return call_function(m, Known(fill_with_pairs), fill_with_pairs, args, {}, "value")
 
 
 @action(ops.dict_merge)
