@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import templates
+from hovis.engine import escape, templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.machine import SWITCH, Machine
@@ -228,6 +228,8 @@ def _differ_inside(m: Machine, now: list[V | None], before: list[tuple[V | None,
             seen.add(a.aid)
             if new.shape() != old.shape() and not _has_grown(new.shape(), old.shape()):
                 return True
+            if b.aid in reachable(heap, [a.aid]):
+                continue      # what was there is in it: that is how it grows from call to call
             if a.aid != b.aid and len(pairs) < LOOKED_AT:
                 pairs += ((c, d, None) for c, d in zip(new.cells, old.cells, strict=False))
     return False
@@ -265,7 +267,7 @@ def _has_grown(shape: Any, other: Any) -> bool:
 
 
 def _only_numbers_differ(now: Any, before: Any) -> bool:
-    if before is None or len(now) != len(before):
+    if before is None or len(now) != len(before) or now == before:
         return False
     return all(a == b or (_is_number(a[1]) and _is_number(b[1])) for a, b in zip(now, before, strict=True))
 
@@ -311,15 +313,13 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     if m.state.classes:
         refs += classes_in(m, bound)
     crossing = _crossing(m, refs)
-    lent = _lend(m, known.code.code, bound, crossing)
-    crossing |= lent.keys()
+    lent = _lent(m, known.code.code, bound, crossing)
+    crossing |= lent
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
         cells = tuple(_across(m, c, crossing) for c in m.state.heap[aid].cells)
-        # by now it may be real, too
-        heap[aid] = m.state.heap[aid].replace(cells=cells)
-    for aid, which in lent.items():
-        heap[aid].lent = which if heap[aid].node is None else None
+        obj = m.state.heap[aid]      # by now it may be real, with another
+        heap[aid] = obj.replace(cells=cells, lent=known.code.code if aid in lent and obj.node is None and not obj.immutable else None)
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
     frame.extra = known_arguments(m, bound)
     frame.given = given(m, bound)
@@ -368,29 +368,28 @@ def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
     return found
 
 
-def _lend(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> dict[int, Any]:
-    """What else of the arguments stays virtual, as long as the function only looks at it: which it is, by the place where it is met."""
+def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> set[int]:
+    """What else of the arguments stays virtual, as long as the function does no more than look at it."""
+    if escape.lent_to(code) in m.tables.not_virtual:
+        return set()
     heap = m.state.heap
-    found: dict[int, Any] = {}
+    found: set[int] = set()
     count = 0
-    todo: list[tuple[Any, V | None]] = [((code, k), value) for k, value in enumerate(bound)]
     seen: set[int] = set()
-    for place, value in todo:  # it grows meanwhile
-        if type(value) is not Ref or value.aid in seen:
+    todo = [value.aid for value in bound if type(value) is Ref]
+    while todo:
+        aid = todo.pop(0)
+        if aid in seen:
             continue
-        seen.add(value.aid)
-        obj = heap[value.aid]
-        if value.aid not in crossing:
+        seen.add(aid)
+        obj = heap[aid]
+        if aid not in crossing:
             count += len(obj.cells)
-            if not _can_be_lent(obj) or ("lent", place) in m.tables.not_virtual or count > MOST_LENT:
+            if obj.kind not in _LENT or obj.node is not None or obj.forgotten or obj.inner or obj.content is not None or count > MOST_LENT:
                 continue
-            found[value.aid] = "lent", place
-        todo += [((place, k), cell) for k, cell in enumerate(obj.cells)]
+            found.add(aid)
+        todo += [cell.aid for cell in obj.cells if type(cell) is Ref]
     return found
-
-
-def _can_be_lent(obj: VObj) -> bool:
-    return obj.kind in _LENT and obj.node is None and not obj.forgotten and not obj.inner and obj.content is None
 
 
 #: What may be given away as its parts by the only one who holds it, and what may be lent.

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine import copies, templates
@@ -24,15 +25,20 @@ class Leak(Exception):
 class NotMaterializable(Exception):
     """This generator, or iterator half-way, has to be real from the beginning; args: the site that made it.
 
-    Or what has been lent to a residual function; args: "lent", and the place where it was met (see entering).
+    Or what has been lent to a residual function; args: ``lent_to`` its code.
     """
+
+
+def lent_to(code: CodeType) -> Any:
+    """What a table holds of a function that keeps or changes what it is lent."""
+    return "lent", code
 
 
 def check_materializable(heap: dict[int, VObj], aid: int) -> None:
     """Raise NotMaterializable, as building the object would."""
     obj = heap[aid]
     if obj.lent is not None:
-        raise NotMaterializable(obj.lent)
+        raise NotMaterializable(lent_to(obj.lent))
     if obj.node is None:
         if obj.kind == "generator":
             # the residual would have to be traced from the edge on which it is built
@@ -112,7 +118,7 @@ def real(m: "Machine", value: V) -> V:
 def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
     if obj.lent is not None:
-        raise NotMaterializable(obj.lent)
+        raise NotMaterializable(lent_to(obj.lent))
     if obj.kind == "generator":
         # from now on the real one is what is stepped
         node = m.residual(aid)

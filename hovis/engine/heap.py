@@ -6,6 +6,7 @@ cells then cache.  The *shape* is what must be equal for a join cell by cell.
 """
 
 from collections.abc import Hashable
+from types import CodeType
 from typing import Any, Final
 
 from hovis.engine.templates import parts
@@ -56,7 +57,8 @@ class VObj:
     extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
     argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
     forgotten True: the cells are not to be trusted; "suspect": they are, after a test
-    lent      a residual function's caller keeps it: it may be looked at, and neither written to nor given away (see entering)
+    lent      the code of the residual function to which a caller has lent it: it may look at it, and neither write to it nor
+              give it away (see entering)
     """
 
     __slots__ = ("_bulk", "_shape", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node")
@@ -80,7 +82,7 @@ class VObj:
         self.node = node
         self.forgotten = forgotten
         self.argument = argument
-        self.lent: Any = None
+        self.lent: CodeType | None = None
         self._bulk: bool | None = None
         self._shape: Hashable = None
 

@@ -178,7 +178,7 @@ class Machine(Reader, abc.ABC):
         """A strong update."""
         old = self.state.heap[ref.aid]
         if old.lent is not None:
-            raise escape.NotMaterializable(old.lent)
+            raise escape.NotMaterializable(escape.lent_to(old.lent))
         if self.endings:
             lifetimes.replaced(self, old.cells, obj.cells)
         self.state.heap[ref.aid] = obj
