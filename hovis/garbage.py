@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 #: New objects before the collector looks.
-PATIENCE: Final = 10_000
+PATIENCE: Final = 50_000
 
 _lock: Final = threading.Lock()
 _at_work = 0

@@ -10,6 +10,9 @@ SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
 #: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
 #: followed as long as there is more of it.
 PER_PLACE: Final = 400
+#: The first of them add more: what is to be found out about a program does not grow with it.
+FIRST_PLACES: Final = 100
+PER_FIRST_PLACE: Final = 2_000
 #: Of so many places of one container.
 PLACES: Final = 20_000
 #: A callee with more than this part of its caller's cost is where the cost is.
@@ -24,6 +27,11 @@ class OutOfFuel(GiveUp):
 
     def __init__(self) -> None:
         super().__init__(WHY)
+
+
+def allowance(places: int) -> int:
+    """What places of the known data add to the fuel."""
+    return PER_PLACE * places + (PER_FIRST_PLACE - PER_PLACE) * min(places, FIRST_PLACES)
 
 
 def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, last: bool = False) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hovis.bytecode.instructions import effect
 from hovis.engine import lifetimes, templates
-from hovis.engine.budget import PER_PLACE, OutOfFuel
+from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.environment import Consulted, can_change
 from hovis.engine.escape import Leak, NotMaterializable
@@ -72,6 +72,7 @@ class Engine(Meeting):
                 self.restarts += 1
                 self.wanted.clear()
                 self.crowds.clear()
+                self.final = None
                 if self.restarts > MAX_RESTARTS:
                     raise GiveUp("it was restarted too often") from None
                 sites = restart.args[1:]
@@ -183,7 +184,7 @@ class Engine(Meeting):
                 if (self.emitted > UNROLL_OPS or self.steps > UNROLL_STEPS) and self._roll(self.visits):
                     return False
             self.steps += 1
-            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + PER_PLACE * self.share * len(self.covered):
+            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(len(self.covered)):
                 raise OutOfFuel
             handler, arg = program[pc]
             if watched is not None and pc in watched:

@@ -9,8 +9,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
-from hovis.engine import lifetimes, templates
-from hovis.engine.budget import PER_PLACE, OutOfFuel
+from hovis.engine import dispatch, lifetimes, templates
+from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, shape_in
@@ -19,8 +19,8 @@ from hovis.engine.machine import Machine
 from hovis.engine.opening import Opening
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
-from hovis.engine.values import NO_LABELS, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, together, within
-from hovis.engine.whistle import TEST_VARIANTS, join_counters, whistle, wound
+from hovis.engine.values import NO_LABELS, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, either, together, within
+from hovis.engine.whistle import TEST_VARIANTS, items_of, join_counters, whistle, wound
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, AbstractValue, Type, join
@@ -53,6 +53,8 @@ class Meeting(Machine):
         self.crowds: dict[Any, tuple[dict[Any, list[Any]], dict[Any, list[Any]]]] = {}
         self._large: dict[int, tuple[object, Any]] = {}
         self._numbers: dict[Any, int] = {}
+        #: slots that are not known anywhere by the time their values choose; found afresh where a table has changed
+        self.final: set[int] | None = None
         self.entry_count = 0
         self.start: Entry | None = None
 
@@ -64,21 +66,28 @@ class Meeting(Machine):
 
     def edge(self, edge: Edge, state: State) -> None:
         state.drop_dead()
-        self.entry.exits.append((edge, self.arrive(state.site(), state), state))
+        site = state.site()
+        chosen = dispatch.choosing(self, site, state)
+        if chosen is not None:
+            dispatch.dispatch(self, edge, state, chosen)
+            return
+        self.entry.exits.append((edge, self.arrive(site, state), state))
         self.entry.tails.append(self.reads)
 
     def key_of(self, site: Any, state: State) -> Any:
         """What of state the program was seen to need at this site."""
-        used = self.tables.used.get(site)
-        if not used:
-            return ()
-        wanted = self.wanted.get(site)
-        if wanted is None:
-            forced, unkeyed = self.tables.forced.get(site, NOTHING), self.tables.unkeyed
-            wanted = self.wanted[site] = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
+        wanted = self.wanted_at(site)
         # walking to slots that lie deep is work, too
         self.total_steps += len(wanted) * 2
         return tuple([(path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None])
+
+    def wanted_at(self, site: Any) -> Sequence[int]:
+        """The slots that make up the keys of a site."""
+        wanted = self.wanted.get(site)
+        if wanted is None:
+            used, forced, unkeyed = self.tables.used.get(site, NOTHING), self.tables.forced.get(site, NOTHING), self.tables.unkeyed
+            wanted = self.wanted[site] = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
+        return wanted
 
     def _key_part(self, state: State, value: V | None) -> Any:
         if isinstance(value, Known):
@@ -291,6 +300,10 @@ class Meeting(Machine):
                     if isinstance(held := self.value_at(one.state, path), Dyn) and held.lost is not None:
                         one.joined.add(path)
                 again[entry.site] = None
+            stacks = self.tables.stacks.get(entry.site)
+            if stacks and strength == STRONG and path not in forced and not stacks.isdisjoint(items_of(self.tables.paths.parts, path)):
+                forced[path] = STRONG
+                again[entry.site] = None
             if path not in forced and used[path] > kept_out:
                 if path in entry.joined and (root := wound(self.tables.paths.parts, path)) is not None:
                     # what is built in a loop has as many parts as there are rounds
@@ -381,7 +394,7 @@ class Meeting(Machine):
         self.total_steps += slots
         ctx = state.frames[-1].ctx
         self.spent[ctx] = self.spent.get(ctx, 0) + slots
-        if self.total_steps > self.fuel + PER_PLACE * self.share * len(self.covered):
+        if self.total_steps > self.fuel + self.share * allowance(len(self.covered)):
             raise OutOfFuel
 
     def _update(self, entry: Entry, matching: Matching, other: bool) -> bool:
@@ -505,9 +518,10 @@ class Meeting(Machine):
         ends = self.endings and (matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end
+        few = either(a, b) if lost is None and not end and not unbound else None
         # a slot has another name now if what it was named by is gone: then it has another parameter, too
         unmoved = isinstance(a, Dyn) and (a.value is entry.params.get(path) or not isinstance(a.value, Param))
-        if unmoved and isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new:
+        if unmoved and isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new and a.among is few:
             if a.dims == dims or a.dims is None or all(x is y for x, y in zip(a.dims, dims or (), strict=False)):
                 return a
         self._changed = True
@@ -522,11 +536,11 @@ class Meeting(Machine):
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(self.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end)
+        return Dyn(self.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end, few)
 
     def _covers(self, entry: Entry, path: int, a: Dyn, b: V) -> bool:
         """Is it easily seen that the join of both is a itself?"""
-        if a.dims is not None or a.value is not entry.params.get(path):
+        if a.dims is not None or a.value is not entry.params.get(path) or (a.among is not None and either(a, b) is not a.among):
             return False
         if a.lost is not None and self.tables.forced.get(entry.site, NOTHING).get(path) == STRONG:
             return False

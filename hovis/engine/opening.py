@@ -7,7 +7,7 @@ from hovis.engine.entries import Entry
 from hovis.engine.heap import VObj
 from hovis.engine.joins import Matching
 from hovis.engine.state import State
-from hovis.engine.values import STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.values import STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, among
 from hovis.ir.operations import END, UNBOUND
 
 if TYPE_CHECKING:
@@ -108,9 +108,11 @@ class Opening:
         if type(value) is not Dyn:
             ends = engine.endings and self.arriving.ends_visibly(value, set())
             at_end = isinstance(value, Known) and value.value is END
-            return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end)
+            few = None if can_split or at_end else among(value)
+            return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end, among=few)
         lost = value.lost
         if lost:
             self.entry.depends[path] = lost
         dims = tuple([d if isinstance(d, Known) else None for d in value.dims]) if value.dims else None
-        return Dyn(param, kind, dims, self.base + path if can_split and lost is not None else None, value.maybe_unbound, value.ends, value.maybe_end)
+        own = self.base + path if can_split and lost is not None else None
+        return Dyn(param, kind, dims, own, value.maybe_unbound, value.ends, value.maybe_end, value.among)

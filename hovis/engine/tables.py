@@ -28,6 +28,8 @@ class Tables:
         self.forced: dict[Any, dict[int, int]] = {}
         #: slots that vary independently of others -> the strength of use up to which they stay out of keys
         self.unkeyed: dict[int, int] = {}
+        #: by site: lists (where they are reached from, and the steps within an item) whose items are joined, however many there are
+        self.stacks: dict[Any, set[tuple[int, tuple[Any, ...]]]] = {}
         self.merge: dict[int, set[int]] = {}
         #: codes whose recursion ran too deep; or where only numbers differed between the activations
         self.recursive: set[CodeType] = set()

@@ -13,6 +13,7 @@ from typing import Final
 from hovis.ir.model import Operand
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice.constants import PLAIN, same_constant
 
 #: Which constants of entries a value was computed from: one label (a number), or several.
 Labels = int | frozenset[int]
@@ -73,9 +74,10 @@ class Dyn:
 
     ``ends``: somebody may see when its life ends (the result of an opaque call).
     ``maybe_end``: it may be the END of an iterator (which no value of the user's is).
+    ``among``: it is one of these constants, which were joined for good ("The Trick": see Meeting.dispatch).
     """
 
-    __slots__ = ("dims", "ends", "lost", "maybe_end", "maybe_unbound", "type", "value")
+    __slots__ = ("among", "dims", "ends", "lost", "maybe_end", "maybe_unbound", "type", "value")
 
     def __init__(
         self,
@@ -86,7 +88,9 @@ class Dyn:
         maybe_unbound: bool = False,
         ends: bool = False,
         maybe_end: bool = False,
+        among: tuple[object, ...] | None = None,
     ) -> None:
+        self.among = among
         self.value = value
         self.type = type
         self.dims = dims
@@ -138,6 +142,26 @@ def relabel(value: V, labels: Labels) -> V:
         return value
     labels = together(value.labels, labels)
     return Known(value.value, labels) if isinstance(value, Known) else Ref(value.aid, labels)
+
+
+#: A value is known to be one of so many constants, not of more.
+AMONG: Final = 32
+
+
+def among(value: V) -> tuple[object, ...] | None:
+    """The few constants that a value is one of."""
+    if type(value) is Known:
+        return (value.value,) if type(value.value) in PLAIN else None
+    return value.among if type(value) is Dyn else None
+
+
+def either(a: V, b: V) -> tuple[object, ...] | None:
+    """The few constants that one of the two is one of."""
+    x, y = among(a), among(b)
+    if x is None or y is None:
+        return None
+    both = [*x, *(value for value in y if not any(same_constant(value, other) for other in x))]
+    return (x if len(both) == len(x) else tuple(both)) if len(both) <= AMONG else None
 
 
 def operand_of(value: Known | Dyn) -> Operand:

@@ -4,7 +4,7 @@ The whistle of supercompilation: a key may only hold what pays.  Slots that coun
 values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hovis.engine.tables import GiveUp, Restart, Tables
@@ -22,6 +22,8 @@ PRODUCT_RATIO: Final = 4
 VARIANTS: Final = 64
 #: Different shapes in one slot, before the object there is made real.
 SHAPES: Final = 12
+#: The same where there are too many variants anyway.
+SHAPES_AT_LAST: Final = 8
 #: The same where something else differs as well: a guest's stack is as deep as its deepest expression.
 MANY_SHAPES: Final = 64
 #: Different lengths of a list (a dict, a set) in one slot, all else being equal, before it is made real: something is collected on
@@ -46,8 +48,8 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
     many = len(table)
     if LENGTHS <= many <= WEAK_VARIANTS:
         _force_collected(site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
-    if many < WEAK_VARIANTS or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 4) - 1)):
-        return  # looking at all of a large table for each new entry would be quadratic: it is done when it has grown by an eighth or less
+    if many < WEAK_VARIANTS or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 3) - 1)):
+        return  # looking at all of a large table for each new entry would be quadratic: it is done when it has grown by a quarter or less
     forced = tables.forced.setdefault(site, {})
     keys = [dict(key) for key in table]
     path = _varied(keys, used, WEAK, WEAK_VARIANTS, [path for path, strength in used.items() if strength == WEAK and path not in forced])
@@ -56,12 +58,15 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
         raise Restart("force", site)
     if many & (many - 1) == 0:
         _stop_products(tables, keys, used)
-    if many >= SHAPES:
-        _force_shapes(tables, site, keys, used, forced)
     places = max(places, tables.static_size)
-    if many >= VARIANTS + 2 * places:
+    full = many >= VARIANTS + 2 * places
+    if many >= SHAPES:
+        _force_shapes(tables, site, keys, used, forced, SHAPES_AT_LAST if full else SHAPES)
+    if full:
         path = _least_worth(tables, keys, used, forced, places)
         forced[path] = used[path]
+        if used[path] == STRONG:
+            _force_alike(tables, site, path, keys, forced)
         raise Restart("force", site)
 
 
@@ -120,6 +125,8 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
     others = [path for path in distinct if path != most and distinct[path] > 1]
     if distinct[most] > places + WEAK_VARIANTS or not others:
         return most
+    plain = [path for path in others if not any(type(part := key.get(path)) is tuple and part[0] == "shape" for key in keys)]
+    others = plain or others    # an object that has to go is made real, with all that it holds
     weakest = min(used[path] for path in others)
 
     def left(path: int) -> int:
@@ -128,22 +135,44 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
     return min((path for path in others if used[path] == weakest), key=lambda path: (left(path), path))
 
 
-def _force_shapes(tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
-    """What has too many shapes is made real; fewer are too many where all that is outside of it is the same."""
-    for path, strength in used.items():
-        if path in forced or strength < TEST:
-            continue
-        shapes = {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
-        if len(shapes) >= SHAPES:
-            if len(shapes) < MANY_SHAPES:
-                outside = {other for other in used if not _is_in(tables.paths.parts, other, path)}
-                groups: dict[Any, set[Any]] = {}
-                for key in keys:
-                    groups.setdefault(tuple(x for x in key.items() if x[0] in outside), set()).add(key.get(path))
-                if all(len(group) < SHAPES for group in groups.values()):
-                    continue
-            forced[path] = STRONG
-            raise Restart("force", site)
+def _force_alike(tables: Tables, site: Any, path: int, keys: list[Key], forced: dict[int, int]) -> None:
+    """The same part of the other items of a list: the return addresses on a guest's stack, those to come as well (see Meeting.mark)."""
+    for whole, below in items_of(tables.paths.parts, path):
+        if any(type(part := key.get(whole)) is tuple and part[0] == "shape" and part[1][0] == "list" for key in keys):
+            tables.stacks.setdefault(site, set()).add((whole, below))
+            for item in tables.paths.rows.get(whole, ()):
+                for step in below:
+                    item = tables.paths[item, step]
+                forced[item] = STRONG
+
+
+def items_of(parts: Sequence[Any], path: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The objects in which a slot lies, the innermost first, each with the steps to it from one of their parts."""
+    steps: tuple[Any, ...] = ()
+    while len(parts[path]) == 2:
+        path, step = parts[path]
+        yield path, steps
+        steps = (step, *steps)
+
+
+def _force_shapes(tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int], limit: int) -> None:
+    """What has too many shapes is made real; fewer are too many where all constants outside of such objects are the same."""
+    shapes = {path: {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
+              for path, strength in used.items() if path not in forced and strength >= TEST}  # fmt: skip
+    varied = [path for path, found in shapes.items() if len(found) >= limit]
+    if not varied:
+        return
+    grown = [path for path in varied if len(shapes[path]) >= MANY_SHAPES]
+    if not grown:
+        outside = {path for path in used if not any(_is_in(tables.paths.parts, path, whole) for whole in varied)}
+        groups: dict[Any, list[Key]] = {}
+        for key in keys:
+            groups.setdefault(tuple(x for x in key.items() if x[0] in outside and x[1][0] != "shape"), []).append(key)
+        large = [group for group in groups.values() if len(group) >= limit]
+        grown = [path for path in varied if any(len({key.get(path) for key in group}) >= limit for group in large)]
+    if grown:
+        forced.update(dict.fromkeys(grown, STRONG))
+        raise Restart("force", site)
 
 
 def _is_in(parts: Sequence[Any], path: int, whole: int) -> bool:
