@@ -39,7 +39,7 @@ from hovis.backend.load import Tracebacks, outline
 from hovis.backend.making import make_function
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
-from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import PACKAGE, bind, current_exception, drop, keep, make_exception, with_attribute
 from hovis.lattice import Const
 
@@ -69,7 +69,7 @@ def assemble(
     ``parameters`` are the names of its params; of these the last ``keyword_only`` are keyword-only, and behind them
     come ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.  Those in ``lasting`` keep what they are given until the end.
     """
-    assembler = _Assembler(namespace)
+    assembler = _Assembler(namespace, set(map(id, callees(function))))
     made = assembler.compile(function, parameters, (positional_only, keyword_only, star, double_star), name, qualname, lasting, (defaults, kwdefaults))
     plain = not (keyword_only or star or double_star)
     if plain and id(function) in assembler.cells:
@@ -84,8 +84,10 @@ def assemble(
 class _Assembler:
     """The closure cells of one call of ``assemble``; residual functions are compiled once each."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
+    def __init__(self, namespace: dict[str, Any], called: Set[int]) -> None:
         self.namespace = namespace
+        #: the Functions that are called, by id: others are constants like any
+        self.called = called
         self.cells: dict[int, CellType] = {}
         self.functions: list[Function] = []
 
@@ -93,7 +95,7 @@ class _Assembler:
         """The cell that holds value; for a Function, what it is compiled to."""
         cell = self.cells.get(id(value))
         if cell is None:
-            if isinstance(value, Function):
+            if isinstance(value, Function) and id(value) in self.called:
                 cell = CellType()
                 self.functions.append(value)
             else:

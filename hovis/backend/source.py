@@ -127,7 +127,7 @@ class Names:
 
     def __call__(self, value: object) -> ast.expr:
         """The expression for a known object."""
-        if isinstance(value, Function):
+        if isinstance(value, Function) and id(value) in self._functions:
             return _name(self.function(value))
         shown = expressions.literal(value)
         if shown is not None:

@@ -170,8 +170,8 @@ class Code:
     """
 
     __slots__ = (
-        "argcount", "cells", "code", "depth", "filename", "first_line", "guarded", "handling", "has_varargs", "has_varkwargs", "instructions",
-        "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live", "loop_heads", "n_free",
+        "argcount", "cells", "code", "depth", "filename", "first_line", "given_name", "given_qualname", "guarded", "handling", "has_varargs",
+        "has_varkwargs", "instructions", "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live", "loop_heads", "n_free",
         "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "reads_locals", "successors", "unsupported",
     )  # fmt: skip
 
@@ -202,6 +202,8 @@ class Code:
         #: What the engine cannot walk here, as a sentence.
         self.unsupported = unsupported
         self.name, self.qualname = code.co_name, code.co_qualname
+        #: What its generators are called.
+        self.given_name, self.given_qualname = self.name, self.qualname
         self.filename, self.first_line = code.co_filename, code.co_firstlineno
         self.names = localsplus(code)
         self.n_free = len(code.co_freevars)
@@ -213,6 +215,12 @@ class Code:
         self.n_params = self.argcount + self.kwonlyargcount + self.has_varargs + self.has_varkwargs
         self.is_generator, self.is_coroutine = bool(flags & 0x20), bool(flags & 0x80)
         self.is_async_generator = bool(flags & 0x200)
+
+    def renamed(self, name: str, qualname: str) -> "Code":
+        """The same of a generator that has been given other names."""
+        other = Code(self.code, self.instructions, self.depth, self.unsupported)
+        other.given_name, other.given_qualname = name, qualname
+        return other
 
     def __getattr__(self, name: str) -> Any:
         """Called only while a slot is still empty: an analysis nobody has asked for yet."""

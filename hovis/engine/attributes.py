@@ -46,6 +46,9 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     cls = m.class_of(value)
     if cls is None:
         return left(m, value, name, mode)
+    if isinstance(value, Dyn) and value.lost and is_python_class(cls):
+        # objects have met here of which one would know what is in them
+        m.use(value)
     return _of_instance(m, value, cls, name, mode)
 
 

@@ -30,6 +30,9 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
         if not same and type(a.value) is type(b.value) and type(a.value) in (int, float, str, bytes, tuple, complex, frozenset) and a.value == b.value:
             return None
         labels = labels_of(a, b)
+        if not same and any(x.value is END or x.value is UNBOUND for x in (a, b)):
+            # of values that meet it is known that they are none of these
+            return Known(False)
         if labels:
             m.mark(labels, TEST)
         return Known(same, labels)

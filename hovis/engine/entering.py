@@ -177,11 +177,14 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
 def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?
 
-    Of the library's own code there is no end to be feared: it is the user's that recurses through it.
+    Of the library's own code there is no end to be feared: it is the user's that recurses through it.  But an
+    interpreter of hovis's recurses with its program, whose functions are functions of the residual.
     """
-    if code.filename.startswith(m.package):
+    if m.is_model(code):
         return False
     active = [frame for frame in m.state.frames if frame.code is code]
+    if m.interprets(code):
+        return any(_same_constants(bound, frame.given) for frame in active)
     if not active or not any(frame.decided for frame in active):
         return False
     if code.code in m.tables.recursive:
@@ -202,6 +205,12 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
         if same and not _differ_inside(m, bound, frame.given):
             return True
     return False
+
+
+def _same_constants(now: list[V | None], before: list[tuple[V | None, VObj | None]] | None) -> bool:
+    """Are the known arguments those of another activation?"""
+    constants = [(a, b) for a, (b, _) in zip(now, before or (), strict=False) if isinstance(a, Known)]
+    return all(isinstance(b, Known) and constant_key(a.value) == constant_key(b.value) for a, b in constants)
 
 
 def given(m: Machine, bound: list[V | None]) -> list[tuple[V | None, VObj | None]]:
@@ -309,6 +318,7 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     nobody writes to them there or gives them away.  What is left (and what is nested too deep) is real.
     """
     heap: dict[int, VObj] = {}
+    m.state.drop_dead()  # a variable that nobody reads any more is no other holder
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)

@@ -68,6 +68,22 @@ def refuse(m: Machine, obj: VObj) -> None:
     raise Restart("generator")
 
 
+def rename(m: Machine, ref: Ref, obj: VObj, name: str, value: V) -> bool:
+    """``generator.__name__ = value``, of one whose frame is in the heap (gen_set_name, gen_set_qualname)."""
+    if name not in ("__name__", "__qualname__") or obj.node is not None or obj.extra[0] == "running":
+        return False
+    if not isinstance(value, Known) or type(value.value) is not str:
+        return False
+    status, code, *rest = obj.extra
+    names = (value.value, code.given_qualname) if name == "__name__" else (code.given_name, value.value)
+    key = ("renamed", code.code, names)
+    if key not in m.tables.answers:
+        m.tables.answers[key] = code.renamed(*names)
+    m.use(value)
+    m.put(ref, obj.replace(extra=(status, m.tables.answers[key], *rest)))
+    return True
+
+
 def virtual(m: Machine, value: V) -> VObj | None:
     """The generator that value is, if its frame is in the heap."""
     return m.obj(value, "generator")

@@ -87,7 +87,7 @@ class Matching:
         """One walk; False if objects were found that must be real and had been taken for partners."""
         partner: dict[int, int] = {}
         back: dict[int, int] = {}
-        heap, others, row = self.a.heap, self.b.heap, self.paths.row
+        heap, others, row = self.a.heap, self.b.heap, self.paths.cells
         self.partner, self.back, self.pairs, self.apart = partner, back, [], {}
         note = self.pairs.append
         queue = self._roots()
@@ -100,7 +100,7 @@ class Matching:
                     note((path, a, b, None if known else one))
                     if not known:
                         partner[a.aid] = b.aid
-                        queue += zip(row(path, len(one.cells)), one.cells, others[b.aid].cells, strict=False)
+                        queue += zip(row(path, one), one.cells, others[b.aid].cells, strict=False)
                     continue
                 if a.aid in partner or b.aid in back:
                     note((path, a, b, None))
@@ -118,7 +118,7 @@ class Matching:
                     back[b.aid] = a.aid
                     note((path, a, b, one))
                     if one.cells and not (one.bulk and one.cells is other.cells):
-                        queue += zip(row(path, len(one.cells)), one.cells, other.cells, strict=False)
+                        queue += zip(row(path, one), one.cells, other.cells, strict=False)
                     continue
             note((path, a, b, None))
             if type(a) is Ref or type(b) is Ref or (templates.ALL and not agree(a, b)):
@@ -225,7 +225,7 @@ def unlike_generators(a: State, b: State, paths: Paths) -> Iterator[int]:
             if (one.node is None) == (other.node is None) and alike(a.heap, x.aid, b.heap, y.aid):
                 if x.aid not in seen:
                     seen.add(x.aid)
-                    queue.extend((paths[path, k], c, d) for k, (c, d) in enumerate(zip(one.cells, other.cells, strict=True)))
+                    queue.extend(zip(paths.cells(path, one), one.cells, other.cells, strict=False))
                 continue
         if _holds_generator(a, x) or _holds_generator(b, y):
             yield path

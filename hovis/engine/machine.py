@@ -6,9 +6,11 @@ Where paths meet is the business of :mod:`hovis.engine.meeting`.
 
 import abc
 import operator
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from hovis.bytecode.instructions import Code
 from hovis.engine import escape, exceptions, lifetimes, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Look, can_change
@@ -61,6 +63,8 @@ class Machine(Reader, abc.ABC):
         super().__init__(tables, frozen)
         self.library = library
         self.package = package
+        #: of the package's own code, what interprets programs: it recurses, and yields, as these do
+        self.interpreters = os.path.join(package, "transforms", "")
         self.block = Block()
         self.entry: Any = None
         self.emitted = 0
@@ -116,6 +120,14 @@ class Machine(Reader, abc.ABC):
         if type(value) is Dyn and type(value.value) in VALUES and value.value.name is None and type(name) is str and name.isidentifier():  # type: ignore[union-attr]
             if not self.state.frames[-1].code.filename.startswith(self.package):
                 value.value.name = name  # type: ignore[union-attr]
+
+    def interprets(self, code: Code) -> bool:
+        """Is it the code of an interpreter of hovis's own?"""
+        return code.filename.startswith(self.interpreters)
+
+    def is_model(self, code: Code) -> bool:
+        """Is it the library's own code, that does what a builtin does?"""
+        return code.filename.startswith(self.package) and not self.interprets(code)
 
     def user_site(self) -> tuple[int, int]:
         """The site in the user's own code that led here (models of builtins are none of it)."""

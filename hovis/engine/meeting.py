@@ -122,8 +122,11 @@ class Meeting(Machine):
         parent = self.value_at(state, part[0])
         if not isinstance(parent, Ref) or part[1] == "node":
             return None
-        cells = state.heap[parent.aid].cells
-        return cells[part[1]] if part[1] < len(cells) else None
+        obj, step = state.heap[parent.aid], part[1]
+        if type(step) is tuple:
+            place, key = step
+            return obj.cells[place] if place < len(obj.keys) and obj.kind == "dict" and obj.keys[place] == key else None
+        return obj.cells[step] if step < len(obj.cells) else None
 
     def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
         """The entry for state at site, which state has been joined into."""
@@ -335,7 +338,7 @@ class Meeting(Machine):
     def _place(self, path: int) -> tuple[int, ...]:
         """Where in the arguments a slot of START is."""
         part = self.tables.paths.parts[path]
-        return (part[2],) if len(part) == 3 else (*self._place(part[0]), part[1])
+        return (part[2],) if len(part) == 3 else (*self._place(part[0]), place_of(part[1]))
 
     def _depend(self, entry: Entry, path: int, labels: Labels) -> None:
         """What arrives in a slot was computed from these."""
@@ -438,7 +441,7 @@ class Meeting(Machine):
             if part == "handled":
                 old.handled = value
             elif len(part) == 2:
-                touched.setdefault(part[0], {})[part[1]] = value
+                touched.setdefault(part[0], {})[place_of(part[1])] = value
             elif part[1] != "class" and part[1] != "owner":
                 old.frames[part[0]].put(part[1], part[2], value)
         heap: dict[int, VObj] = {}
@@ -477,8 +480,9 @@ class Meeting(Machine):
         else:
             parent = self.value_at(state, part[0])
             obj = state.heap.get(parent.aid) if isinstance(parent, Ref) else None
-            if obj is not None and obj.kind != "model" and part[1] < len(obj.keys):
-                key = obj.keys[part[1]]
+            place = place_of(part[1])
+            if obj is not None and obj.kind != "model" and place < len(obj.keys):
+                key = obj.keys[place]
         return key if type(key) is str and key.isidentifier() else None
 
     def type_of_in(self, state: State, value: V) -> AbstractValue:
@@ -559,3 +563,8 @@ class Meeting(Machine):
         if x is None or y is None or len(x) != len(y):
             return None
         return tuple(p if p is q or (p is not None and q is not None and agree(p, q)) else None for p, q in zip(x, y, strict=True))
+
+
+def place_of(step: Any) -> Any:
+    """Which cell of an object a step of a path leads to."""
+    return step[0] if type(step) is tuple else step

@@ -58,12 +58,12 @@ class Opening:
     def _heap(self, old: dict[int, VObj]) -> dict[int, VObj]:
         """The objects that have been met, and those that they hold, by and by."""
         heap: dict[int, VObj] = {}
-        row, matching = self.paths.row, self.matching
+        row, matching = self.paths.cells, self.matching
         for path, aid in self.found:  # it grows meanwhile
             obj = old[aid]
             cells = obj.cells
             if cells and not obj.bulk:
-                cells = tuple(self._all(row(path, len(cells)), cells))
+                cells = tuple(self._all(row(path, obj), cells))
             node = obj.node
             if node is not None or (matching is not None and matching.built(Ref(aid))):
                 node = self.engine.param(self.entry, self.paths[path, "node"], self.engine.type_of_in(self.arriving, Ref(aid)), self.arriving)

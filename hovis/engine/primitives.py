@@ -66,7 +66,7 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         action = library.actions.get(fn)
     except TypeError:
         return NOT_MINE
-    inside = stores.seen(m, fn, args) if args and type(args[0]) is Ref else None
+    inside = stores.seen(m, fn, args) if args and type(args[0]) is not Dyn else None
     if inside is not None:
         return m.call(Known(inside[0]), inside[1], kwargs, mode)
     acted = models.virtual(m, args[0]) if args and type(args[0]) is Ref else None

@@ -8,6 +8,7 @@ Yield: the residual yields once more, for nobody, when it is made, so that what 
 from collections.abc import Iterable
 from typing import Final
 
+from hovis.bytecode.instructions import Code
 from hovis.engine import escape
 from hovis.engine.entering import classes_in, known_arguments
 from hovis.engine.heap import VObj, reachable
@@ -29,10 +30,10 @@ def build(m: Machine, aid: int) -> Operand:
     """The real generator that goes on where the virtual one stands."""
     obj = m.state.heap[aid]
     status, code, namespace, pc, count, site, decided = obj.extra
-    if status == "running" or m.resolving or code.filename.startswith(m.package):
+    if status == "running" or m.resolving or m.is_model(code):
         raise escape.NotMaterializable(site)
     if status == "finished":
-        return escape.build(m, ops.ended_generator, [Known(code.name), Known(code.qualname)], GENERATOR)
+        return escape.build(m, ops.ended_generator, [Known(code.given_name), Known(code.given_qualname)], GENERATOR)
     frame = Frame(code, -1, list(obj.cells[:count]), namespace, "value" if status == "new" else BEGUN)
     frame.stack = [*obj.cells[count:], NONE]
     frame.pc = pc if status == "new" else pc - 1
@@ -47,11 +48,19 @@ def build(m: Machine, aid: int) -> Operand:
         m.building.discard(aid)
     frame.extra = known_arguments(m, frame.locals[: code.n_params])
     made = _call(m, frame, heap)
-    if status == "new":
-        return made
-    begun = Op(ops.begun, (made,), (), Type(GENERATOR), None, Effect.IO, m.location())
-    m.block.ops.append(begun)
-    return begun
+    if status != "new":
+        made = Op(ops.begun, (made,), (), Type(GENERATOR), None, Effect.IO, m.location())
+        m.block.ops.append(made)
+    if not m.interprets(code):
+        _rename(m, made, code)
+    return made
+
+
+def _rename(m: Machine, made: Op, code: Code) -> None:
+    """A generator that has been given other names than its function has."""
+    for name, was, now in (("__name__", code.name, code.given_name), ("__qualname__", code.qualname, code.given_qualname)):
+        if was != now:
+            m.block.ops.append(Op(setattr, (made, Const(name), Const(now)), (), Type(type(None)), None, Effect.WRITES, m.location()))
 
 
 def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
@@ -60,8 +69,10 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     world = m.state.world if m.frozen else max(m.state.world, 1)
     state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap))
     site = (m.tables.contexts["generator", code], frame.pc, state.world)
-    place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)
-    entry = m.arrive(site, state, Function(code.name, [], place, is_generator=True))  # type: ignore[attr-defined]
+    # of hovis's own interpreter nobody sees a frame: what it runs is called as that is
+    name, qualname = (code.given_name, code.given_qualname) if m.interprets(code) else (code.name, code.qualname)
+    place = Location(code.filename, code.first_line, None, None, None, qualname, code.first_line)
+    entry = m.arrive(site, state, Function(name, [], place, is_generator=True))  # type: ignore[attr-defined]
     ctx = m.tables.contexts["generator body", code, frame.pc, state.world, entry.key]
     entry.state.frames[0].ctx = ctx
     m.homes[ctx] = entry

@@ -112,7 +112,7 @@ def arguments(engine: Engine, target: Entry, state: State, between: Block | None
             if mine.node is not None:
                 found[id(mine.node)] = escape.materialize(engine, value.aid)
             if not (mine.bulk and mine.cells is yours.cells):
-                queue.extend((paths[path, k], x, y) for k, (x, y) in enumerate(zip(mine.cells, yours.cells, strict=True)))
+                queue.extend(zip(paths.cells(path, mine), mine.cells, yours.cells, strict=False))
     return tuple(found[id(param)] for param in target.block.params)
 
 

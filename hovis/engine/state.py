@@ -160,7 +160,11 @@ def live_after(code: Code, pc: int) -> int:
 
 
 class Paths:
-    """Interned names of slots: a path is a number; its parts are the parent's number and a step."""
+    """Interned names of slots: a path is a number; its parts are the parent's number and a step.
+
+    The step to a cell is its place, in a dict its place and its key: what stands in the same place of another dict under
+    another key is another thing.
+    """
 
     __slots__ = ("numbers", "parts", "rows")
 
@@ -185,6 +189,15 @@ class Paths:
             found.append(self[(*parent, k) if type(parent) is tuple else (parent, k)])
         return found
 
+    def cells(self, parent: int, obj: VObj) -> list[int]:
+        """The numbers of the cells of obj, which parent names."""
+        if obj.kind != "dict":
+            return self.row(parent, len(obj.cells))
+        found = self.rows.get((parent, obj.keys))
+        if found is None:
+            found = self.rows[parent, obj.keys] = [self[parent, step] for step in enumerate(obj.keys)]
+        return found
+
 
 def slots(state: State, paths: Paths) -> Iterator[tuple[int, V, VObj | None]]:
     """Every slot once, in canonical order (breadth first: the shortest name wins), with the object it leads to first."""
@@ -196,7 +209,7 @@ def slots(state: State, paths: Paths) -> Iterator[tuple[int, V, VObj | None]]:
             seen.add(value.aid)
             obj = state.heap[value.aid]
             yield path, value, obj
-            queue.extend((paths[path, k], cell) for k, cell in enumerate(obj.cells))
+            queue.extend(zip(paths.cells(path, obj), obj.cells, strict=False))
         else:
             yield path, value, None
 

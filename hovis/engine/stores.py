@@ -66,6 +66,8 @@ def make(m: Machine, cls: type, value: V) -> Ref:
 def held(m: Machine, value: V) -> V | None:
     """What an instance holds, while that is known."""
     if type(value) is not Ref:
+        if type(value) is Known and isinstance(value.value, tuple) and type(value.value) is not tuple and is_python_class(type(value.value)):
+            return Known(tuple.__getitem__(value.value, slice(None)), value.labels)
         return None
     obj = m.state.heap[value.aid]
     if obj.kind == "tuple" and obj.cls is not tuple:
@@ -78,9 +80,14 @@ def held(m: Machine, value: V) -> V | None:
     return relabel(obj.cells[obj.keys.index(STORED)], value.labels)
 
 
+def _class(m: Machine, value: V) -> type:
+    """The class of an instance that holds something."""
+    return m.state.heap[value.aid].cls if isinstance(value, Ref) else type(value.value)
+
+
 def _leaves(m: Machine, value: V, names: tuple[str, ...]) -> bool:
     """Does the class of an instance leave these slots, one of which there is, as they are in the builtin class?"""
-    cls = m.state.heap[value.aid].cls  # type: ignore[union-attr]
+    cls = _class(m, value)
     base = base_of(cls)
     slots = [find(base, name) for name in names] if base is not None else []
     if all(slot is ABSENT or slot is None for slot in slots):
@@ -171,7 +178,9 @@ def by_index(m: Machine, args: list[V]) -> list[V]:
 
 def seen(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
     """What a call of a builtin comes to where an instance stands for what it holds."""
-    if m.state.heap[args[0].aid].kind not in ("instance", "tuple") or held(m, args[0]) is None:  # type: ignore[union-attr]
+    if type(args[0]) is Ref and m.state.heap[args[0].aid].kind not in ("instance", "tuple"):
+        return None
+    if held(m, args[0]) is None:
         return None
     found = looked_at(m, fn, args)
     return (fn, found) if found is not None else by_method(m, fn, args)
@@ -202,7 +211,7 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
     if base not in BASES or type(fn) not in (types.MethodDescriptorType, types.WrapperDescriptorType):
         return None
     inside = held(m, args[0])
-    if inside is None or base_of(m.state.heap[args[0].aid].cls) is not base:  # type: ignore[union-attr]
+    if inside is None or base_of(_class(m, args[0])) is not base:
         return None
     name, rest = fn.__name__, args[1:]
     if base is dict and name in ("copy", "__or__", "__ror__", "__ior__") and not _leaves(m, args[0], ("__iter__",)):
@@ -227,7 +236,7 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
 def _of_like(m: Machine, value: V, base: Any) -> V:
     """Another instance of the same builtin class: a method of that looks at what is in it."""
     inside = held(m, value)
-    if inside is None or base is dict or base_of(m.state.heap[value.aid].cls) is not base:  # type: ignore[union-attr]
+    if inside is None or base is dict or base_of(_class(m, value)) is not base:
         return value
     return inside if _leaves(m, value, ("__iter__",)) else value
 

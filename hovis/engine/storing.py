@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hovis.engine import classattrs, descriptors, exceptions, functions, instances, models, protocols, templates
+from hovis.engine import classattrs, descriptors, exceptions, functions, generators, instances, models, protocols, templates
 from hovis.engine.attributes import Thawed, class_attribute
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_plain, is_python_class
 from hovis.engine.machine import Machine
@@ -52,6 +52,8 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
         m.put(target, m.state.heap[target.aid].replace(forgotten=True, cells=(), keys=()))
         target = m.resolve(target)
     if isinstance(target, Ref) and (function := m.obj(target, "function")) is not None and functions.put(m, target, function, name, value):
+        return DONE
+    if isinstance(target, Ref) and (generator := m.obj(target, "generator")) is not None and generators.rename(m, target, generator, name, value):
         return DONE
     if isinstance(target, Known):
         if isinstance(target.value, type):

@@ -6,9 +6,10 @@ object, and ``raised`` of a new exception, are needed if the object is.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from hovis.ir import operations
-from hovis.ir.analysis import terminator_operands
+from hovis.ir.analysis import predecessors, terminator_operands, uses
 from hovis.ir.model import LASTING, Block, Branch, Function, Invoke, Op, Operand, Param, Raise, Return, Value
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
 from hovis.passes.rewriting import CHANGES_EXCEPTION, Pass, effect_of, incoming_args, is_exception_made_here, is_one_of, keep_params
@@ -36,7 +37,34 @@ def _dead(function: Function) -> bool:
         for param in block.params:
             if param.dims:
                 param.dims = needed.dims(param.dims)
-    return changed or bool(drop)
+    return _ended_at_once(function) or changed or bool(drop)
+
+
+def _ended_at_once(function: Function) -> bool:
+    """A temporary ends where it is made, or used once for all: there the assembler lets go of it, and a drop says nothing."""
+    if not any(op.callee is operations.drop for block in function.blocks for op in block.ops):
+        return False
+    used, before = uses(function), _made_before(function)
+    found: set[Op] = set()
+    for block in function.blocks:
+        made = set(block.ops)
+        for k, op in enumerate(block.ops):
+            value: Any = op.args[0] if op.callee is operations.drop else None
+            last = block.ops[k - 1] if k else before.get(block)
+            if not isinstance(value, Op) or last is None or operations.drop in (last.callee, *(one.callee for one in block.ops[k + 1 : k + 2])):
+                continue
+            if used[value] == 1 + sum(one is value for one in last.operands()) and (last is value or (k and value in made and used[value] > 1)):
+                found.add(op)
+    for block in function.blocks if found else ():
+        block.ops = [op for op in block.ops if op not in found]
+    return bool(found)
+
+
+def _made_before(function: Function) -> dict[Block, Op]:
+    """For each block that is reached by the ok edge of an Invoke alone: its op."""
+    incoming = predecessors(function)
+    ends = [block.terminator for block in function.blocks]
+    return {end.ok.block: end.op for end in ends if isinstance(end, Invoke) and len(incoming[end.ok.block]) == 1}
 
 
 dead = Pass(_dead)

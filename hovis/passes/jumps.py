@@ -67,6 +67,8 @@ def _thread(function: Function) -> bool:
     for block in function.blocks:
         for edge in edges(block.terminator):
             changed |= _follow(edge, hollow)
+    # once all lead past them: a branch that leads through a jump to a return still leads to that return, with others
+    for block in function.blocks:
         terminator = block.terminator
         if isinstance(terminator, Jump) and terminator.edge.block in hollow:
             end = terminator.edge.block.terminator

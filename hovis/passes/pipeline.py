@@ -14,6 +14,7 @@ from hovis.ir.verifier import verify as check
 from hovis.passes.constants import constants
 from hovis.passes.counting import counting
 from hovis.passes.dead import dead
+from hovis.passes.effects import effects
 from hovis.passes.fold import fold
 from hovis.passes.forwarding import forwarding
 from hovis.passes.handlers import passing, unseen_handlers
@@ -24,6 +25,7 @@ from hovis.passes.loops import idle_loops
 from hovis.passes.numbering import numbering
 from hovis.passes.order import order
 from hovis.passes.params import trivial_params
+from hovis.passes.peeled import peeled
 from hovis.passes.rewriting import Pass, copy
 from hovis.passes.strength import strength
 from hovis.passes.tails import tails, warm_tails
@@ -34,19 +36,21 @@ from hovis.passes.versions import versions
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        straighten, trivial_params, fold, constants, numbering, forwarding, implied, threading, dead, unseen_handlers, passing,
-        idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, twins, order,
+        straighten, trivial_params, fold, constants, numbering, forwarding, implied, threading, dead, effects, unseen_handlers, passing,
+        idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, twins, peeled, order,
     )
 }  # fmt: skip
 
-_CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "unseen_handlers"]
+_CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "straighten", "trivial_params", "fold", "numbering", "forwarding", "implied", "threading", "dead", "unseen_handlers",
+    "passing", "straighten", "trivial_params", "fold", "numbering", "forwarding", "implied", "threading", "dead", "effects", "unseen_handlers",
     "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]
-_LATE: Final = ["constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "order"]
+_LATE: Final = [
+    "constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "peeled", "order"
+]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength"]
 
 #: What runs again and again until nothing changes, and what then runs once.
@@ -89,8 +93,9 @@ def _each(function: Function, names: list[str], verify: bool) -> bool:
     """One round: every pass over every function."""
     changed = False
     for name in names:
-        for one in callees(function):
-            changed |= PASSES[name].rewrite(one)
+        rewriting = PASSES[name]
+        for one in [function] if rewriting.whole else callees(function):
+            changed |= rewriting.rewrite(one)
         if verify:
             check(function)
     return changed

@@ -31,16 +31,20 @@ MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 
 
 class Pass:
-    """A rewriting as a pass: ``dead(function)`` is a new Function, ``dead.rewrite(copy)`` changes copy in place."""
+    """A rewriting as a pass: ``dead(function)`` is a new Function, ``dead.rewrite(copy)`` changes copy in place.
 
-    def __init__(self, rewrite: Rewriting) -> None:
+    whole: it rewrites all functions that the first one reaches, at once.
+    """
+
+    def __init__(self, rewrite: Rewriting, whole: bool = False) -> None:
         self.rewrite = rewrite
+        self.whole = whole
         self.__name__ = rewrite.__name__.lstrip("_")
         self.__doc__ = rewrite.__doc__
 
     def __call__(self, function: Function) -> Function:
         made = copy(function)
-        for one in callees(made):
+        for one in [made] if self.whole else callees(made):
             self.rewrite(one)
         return made
 

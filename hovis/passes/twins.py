@@ -33,7 +33,7 @@ def _twins(function: Function) -> bool:
                     op.callee = instead[id(op.callee)]
 
 
-twins = Pass(_twins)
+twins = Pass(_twins, whole=True)
 
 
 class _Key:

@@ -3,32 +3,30 @@
 ``evaluate(function, *args)`` runs it.  An :class:`Interpreter` has one method for each kind of thing in a Function;
 whoever overrides some of them has an interpreter of his own.
 
-Two things are the machine's own.  Residual functions run on a stack of :class:`Activation`, so that the depth of
-recursion is the program's and not this interpreter's.  And while a handler is open the run goes on inside a real
-``except`` block, so that a bare ``raise``, ``sys.exc_info()`` and ``__context__`` are what they are in Python.
+It is written as plainly as it can be, for it is itself a program that hovis specializes: a known Function and its
+interpreter give that Function back (docs/futamura.md).  So what a Function calls is a call here as well, what is known of
+a Function alone is asked of :mod:`hovis.ir.lives`, and while a handler is open the run goes on inside a real ``except``
+block, so that a bare ``raise``, ``sys.exc_info()`` and ``__context__`` are what they are in Python.
 """
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from hovis.ir.analysis import liveness, terminator_operands
-from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import current_exception, drop, enter_handler, keep, leave_handler, yield_, yield_from
+from hovis.ir.lives import Lives, lives
+from hovis.ir.model import Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return
+from hovis.ir.operations import current_exception, drop, enter_handler, keep, leave_handler, meet, reraise, within, yield_, yield_from
 from hovis.lattice import Const
 
 
 def evaluate(function: Function, *args: object) -> Any:
     """What function gives for these arguments."""
-    return Interpreter().evaluate(function, *args)
+    return _REFERENCE.evaluate(function, *args)
 
 
 class Interpreter:
     """Runs Functions.  Override what shall mean something else."""
-
-    def __init__(self) -> None:
-        self._needs: dict[Function, tuple[dict[Block, set[Value]], Deaths]] = {}
 
     # --------------------------------------------------------------------------------------------- to override
 
@@ -38,20 +36,18 @@ class Interpreter:
 
     def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Any op but the call of a residual function."""
-        if callee is current_exception:
+        if op.callee is current_exception:
             return sys.exception()
         return callee(*args, **kwargs)
 
-    def enter(self, op: Op, function: Function, args: list[Any]) -> "Activation":
-        """A residual function begins."""
-        return Activation(function, args, *self._liveness(function))
+    def enter(self, op: Op, function: Function, args: list[Any]) -> list[Any]:
+        """A residual function is called; what it is to be given."""
+        return args
 
-    def generator(self, op: Op, function: Function, args: list[Any]) -> Generator[Any, Any, Any]:
-        """A residual generator function is called."""
-        made: Any = self._lazily([Activation(function, args, *self._liveness(function))])
-        made.__name__ = made.__qualname__ = function.name
-        if function.location is not None:
-            made.__qualname__ = function.location.function
+    def generator(self, op: Op, function: Function, made: Any) -> Generator[Any, Any, Any]:
+        """A residual generator function has been called, and has given this generator."""
+        qualname = function.name if function.location is None else function.location.function
+        made.__name__, made.__qualname__ = qualname.rpartition(".")[2], qualname
         return made  # type: ignore[no-any-return]
 
     def branch(self, branch: Branch, condition: Any) -> bool:
@@ -66,62 +62,9 @@ class Interpreter:
         """What a Function gives back."""
         return value
 
-    def raised(self, terminator: Raise, value: Any) -> NoReturn:
-        """The end of a Function by an exception."""
-        try:
-            if terminator.again:
-                reraise(value)
-            raise value
-        finally:
-            del value  # nor anywhere below: with its own traceback an exception would hold itself
-
-    # --------------------------------------------------------------------------------------------- generators
-
-    def _lazily(self, stack: "list[Activation]") -> Generator[Any, Any, Any]:
-        """As _run, in a generator of Python's own: what the Function yields it yields."""
-        base = len(stack)
-        while True:
-            event, value, error = self._attempt(stack)
-            if event in _YIELDS:
-                try:
-                    value = (yield value[0]) if event is yield_ else (yield from _Bare(value[0]))
-                except BaseException as thrown:
-                    error = thrown
-                else:
-                    self._receive(stack[-1], value)
-            elif event is enter_handler:
-                part = self._lazily(stack)  # without yield from, by which a close would end it, and not go on behind the handler
-                ended, after = _resumed(value, part.send, None)
-                while not ended:
-                    resume, given = part.send, None
-                    try:
-                        given = yield after
-                    except BaseException as thrown:
-                        resume, given = part.throw, thrown
-                    ended, after = _resumed(value, resume, given)
-                    del given
-                if after is not _LEFT:
-                    return after
-            elif event is leave_handler:
-                return _LEFT
-            elif error is None:
-                result = self._end_or_call(stack, event, value)
-                if len(stack) < base:
-                    return result
-                if result is not _GO_ON:
-                    self._receive(stack[-1], result)
-            if error is not None and not self._catch(stack, base, error):
-                try:
-                    raise error
-                finally:
-                    del error, value
-
-    def _attempt(self, stack: "list[Activation]") -> tuple[Any, Any, BaseException | None]:
-        """The next event of the topmost activation, or the exception out of it."""
-        try:
-            return (*self._ops(stack[-1]), None)
-        except BaseException as error:
-            return None, None, error
+    def raised(self, terminator: Raise, value: Any) -> Any:
+        """The exception that ends a Function."""
+        return value
 
     # --------------------------------------------------------------------------------------------- the machine
 
@@ -129,165 +72,165 @@ class Interpreter:
         """Run function from its entry to its end."""
         if len(args) != len(function.params):
             raise TypeError(f"{function.name} takes {len(function.params)} arguments, not {len(args)}")
-        return self._run([Activation(function, args, *self._liveness(function))])
+        return self.run(Activation(function, args, lives(function)))
 
-    def _liveness(self, function: Function) -> "tuple[dict[Block, set[Value]], Deaths]":
-        if function not in self._needs:
-            needs = liveness(function)
-            self._needs[function] = needs, {block: last_uses(block, needs) for block in function.blocks}
-        return self._needs[function]
+    def run(self, at: "Activation", handler: Op | None = None) -> Any:
+        """Run an activation to its end, or until it has LEFT the handler in which it is now (which handler has begun).
 
-    def _run(self, stack: "list[Activation]") -> Any:
-        """Run until the topmost activation has ended, or has left the handler in which it is now."""
-        base = len(stack)
-        while len(stack) >= base:
-            try:
-                result = self._advance(stack)
-            except BaseException as error:
-                if not self._catch(stack, base, error):
-                    raise
-                continue
-            if result is _LEFT:
-                return _LEFT
-            if len(stack) < base:
-                return result
-            if stack and result is not _GO_ON:
-                self._receive(stack[-1], result)
-        return result
-
-    def _advance(self, stack: "list[Activation]") -> Any:
-        """Run the topmost activation to its next event; its result, if it has ended."""
-        at = stack[-1]
-        event, value = self._ops(at)
-        assert event not in _YIELDS, "a yield outside a generator"
-        if event is enter_handler:
-            after = within(value, lambda: self._run(stack))
-            return _GO_ON if after is _LEFT else after
-        if event is leave_handler:
-            return _LEFT
-        return self._end_or_call(stack, event, value)
-
-    def _end_or_call(self, stack: "list[Activation]", event: Any, value: Any) -> Any:
-        """The topmost activation has ended (event is None), or calls the Function that event is."""
-        if event is None:
-            stack.pop()
-            return value
-        if len(stack) >= sys.getrecursionlimit():
-            raise RecursionError("maximum recursion depth exceeded")
-        pending = stack[-1].pending
-        assert pending is not None
-        stack.append(self.enter(pending, event, value))
-        return _GO_ON
-
-    def _ops(self, at: "Activation") -> tuple[Any, Any]:
-        """Run at until there is something to do for the machine: (None, result), (handler op, exception), (Function, args)."""
+        One Python frame for one call of a residual function, so that recursion may be as deep as Python's.
+        """
         while True:
-            block = at.block
-            while at.index < len(block.ops):
-                op = block.ops[at.index]
-                at.index += 1
-                at.release(at.index - 2)
-                event = self._op(at, op)
+            event = self.advance(at)
+            if event is None or event is leave_handler:
+                return at.taken()
+            assert event is not yield_, "a yield outside a generator"
+            assert event is not yield_from, "a yield outside a generator"
+            if event is enter_handler:
+                result = within(at.taken(), partial(self.run, at, at.pending))
+                if result is not LEFT:
+                    return result
+            elif at.invoke is None:
+                at.receive(self.run(at.taken()))
+            else:
+                try:
+                    at.receive(self.run(at.taken()))
+                except BaseException as error:
+                    if not self.caught(at.invoke, error):
+                        raise
+                    at.land(self, error)
+                else:
+                    at.arrive(self)
+
+    def advance(self, at: "Activation") -> Any:
+        """Run at until there is something to do for the machine: that, and with what, which at has been given.
+
+        None with the result, enter_handler with the exception, leave_handler with LEFT, yield_ and yield_from with what
+        they yield, a Function with its activation.
+        """
+        while True:
+            if at.index == 0 and at.lives.joins[at.block]:
+                meet()
+            while at.index < len(at.block.ops):
+                op = at.next()
+                event = self.event(at, op)
                 if event is not None:
                     return event
-            terminator = block.terminator
+                self.do(at, op)
+            terminator = at.block.terminator
             match terminator:
                 case Jump():
                     at.go(self, terminator.edge)
                 case Branch():
-                    chosen = self.branch(terminator, at.value(self, terminator.cond))
-                    at.go(self, terminator.true if chosen else terminator.false)
+                    if self.branch(terminator, at.value(self, terminator.cond)):
+                        at.go(self, terminator.true)
+                    else:
+                        at.go(self, terminator.false)
                 case Invoke():
                     at.invoke = terminator
-                    event = self._op(at, terminator.op)
+                    event = self.event(at, terminator.op)
                     if event is not None:
                         return event
-                    at.invoke = None
-                    at.go(self, terminator.ok)
+                    try:
+                        self.do(at, terminator.op)
+                    except BaseException as error:
+                        if not self.caught(terminator, error):
+                            raise
+                        at.land(self, error)
+                    else:
+                        at.arrive(self)
                 case Return():
-                    return None, self.returned(terminator, at.value(self, terminator.value))
+                    at.given = self.returned(terminator, at.end(self, terminator.value))
+                    return None
                 case Raise():
-                    self.raised(terminator, at.last(self, terminator.value))
+                    # under no name here: with its own traceback an exception would hold itself
+                    if terminator.again:
+                        reraise(self.raised(terminator, at.last(self, terminator.value)))
+                    raise self.raised(terminator, at.last(self, terminator.value))
 
-    def _op(self, at: "Activation", op: Op) -> tuple[Any, Any] | None:
-        """Do one op; a pair if it is the machine's to do."""
+    def event(self, at: "Activation", op: Op) -> Any:
+        """What op asks of the machine, if it is the machine's to do."""
         callee = op.callee
         if callee is enter_handler:
-            return enter_handler, at.value(self, op.args[0])
-        if callee is leave_handler:
-            return leave_handler, None
+            at.pending, at.given = op, at.value(self, op.args[0])
+        elif callee is leave_handler:
+            at.given = LEFT
+        elif callee is yield_ or callee is yield_from:
+            at.pending, at.given = op, at.value(self, op.args[0])
+        elif isinstance(callee, Function) and not callee.is_generator:
+            at.pending, at.given = op, Activation(callee, self.enter(op, callee, at.each(self, op.args)), at.lives)
+        else:
+            return None
+        return callee
+
+    def do(self, at: "Activation", op: Op) -> None:
+        """Do an op of no concern to the machine."""
+        callee = op.callee
         if callee is drop:
-            at.release(at.index - 1)
-            return None
-        if callee is keep:
-            return None
-        args = [at.value(self, arg) for arg in op.args]
-        if isinstance(callee, Function) and callee.is_generator:
-            at.values[op] = self.generator(op, callee, args)
-            return None
-        if isinstance(callee, Function) or callee in _YIELDS:
-            at.pending = op
-            return callee, args
-        if isinstance(callee, Param | Op):
-            callee = at.value(self, callee)
-        at.values[op] = self.call(op, callee, args, {name: at.value(self, value) for name, value in op.kwargs})
-        return None
+            at.release()
+        elif callee is not keep:
+            args = at.each(self, op.args)
+            if isinstance(callee, Function):
+                at.keep(op, self.generator(op, callee, self.lazily(Activation(callee, self.enter(op, callee, args), at.lives))))
+            else:
+                if isinstance(callee, Param | Op):
+                    callee = at.values[callee]
+                at.keep(op, self.call(op, callee, args, {name: at.value(self, value) for name, value in op.kwargs}))
 
-    def _receive(self, at: "Activation", result: Any) -> None:
-        """A residual function has given its result to its caller."""
-        assert at.pending is not None
-        at.values[at.pending] = result
-        at.pending = None
-        if at.invoke is not None:
-            edge, at.invoke = at.invoke.ok, None
-            at.go(self, edge)
+    # --------------------------------------------------------------------------------------------- generators
 
-    def _catch(self, stack: "list[Activation]", base: int, error: BaseException) -> bool:
-        """Find who catches error among the activations from base on, and go on there."""
-        while len(stack) >= base:
-            at = stack[-1]
-            if at.invoke is not None and self.caught(at.invoke, error):
-                edge, at.invoke, at.pending = at.invoke.error, None, None
-                at.go(self, edge, error)
-                return True
-            stack.pop()
-        return False
-
-
-#: For each block and each of its ops, the values that the op uses last.
-Deaths = Mapping[Block, list[list[Value]]]
-
-
-def last_uses(block: Block, needs: Mapping[Block, set[Value]]) -> list[list[Value]]:
-    """What dies with each op of block."""
-    later: set[Any] = set(terminator_operands(block.terminator))
-    if isinstance(block.terminator, Invoke):
-        later |= set(block.terminator.op.operands())
-    for edge in edges(block.terminator):
-        later |= set(edge.args) | needs[edge.block]
-    found: list[list[Value]] = []
-    for op in reversed(block.ops):
-        dying: list[Value] = []
-        for value in (op, *op.operands()):
-            if isinstance(value, Param | Op) and value not in later:
-                later.add(value)
-                dying.append(value)
-        found.append(dying)
-    return found[::-1]
+    def lazily(self, at: "Activation", handler: Op | None = None) -> Generator[Any, Any, Any]:
+        """As run, in a generator of Python's own: what the Function yields it yields."""
+        while True:
+            event = self.advance(at)
+            if event is None or event is leave_handler:
+                return at.taken()
+            if event is enter_handler:
+                exception = at.taken()
+                part = self.lazily(at, at.pending)  # without yield from, by which a close would end it, and not go on behind the handler
+                ended, after = _resumed(exception, part.send, None)
+                while not ended:
+                    resume, given = part.send, None
+                    try:
+                        given = yield after
+                    except BaseException as thrown:
+                        resume, given = part.throw, thrown
+                    ended, after = _resumed(exception, resume, given)
+                    del given
+                if after is not LEFT:
+                    return after
+                continue
+            try:
+                if event is yield_:
+                    at.receive((yield at.taken()))
+                elif event is yield_from:
+                    at.receive((yield from _Bare(at.taken())))
+                else:
+                    at.receive(self.run(at.taken()))
+            except BaseException as error:
+                if at.invoke is None or not self.caught(at.invoke, error):
+                    raise
+                at.land(self, error)
+            else:
+                if at.invoke is not None:
+                    at.arrive(self)
 
 
 class Activation:
-    """One run of a Function: where it is, and the values that are still needed."""
+    """One run of a Function: where it is, and the values that are still needed.
 
-    __slots__ = ("block", "deaths", "function", "index", "invoke", "needs", "pending", "values")
+    given     what the machine is given to do something with
+    pending   the op whose result the machine is to give
+    invoke    the Invoke that is under way, if there is one
+    """
 
-    def __init__(self, function: Function, args: Iterable[Any], needs: Mapping[Block, set[Value]], deaths: "Deaths") -> None:
-        self.function = function
+    __slots__ = ("block", "given", "index", "invoke", "lives", "pending", "values")
+
+    def __init__(self, function: Function, args: Iterable[Any], known: Lives) -> None:
         self.block = function.blocks[0]
         self.index = 0
+        self.lives = known
         self.values: dict[Any, Any] = dict(zip(function.params, args, strict=True))
-        self.needs = needs
-        self.deaths = deaths
+        self.given: Any = None
         self.pending: Op | None = None
         self.invoke: Invoke | None = None
 
@@ -295,25 +238,69 @@ class Activation:
         """What an operand is now."""
         return interpreter.constant(operand.value) if isinstance(operand, Const) else self.values[operand]
 
+    def each(self, interpreter: Interpreter, operands: Iterable[Operand]) -> list[Any]:
+        """What these operands are now."""
+        return [self.value(interpreter, operand) for operand in operands]
+
+    def end(self, interpreter: Interpreter, operand: Operand) -> Any:
+        """What an operand is now; no value is needed any more."""
+        found = self.value(interpreter, operand)
+        self.values = {}
+        return found
+
     def last(self, interpreter: Interpreter, operand: Operand) -> Any:
         """What an operand is now, and under no name any more."""
         found = self.value(interpreter, operand)
         self.values = {value: held for value, held in self.values.items() if held is not found}
         return found
 
-    def release(self, index: int) -> None:
-        """Let go of what the op at index has used last."""
-        if index >= 0:
-            for value in self.deaths[self.block][index]:
+    def next(self) -> Op:
+        """The next op."""
+        op = self.block.ops[self.index]
+        self.index += 1
+        return op
+
+    def keep(self, op: Op, result: Any) -> None:
+        """op has given result."""
+        self.values[op] = result
+        self.release()
+
+    def release(self) -> None:
+        """Let go of what the op at hand has used last."""
+        if self.invoke is None:
+            for value in self.lives.last[self.block][self.index - 1]:
                 self.values.pop(value, None)
 
     def go(self, interpreter: Interpreter, edge: Edge, error: BaseException | None = None) -> None:
         """Take an edge: what is not needed any more is not held any more."""
         args = [error if isinstance(arg, Caught) else self.value(interpreter, arg) for arg in edge.args]
-        needs = self.needs[edge.block]
-        self.values = {value: held for value, held in self.values.items() if value in needs}
-        self.values.update(zip(edge.block.params, args, strict=True))
-        self.block, self.index = edge.block, 0
+        values = {value: self.values[value] for value in self.lives.needed[edge.block]}
+        for param, arg in zip(edge.block.params, args, strict=True):
+            values[param] = arg
+        self.block, self.index, self.values = edge.block, 0, values
+
+    def taken(self) -> Any:
+        """What the machine is given, held no longer."""
+        found, self.given = self.given, None
+        return found
+
+    def receive(self, result: Any) -> None:
+        """The machine has done what the pending op asked for."""
+        assert self.pending is not None
+        op, self.pending = self.pending, None
+        self.keep(op, result)
+
+    def arrive(self, interpreter: Interpreter) -> None:
+        """The op of the Invoke has given its result."""
+        assert self.invoke is not None
+        edge, self.invoke = self.invoke.ok, None
+        self.go(interpreter, edge)
+
+    def land(self, interpreter: Interpreter, error: BaseException) -> None:
+        """The op of the Invoke has raised error."""
+        assert self.invoke is not None
+        edge, self.invoke, self.pending = self.invoke.error, None, None
+        self.go(interpreter, edge, error)
 
 
 class _Bare:
@@ -342,52 +329,5 @@ def _resumed(exception: BaseException, resume: Callable[[Any], Any], given: Any)
         del exception, given
 
 
-_YIELDS: Final = (yield_, yield_from)
-_LEFT: Final = object()
-_GO_ON: Final = object()
-
-
-# ------------------------------------------------------------------------------------------------- exceptions
-
-
-def within(exception: BaseException, go_on: Callable[[], Any]) -> Any:
-    """go_on(), while exception is being handled; it is not changed by that, nor is what was handled before."""
-    before = _contexts(exception)
-    traceback = exception.__traceback__
-    try:
-        raise exception
-    except BaseException as caught:
-        caught.__traceback__ = traceback
-        _restore(before)
-        return go_on()
-    finally:
-        del exception, before
-
-
-def reraise(exception: BaseException) -> NoReturn:
-    """Raise exception again, with the context that it has."""
-    before = _contexts(exception)
-    try:
-        raise exception
-    except BaseException:
-        _restore(before)
-        raise
-    finally:
-        del exception, before
-
-
-def _contexts(exception: object) -> list[tuple[BaseException, BaseException | None]]:
-    """What a raise of exception may change: its context, and the chain of what is being handled, where it occurs in it."""
-    found = [(exception, exception.__context__)] if isinstance(exception, BaseException) else []
-    at, seen = sys.exception(), set()
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
-        found.append((at, at.__context__))
-        at = at.__context__
-    return found
-
-
-def _restore(contexts: list[tuple[BaseException, BaseException | None]]) -> None:
-    for exception, context in contexts:
-        if exception.__context__ is not context:
-            exception.__context__ = context
+LEFT: Final = object()
+_REFERENCE: Final = Interpreter()

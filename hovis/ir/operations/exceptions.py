@@ -3,8 +3,8 @@
 import sys
 import types
 import warnings
-from collections.abc import Generator, Iterable
-from typing import Any
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NoReturn
 
 from hovis.ir.operations.calls import type_name
 from hovis.ir.operations.sentinels import PACKAGE
@@ -186,6 +186,49 @@ def leave_handler() -> None:
 def current_exception() -> BaseException | None:
     """The exception that is being handled, as a bare ``raise`` sees it."""
     raise TypeError("current_exception has no meaning outside a Function")
+
+
+def within(exception: BaseException, go_on: Callable[[], Any]) -> Any:
+    """go_on(), while exception is being handled; it is not changed by that, nor is what was handled before."""
+    before = _contexts(exception)
+    traceback = exception.__traceback__
+    try:
+        raise exception
+    except BaseException as caught:
+        caught.__traceback__ = traceback
+        _restore(before)
+        return go_on()
+    finally:
+        del exception, before
+
+
+def reraise(exception: BaseException) -> NoReturn:
+    """Raise exception again, with the context that it has."""
+    before = _contexts(exception)
+    try:
+        raise exception
+    except BaseException:
+        _restore(before)
+        raise
+    finally:
+        del exception, before
+
+
+def _contexts(exception: object) -> list[tuple[BaseException, BaseException | None]]:
+    """What a raise of exception may change: its context, and the chain of what is being handled, where it occurs in it."""
+    found = [(exception, exception.__context__)] if isinstance(exception, BaseException) else []
+    at, seen = sys.exception(), set()
+    while at is not None and id(at) not in seen:
+        seen.add(id(at))
+        found.append((at, at.__context__))
+        at = at.__context__
+    return found
+
+
+def _restore(contexts: list[tuple[BaseException, BaseException | None]]) -> None:
+    for exception, context in contexts:
+        if exception.__context__ is not context:
+            exception.__context__ = context
 
 
 def traceback_of(exception: BaseException) -> types.TracebackType | None:

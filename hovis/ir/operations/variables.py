@@ -107,6 +107,10 @@ def drop(value: object) -> None:
     """The end of the life of value here: the residual holds it no longer."""
 
 
+def meet() -> None:
+    """Where paths of a program that is interpreted meet: hovis lets its own paths meet there, if it traces the interpreter."""
+
+
 def keep(value: object) -> None:
     """An exception leaves the residual: its traceback holds the frame, and that holds value."""
 

@@ -1,8 +1,10 @@
 """What is asked of any object: its length, its class, whether it can be called."""
 
+import operator
+import types
 from typing import Any, Final
 
-from hovis.engine import operators, protocols
+from hovis.engine import operators, protocols, templates
 from hovis.engine.lookups import flat, has_own_hook, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, relabel
@@ -93,6 +95,32 @@ def _class_info(m: Machine, value: V) -> Any:
         if asks is not None and (type(cls).__name__ not in _QUIET_METACLASSES or has_own_hook(cls)):
             return None
     return held
+
+
+@action(operator.or_, counts=(2, 2))
+def either_class(m: Machine, args: Args, named: Named) -> Any:
+    """``A | B`` of classes (type_or of Objects/typeobject.c): one object for the same classes, which nobody can change."""
+    a, b = args
+    if not isinstance(a, Known) or not isinstance(b, Known) or not all(map(_joins, (a.value, b.value))):
+        return None
+    if not isinstance(a.value, type | types.UnionType) and not isinstance(b.value, type | types.UnionType):
+        return None
+    key = (either_class, *_members(a.value), None, *_members(b.value))
+    if key not in m.tables.answers:
+        m.tables.answers[key] = a.value | b.value  # type: ignore[operator]
+    return Known(m.tables.answers[key], labels_of(a, b))
+
+
+def _members(value: object) -> tuple[object, ...]:
+    """What a class, None or an union of these is, as a key."""
+    return value.__args__ if isinstance(value, types.UnionType) else (value,)
+
+
+def _joins(value: object) -> bool:
+    """Is value a class without a metaclass (which may have its own ``|``), None, or an union of such?"""
+    if type(value) is types.UnionType:
+        return all(map(_joins, value.__args__))
+    return value is None or (type(value) is type and templates.of(value) is None)
 
 
 @action(callable, counts=(1, 1))

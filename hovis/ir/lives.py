@@ -1,0 +1,54 @@
+"""How long values live: what is needed behind each block and after each op of a Function and of those that it calls."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hovis.ir.analysis import liveness, predecessors, terminator_operands
+from hovis.ir.model import Block, Function, Invoke, Op, Param, Value, callees, edges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lives:
+    """
+    needed   for each block: the values from outside that it, or what comes behind it, still needs
+    last     for each block and each of its ops: the values that the op uses last
+    joins    for each block: do several edges lead to it?
+    """
+
+    needed: dict[Block, tuple[Value, ...]]
+    last: dict[Block, tuple[tuple[Value, ...], ...]]
+    joins: dict[Block, bool]
+
+
+def lives(function: Function) -> Lives:
+    """What is to be known of function, and of all residual functions that it reaches, before they run."""
+    needed: dict[Block, tuple[Value, ...]] = {}
+    last: dict[Block, tuple[tuple[Value, ...], ...]] = {}
+    joins: dict[Block, bool] = {}
+    for one in callees(function):
+        joins.update((block, len(found) > 1) for block, found in predecessors(one).items())
+        needs = liveness(one)
+        number = {value: k for k, value in enumerate(value for block in one.blocks for value in (*block.params, *block.all_ops()))}
+        for block in one.blocks:
+            needed[block] = tuple(sorted(needs[block], key=number.__getitem__))
+            last[block] = tuple(last_uses(block, needs))
+    return Lives(needed, last, joins)
+
+
+def last_uses(block: Block, needs: Mapping[Block, set[Value]]) -> list[tuple[Value, ...]]:
+    """What dies with each op of block."""
+    later: set[Any] = set(terminator_operands(block.terminator))
+    if isinstance(block.terminator, Invoke):
+        later |= set(block.terminator.op.operands())
+    for edge in edges(block.terminator):
+        later |= set(edge.args) | needs[edge.block]
+    found: list[tuple[Value, ...]] = []
+    for op in reversed(block.ops):
+        dying: list[Value] = []
+        for value in (op, *op.operands()):
+            if isinstance(value, Param | Op) and value not in later:
+                later.add(value)
+                dying.append(value)
+        found.append(tuple(dying))
+    return found[::-1]
