@@ -26,6 +26,7 @@ PROGRAMS = {
     "expressions": lambda e: (partial(e.at, e.EXPRESSION), [(0.5, -2.0), (3.25, 1.0)]),
     "template": lambda e: (partial(e.render, e.PARSED, "list"), [(e.VALUES,)]),
     "schema": lambda e: (partial(e.errors_of, e.SCHEMA), [(document,) for document in e.DOCUMENTS]),
+    "plan": lambda e: (partial(e.query, e.PLAN), [(e.TABLES,)]),
 }
 
 

@@ -1,6 +1,7 @@
 """What the ecosystem's own specializers make of the examples' programs, where they are installed."""
 import importlib
 import math
+import sqlite3
 from collections.abc import Callable, Iterator
 
 Peer = tuple[str, Callable]
@@ -75,10 +76,28 @@ def construct(example):
     return lambda data, at: packet.parse(data[at:])
 
 
+def sqlite(example):
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    for name, rows in example.TABLES.items():
+        connection.execute(f"CREATE TABLE {name} ({', '.join(rows[0])})")
+        connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", [tuple(row.values()) for row in rows])
+    return lambda tables: connection.execute(example.SQL).fetchall()
+
+
+def duckdb(example):
+    connection = importlib.import_module("duckdb").connect()
+    kinds = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
+    for name, rows in example.TABLES.items():
+        connection.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kinds[type(value)]}' for column, value in rows[0].items())})")
+        connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", [tuple(row.values()) for row in rows])
+    return lambda tables: connection.execute(example.SQL).fetchall()
+
+
 PEERS = {
     "trees": (sklearn,),
     "packets": (construct,),
     "expressions": (sympy_lambdify,),
     "template": (jinja2,),
     "schema": (jsonschema, fastjsonschema),
+    "plan": (sqlite, duckdb),
 }

@@ -13,6 +13,7 @@ from typing import Any, Final
 from hovis import garbage, html, report
 from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
+from hovis.backend.prepare import with_common_landings
 from hovis.backend.source import Source, render
 from hovis.engine import trace as engine
 from hovis.engine.tables import GiveUp
@@ -233,6 +234,11 @@ class Trace:
         """The text, with the objects that have to be given."""
         chosen = self.options.passes
         function = pipeline.run(self.function, chosen.replace("default", "readable", 1) if isinstance(chosen, str) else chosen)
+        # one try around many calls is short, but where others stand between them
+        ways = [self._rendered(one) for one in (function, with_common_landings(function)) if one is not None]
+        return min(ways, key=lambda source: source.text.count("\n"))
+
+    def _rendered(self, function: Function) -> Source:
         signature = self.signature.renamed(self.function.params, function.params)
         target = python_function(self.fn)[0]
         namespace = target.__globals__ if target is not None else {}

@@ -18,6 +18,7 @@ PROGRAMS = {
     "expressions": ([[0.5, -2.0], [1e300, 2.0], [0.0, -0.0]], ["accept", "values", "Binary", "FUNCTIONS", "+"]),
     "template": ([], ["lookup", "blocks", "FILTERS", "show", "for", "if"]),
     "schema": ([], ["rule", "schema", "KEYWORDS", "check", "properties", "$ref"]),
+    "plan": ([], ["value_of", "expression", "FUNCTIONS", "source", "condition", "aggregates", "kind", "update", "Column", "Apply", "avg", "sum", "rows"]),
 }
 
 
@@ -36,6 +37,8 @@ def test_residual(name):
         calls = [[example.PACKET[:size], 0] for size in range(len(example.PACKET) + 1)]
     elif name == "schema":
         calls = [[document] for document in example.DOCUMENTS]
+    elif name == "plan":
+        calls = [[example.TABLES], [example.tables_of(0)], [example.tables_of(3)], [{"customers": []}], [{"orders": [{}], "customers": []}]]
     elif name == "template":
         calls = [[example.VALUES], [{**example.VALUES, "items": []}]]
     residual = example.specialized()

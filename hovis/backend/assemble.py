@@ -34,12 +34,12 @@ from hovis.backend.encode import (
     unique,
 )
 from hovis.backend.flow import Flow, Sightings, may_finalize
-from hovis.backend.linear import AT, CELL, COVER, DO, DROP, HANDLERS, KEEP, LOAD, MOVE, STORE, Item, Linear, Pool
+from hovis.backend.linear import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item, Linear, Pool
 from hovis.backend.load import Tracebacks, outline
 from hovis.backend.making import make_function
 from hovis.backend.rules import Rule
 from hovis.backend.slots import Slots
-from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, callees, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, callees
 from hovis.ir.operations import PACKAGE, bind, current_exception, drop, keep, make_exception, with_attribute
 from hovis.lattice import Const
 
@@ -274,6 +274,7 @@ class Emitter:
         self.mending = Tracebacks() if marks.any() else None
         self.regions: list[Region] = []
         self.handlers = 0
+        self._pads: dict[object, Region] = {}
         #: is a value's local to be cleared where it dies?
         self.clears: dict[Value, bool] = {}
 
@@ -283,7 +284,7 @@ class Emitter:
         self.linear.items = []
         for block in order:
             # what edges load needs its cells now: their number comes first in the code
-            for edge in edges(block.terminator):
+            for edge in self.flow.leaving(block):
                 for _, value in self.flow.moves(edge):
                     if isinstance(value, Const):
                         self.linear.constant(value.value)
@@ -297,6 +298,7 @@ class Emitter:
         falling = True
         for k, block in enumerate(order):
             if not falling:
+                self._write_detours(block)
                 self._write_stubs(block, falls=True)
             following = order[k + 1] if k + 1 < len(order) else None
             falling = self.block(block, following)
@@ -340,6 +342,12 @@ class Emitter:
                     do(DELETE_FAST, self.of[item[1]])
             elif kind == COVER:
                 asm.cover(Region(pad, self.handlers))
+            elif kind == GUARD:
+                asm.cover(self._covering(item[1]))
+            elif kind == UNGUARD:
+                asm.region = self._region(self.handlers)
+                if k < tail:
+                    self._clear(self.slots.spared[item[1]])
             elif kind == HANDLERS:
                 self.handlers += item[1]
                 asm.region = self._region(self.handlers)
@@ -457,6 +465,7 @@ class Emitter:
             label = Label()
             self._later(_Stub(label, jumped, live, self.handlers, carries=carried is not None))
         self.asm.jump_if(test, label)
+        self.asm.region = self._region(self.handlers)
         if carried is not None and fallen.block not in carried:
             self.asm.do(POP_TOP, 0, -1)
         self._write_plan(self._plan(fallen, live, None), None)
@@ -470,6 +479,7 @@ class Emitter:
         exhausted = Label()
         live = self.slots.live_out[block] - {item}
         asm.for_iter(exhausted)
+        asm.region = self._region(self.handlers)
         self._later(_Stub(exhausted, done, live, self.handlers, prefix="END_FOR"))
         if item in self.of:
             asm.do(STORE_FAST, self.of[item], -1)
@@ -538,6 +548,18 @@ class Emitter:
             if not falls or k < len(stubs) - 1:
                 self.asm.jump(self.labels[block])
 
+    def _write_detours(self, following: Block) -> None:
+        """The stubs on the ways back that nothing raised leads to: near to where they begin, so that jumps are short."""
+        for block, stubs in list(self.stubs.items()):
+            if block is not following and self.labels[block].at >= 0:
+                found = [stub for stub in stubs if not isinstance(stub.top, Caught)]
+                if found:
+                    self.stubs[block] = found
+                    raised = [stub for stub in stubs if isinstance(stub.top, Caught)]
+                    self._write_stubs(block, falls=False)
+                    if raised:
+                        self.stubs[block] = raised
+
     def _write_stub(self, stub: _Stub) -> None:
         asm = self.asm
         asm.bind(stub.label)
@@ -557,6 +579,22 @@ class Emitter:
         self._write_plan(self._plan(stub.edge, stub.live, stub.top), stub.top)
 
     # --------------------------------------------------------------------------------------------- exceptions
+
+    def _covering(self, op: Op) -> Region:
+        """Where an exception out of op goes, which is covered in the midst of its block; from the same locals the same way."""
+        edge, live = self.flow.covered[op], frozenset(self.slots.raising[op])
+        caught = [param for param, value in zip(edge.block.params, edge.args, strict=True) if value is CAUGHT]
+        mend = bool(caught) and self.marks.watched(op, caught[0])
+        key = edge.block, tuple(map(id, edge.args)), live, self.handlers, mend
+        found = self._pads.get(key)
+        if found is None:
+            found = self._pads[key] = Region(Label(), self.handlers)
+            self._later(_Stub(found.label, edge, set(live), self.handlers, CAUGHT, mend))
+        return found
+
+    def _clear(self, values: list[Value]) -> None:
+        for local in sorted(self.of[value] for value in values if self._matters(value)):
+            self.asm.do(DELETE_FAST, local)
 
     def _region(self, handlers: int) -> Region | None:
         """What an exception that nobody catches does under so many open handlers."""

@@ -10,11 +10,11 @@ from typing import Final
 
 from hovis.backend.encode import COPY
 from hovis.backend.flow import Flow
-from hovis.backend.linear import AT, COVER, DO, HANDLERS, LOAD, MACRO, STORE, Item, Linear
+from hovis.backend.linear import AT, COVER, DO, GUARD, HANDLERS, LOAD, MACRO, STORE, UNGUARD, Item, Linear
 from hovis.ir.model import Block, Branch, Operand, edges
 
 #: What may not come between: it counts on the height of the stack.
-_BARRIERS: Final = frozenset({COVER, HANDLERS, MACRO})
+_BARRIERS: Final = frozenset({COVER, GUARD, UNGUARD, HANDLERS, MACRO})
 _GONE: Final[Item] = (AT, None)
 
 

@@ -1,8 +1,10 @@
 """What the assembler has to know of a Function as a whole: order, uses, liveness, open handlers, who sees exceptions."""
 
+from collections.abc import Callable
 from typing import Final
 
-from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Op, Operand, Param, Raise, Return, Terminator, Value, edges
+from hovis.backend.covered import joined
+from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Op, Operand, Param, Raise, Return, Terminator, Value, edges
 from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed, raised
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 
@@ -30,7 +32,11 @@ class Flow:
 
     def __init__(self, function: Function) -> None:
         self.is_generator = function.is_generator
-        self.order = reverse_postorder(function)
+        first, self.covered = joined(function)
+        # what exceptions alone lead to stands out of the way
+        self.order = _reverse_postorder(first, _without_errors)
+        likely = set(self.order)
+        self.order += [block for block in _reverse_postorder(first, self._ways) if block not in likely]
         self.index = {block: k for k, block in enumerate(self.order)}
         #: how often each value is used, by what is itself needed
         self.uses: dict[Operand, int] = {}
@@ -60,14 +66,25 @@ class Flow:
             for value in op.operands():
                 if not isinstance(value, Const):
                     uses[value] = uses.get(value, 0) + 1
+            if op in self.covered:
+                self._leave(k, self.covered[op], handlers)
         terminator = block.terminator
         last = _operand(terminator)
         if isinstance(last, Param | Op):
             uses[last] = uses.get(last, 0) + 1
         for edge in edges(terminator):
-            assert len(edge.args) == len(edge.block.params), "an edge's arguments do not fit its block"
-            assert self.handlers.setdefault(edge.block, handlers) == handlers, "paths with different open handlers meet"
-            self.incoming[edge.block].append((k, edge))
+            self._leave(k, edge, handlers)
+
+    def _leave(self, k: int, edge: Edge, handlers: int) -> None:
+        assert len(edge.args) == len(edge.block.params), "an edge's arguments do not fit its block"
+        assert self.handlers.setdefault(edge.block, handlers) == handlers, "paths with different open handlers meet"
+        self.incoming[edge.block].append((k, edge))
+
+    def leaving(self, block: Block) -> list[Edge]:
+        """All edges out of block: those of the calls in it, then those of its end."""
+        covered = self.covered
+        found = [covered[op] for op in block.ops if op in covered] if covered else []
+        return found + list(edges(block.terminator))
 
     def _need(self) -> None:
         """Find the params that are needed, then count the uses by edges that fill those."""
@@ -87,6 +104,12 @@ class Flow:
         for param in self.needed:
             for value in sources.get(param, ()):
                 self.uses[value] = self.uses.get(value, 0) + 1
+
+    def _ways(self, block: Block) -> list[Edge]:
+        """The edges out of block, the most likely one first."""
+        covered = self.covered
+        raising = [covered[op] for op in block.ops if op in covered] if covered else []
+        return [*edges(block.terminator), *raising]
 
     def moves(self, edge: Edge) -> list[tuple[Param, Operand]]:
         """What an edge's target really wants to be given."""
@@ -109,7 +132,7 @@ class Flow:
                     defined[home[value]] |= bit
                 exposed[k] |= bit
         live = exposed[:]
-        successors = [[self.index[edge.block] for edge in edges(block.terminator)] for block in self.order]
+        successors = [[self.index[edge.block] for edge in self.leaving(block)] for block in self.order]
         changed = True
         while changed:
             changed = False
@@ -129,7 +152,7 @@ class Flow:
         last = _operand(block.terminator)
         if last is not None:
             found.append(last)
-        for edge in edges(block.terminator):
+        for edge in self.leaving(block):
             found += [value for _, value in self.moves(edge)]
         return found
 
@@ -150,12 +173,13 @@ class Sightings:
         self.next: dict[Operand, list[Param]] = {}
         self.users: dict[Operand, list[tuple[Block, int, Op]]] = {}
         self.shown: set[Operand] = set()
+        self.leaving = flow.leaving
         for block in flow.order:
             for k, op in enumerate(block.all_ops()):
                 for value in op.operands():
                     if not isinstance(value, Const):
                         self.users.setdefault(value, []).append((block, k, op))
-            for edge in edges(block.terminator):
+            for edge in flow.leaving(block):
                 for param, value in zip(edge.block.params, edge.args, strict=True):
                     if isinstance(value, Param | Op):
                         self.next.setdefault(value, []).append(param)
@@ -175,7 +199,7 @@ class Sightings:
                     if op not in seen:
                         seen.add(op)
                         todo.append(op)
-                elif op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1)):
+                elif op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1, self.leaving)):
                     return True
             for param in self.next.get(value, ()):
                 if param not in seen:
@@ -184,7 +208,7 @@ class Sightings:
         return False
 
 
-def _asked_for(block: Block, start: int) -> bool:
+def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]]) -> bool:
     """Until the handler ends that has just begun: an opaque call, or another exception, of which this one is the context?"""
     seen = {block}
     todo = [(block, start, 1)]
@@ -199,7 +223,7 @@ def _asked_for(block: Block, start: int) -> bool:
         else:
             if isinstance(at.terminator, Raise) and not at.terminator.again:
                 return True
-            for edge in edges(at.terminator):
+            for edge in leaving(at):
                 if edge.block not in seen:
                     seen.add(edge.block)
                     todo.append((edge.block, 0, depth))
@@ -238,12 +262,17 @@ def members(values: list[Value], bits: int) -> set[Value]:
     return found
 
 
-def reverse_postorder(function: Function) -> list[Block]:
-    """The reachable blocks, each before those it dominates, the likely successor next if it can be."""
-    entry = function.blocks[0]
+def _without_errors(block: Block) -> list[Edge]:
+    """The edges on which nothing is raised."""
+    end = block.terminator
+    return [end.ok] if isinstance(end, Invoke) else list(edges(end))
+
+
+def _reverse_postorder(entry: Block, ways: Callable[[Block], list[Edge]]) -> list[Block]:
+    """The blocks that these ways reach, each before those it dominates, the likely successor next if it can be."""
     seen = {entry}
     order: list[Block] = []
-    path = [(entry, list(edges(entry.terminator)))]
+    path = [(entry, ways(entry))]
     while path:
         block, left = path[-1]
         if not left:
@@ -253,5 +282,5 @@ def reverse_postorder(function: Function) -> list[Block]:
         target = left.pop().block
         if target not in seen:
             seen.add(target)
-            path.append((target, list(edges(target.terminator))))
+            path.append((target, ways(target)))
     return order[::-1]

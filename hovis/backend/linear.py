@@ -42,6 +42,10 @@ HANDLERS: Final = 8
 MACRO: Final = 9
 #: (KEEP, value): the local holds it until the function has been left
 KEEP: Final = 10
+#: (GUARD, op): from here on an exception goes to the error edge of this op, which is covered in the midst of a block
+GUARD: Final = 11
+#: (UNGUARD, op): up to here
+UNGUARD: Final = 12
 
 Item = tuple[Any, ...]
 
@@ -186,16 +190,19 @@ class Linear:
         todo = block.ops
         uses, inline = self.flow.uses, self.inline
         at = len(todo) - 1
+        # nothing raises among the arguments of a jump: some are where they have to be already
+        apart = self.flow.covered if isinstance(block.terminator, Jump) else ()
 
         def visit(operands: list[Operand], height: int) -> None:
             nonlocal at
             for value in reversed(operands):
-                if at >= 0 and value is todo[at] and uses[value] == 1 and height < _HIGHEST and self._stackable(todo[at]):
+                if at >= 0 and value is todo[at] and uses[value] == 1 and height < _HIGHEST and value not in apart and self._stackable(todo[at]):
                     inline.add(value)
                     at -= 1
                     visit(self.pushed(todo[at + 1]), height + 1)
 
         visit(self._last_operands(block), 0)
+        apart = ()
         while at >= 0:
             at -= 1
             visit(self.pushed(todo[at + 1]), 0)
@@ -253,8 +260,9 @@ class Linear:
         terminator = block.terminator
         if isinstance(terminator, Return):
             # the frame goes at once; with a Raise it stays as long as the traceback, which a local with the exception would hold
-            if [item[0] for item in items[start:]].count(DROP) < 2:  # else the order in which they end is the user's
-                self.tails[block] = len(items) if terminator.value in self.inline else start
+            kinds = [item[0] for item in items[start:]]
+            if kinds.count(DROP) < 2:  # else the order in which they end is the user's
+                self.tails[block] = len(items) if terminator.value in self.inline or GUARD in kinds else start
         self._terminator(block, step)
         return items
 
@@ -281,7 +289,9 @@ class Linear:
         if self.rules[op] is UNPACK:
             self.push(op.args[0])
             self.at(op.location)
+            self.guard(op)
             spread(self, op)
+            self.unguard(op)
         else:
             self.items.append((STORE, op) if self.flow.uses.get(op) else (DO, POP_TOP, 0, -1))
 
@@ -309,6 +319,7 @@ class Linear:
         elif step is not None:
             self.push(step.args[0])
             self.at(step.location)
+            self.guard(step)
             self.tests[block] = "FOR_ITER"
             return
         else:
@@ -321,18 +332,24 @@ class Linear:
             self.tests[block] = None
             return
         sense, exact = True, True
+        covered: Op | None = None
         while isinstance(cond, Op) and cond in self.inline:
             rule = self.rules[cond]
             if (rule is IS or rule is IS_NOT) and is_constant(cond.args[1], None):
                 self.push(cond.args[0])
                 self.tests[block] = "NONE" if (rule is IS) == sense else "NOT_NONE"
                 return
-            if rule is not NOT and rule is not TRUTH:
+            if (rule is not NOT and rule is not TRUTH) or (covered is not None and cond in self.flow.covered):
                 break
+            if cond in self.flow.covered:
+                covered = cond
             sense ^= rule is NOT
             exact = False
             cond = cond.args[0]
         self.push(cond)
+        if covered is not None:
+            self.at(covered.location)
+            self.guard(covered)
         if STRICT_BOOL and not exact and not is_bool(cond):
             self.do(OP["TO_BOOL"], 0, 0)
         self.tests[block] = "TRUE" if sense else "FALSE"
@@ -438,10 +455,23 @@ class Linear:
         self.at(op.location)
         if cover:
             self.items.append((COVER,))
+        else:
+            self.guard(op)
         if rule is None:
             self.call(len(op.args) + len(op.kwargs) - self._as_method(op), tuple(name for name, _ in op.kwargs))
         else:
             rule.emit(self, op)
+        if not cover:
+            self.unguard(op)
+
+    def guard(self, op: Op) -> None:
+        """What comes now may raise what op is covered for."""
+        if op in self.flow.covered:
+            self.items.append((GUARD, op))
+
+    def unguard(self, op: Op) -> None:
+        if op in self.flow.covered:
+            self.items.append((UNGUARD, op))
 
     def _load_call(self, op: Op) -> None:
         callee = op.callee
@@ -467,11 +497,13 @@ class Linear:
         """``x.name``, to be called at once: the pair (method, x), or (NULL, attribute)."""
         self.push(op.args[0])
         self.at(op.location)
+        self.guard(op)
         at = self.pool.name(constant_of(op.args[1]))
         if PRECALL is not None:
             self.do(OP["LOAD_METHOD"], at, 1)
         else:
             self.do(OP["LOAD_ATTR"], at << 1 | 1, 1)
+        self.unguard(op)
 
     def callee(self, callee: object) -> None:
         """Push what is called, and the NULL beside it."""

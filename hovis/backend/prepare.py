@@ -5,15 +5,19 @@ handled at a place, and loops have one entry.
 """
 
 import operator
-from collections.abc import Callable
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised, stop_iteration_error
 from hovis.lattice import ANY, Const, Type
+from hovis.passes.jumps import straighten
 from hovis.passes.params import trivial_params
-from hovis.passes.rewriting import MAY_RAISE, effect_of, replaced, sees_handled, substitute
+from hovis.passes.rewriting import MAY_RAISE, copy, effect_of, replaced, sees_handled, substitute
+from hovis.passes.tails import merge_landings
 
 
 def handling_again(exception: object) -> None:
@@ -59,6 +63,17 @@ def prepare(function: Function) -> None:
         if any(is_error(source, edge) for source, edge in incoming[block]):
             _bare(function, block)
     function.blocks[:] = reverse_postorder(function.blocks[0])
+
+
+def with_common_landings(function: Function) -> Function | None:
+    """A copy in which exceptions of all calls for which the same is done go one way; None: there are none such."""
+    made = copy(function)
+    changed = False
+    for one in callees(made):
+        _without_tracing(one)
+        while merge_landings(one) | straighten.rewrite(one):
+            changed = True
+    return made if changed else None
 
 
 def _without_tracing(function: Function) -> None:
@@ -324,16 +339,44 @@ class Apart(Exception):
     """The calls whose exceptions this block catches can't stand in one try."""
 
 
-def one_landing_each(function: Function, landing: Block) -> None:
-    """Each of the calls gets a handler of its own, which goes on to what was the common one."""
-    for source, edge in predecessors(function)[landing]:
-        if is_error(source, edge):
-            caught = Param(ANY, None, "error")
-            own = Block((caught,), [], Jump(Edge(landing, tuple(caught if a is CAUGHT else a for a in edge.args))))
-            function.blocks.append(own)
+def landings_apart(function: Function, landing: Block) -> None:
+    """The calls get several handlers, which go on to what was the common one: one for each run of calls with nothing else between, else one each."""
+    order = {block: k for k, block in enumerate(reverse_postorder(function.blocks[0]))}
+    into = [(source, edge) for source, edge in predecessors(function)[landing] if source in order and is_error(source, edge)]
+    errors = sorted(((order[source], edge) for source, edge in into), key=itemgetter(0))
+    runs = _runs(function, order, errors)
+    for run in runs if len(runs) > 1 else [[edge] for _, edge in errors]:
+        caught = Param(ANY, None, "error")
+        then = _twin(function, landing) if len(landing.ops) <= MAX_TAIL and isinstance(landing.terminator, Raise) else landing
+        own = Block((caught,), [], Jump(Edge(then, tuple(caught if a is CAUGHT else a for a in run[0].args))))
+        function.blocks.append(own)
+        for edge in run:
             edge.block, edge.args = own, (CAUGHT,)
     if landing.ops and landing.ops[0].callee is enter_handler:
         _catch(function, landing, 0)
+
+
+def _runs(function: Function, order: Mapping[Block, int], errors: Sequence[tuple[int, Edge]]) -> list[list[Edge]]:
+    """Error edges that carry the same, of calls that stand in the same loop, with nothing between that may raise and is not caught so."""
+    loops = natural_loops(function).loops
+    inner: dict[Block, int] = {}
+    for k, loop in sorted(enumerate(loops), key=lambda item: -len(item[1].blocks)):
+        inner.update(dict.fromkeys(loop.blocks, k))
+    mine = {at for at, _ in errors}
+    others = (block for block, at in order.items() if isinstance(block.terminator, Invoke) and at not in mine)
+    between = sorted(order[block] for block in {*others, *(b for b in order if any(effect_of(op) & MAY_RAISE for op in b.ops))})
+    blocks = list(order)
+    found: list[list[Edge]] = []
+    last: object = None
+    for at, edge in errors:
+        carried = tuple(("const", id(a.value)) if isinstance(a, Const) else id(a) for a in edge.args)
+        key = inner.get(blocks[at]), carried, bisect(between, at)
+        if key == last:
+            found[-1].append(edge)
+        else:
+            found.append([edge])
+        last = key
+    return found
 
 
 def reducible(function: Function) -> None:

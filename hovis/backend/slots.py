@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 
 from hovis.backend.encode import unique
 from hovis.backend.flow import Flow
-from hovis.backend.linear import DROP, KEEP, LOAD, MOVE, STORE, Item
+from hovis.backend.linear import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Value, edges
 
 
@@ -23,6 +23,9 @@ class Slots:
         self.last: dict[Block, set[int]] = {}
         #: what is live where a block ends, on any edge
         self.live_out: dict[Block, set[Value]] = {}
+        #: what the locals hold where a call raises that is covered in the midst of a block, and what of it dies where it does not
+        self.raising: dict[Op, set[Value]] = {}
+        self.spared: dict[Op, list[Value]] = {}
         entry = flow.order[0]
         self.fixed = set(range(len(entry.params)))
         for k, param in enumerate(entry.params):
@@ -43,9 +46,16 @@ class Slots:
         else:
             for edge in edges(terminator):
                 live |= self.flow.live_on(edge)
-        self.live_out[block] = set(live)
-        last = set()
         items = self.code[block]
+        guards = [item for item in items if item[0] == GUARD or item[0] == UNGUARD] if self.flow.covered else ()
+        if guards and guards[-1][0] == GUARD:
+            # it is the end of the block that raises
+            live |= self.flow.live_on(self.flow.covered[guards[-1][1]])
+        self.live_out[block] = set(live)
+        if guards:
+            # what the end of the block gives is nowhere yet
+            live -= set(block.all_ops()) - {item[1] for item in items if item[0] == STORE}
+        last = set()
         for k in range(len(items) - 1, -1, -1):
             item = items[k]
             kind = item[0]
@@ -54,6 +64,14 @@ class Slots:
                 if value not in live and isinstance(value, Param | Op):
                     live.add(value)
                     last.add(k)
+            elif kind == STORE:
+                live.discard(item[1])
+            elif kind == UNGUARD:
+                raising = self.flow.live_on(self.flow.covered[item[1]])
+                self.spared[item[1]] = [value for value in raising if value not in live]
+                live |= raising
+            elif kind == GUARD:
+                self.raising[item[1]] = set(live)
         self.last[block] = last
 
     # --------------------------------------------------------------------------------------------- locals
@@ -75,6 +93,8 @@ class Slots:
             if kind == STORE:
                 of[item[1]] = self._choose(busy, hints.get(item[1], ()), None)
                 busy.add(of[item[1]])
+            elif kind == UNGUARD:
+                busy -= {of[value] for value in self.spared[item[1]]} - self.kept
             elif k in last:
                 busy.discard(of[item[1]])
         self._assign_result(block, hints)

@@ -9,7 +9,7 @@ catches, the blocks where an exception is being handled.  What they lead to stan
 from dataclasses import dataclass
 from typing import Final
 
-from hovis.backend.prepare import Apart, Cut, cut, is_error, one_landing_each, prepare, reducible
+from hovis.backend.prepare import Apart, Cut, cut, is_error, landings_apart, prepare, reducible
 from hovis.ir.analysis import Dominators, natural_loops, predecessors, reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Operand, Raise, Return, edges
 from hovis.ir.operations import enter_handler, leave_handler
@@ -117,7 +117,7 @@ def structured(function: Function) -> "Tree":
             block = found.args[0]
             block.terminator = Jump(Edge(cut(function, block, len(block.ops))))
         except Apart as apart:
-            one_landing_each(function, apart.args[0])
+            landings_apart(function, apart.args[0])
         function.blocks[:] = reverse_postorder(function.blocks[0])
 
 

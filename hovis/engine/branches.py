@@ -137,7 +137,7 @@ def _is(state: State, cond: Op, truth: bool) -> None:
         if truth:
             substitute(state, a, Known(b.value))
         elif b.value is END:
-            _retype(state, a, _without(getattr(a, "type", ANY), Type(type(END))), always=True)
+            _retype(state, a, without(getattr(a, "type", ANY), Type(type(END))), always=True)
         else:
             _remove(state, a, Type(type(b.value)) if b.value is None or b.value is UNBOUND else None)
     elif truth and isinstance(b, Const) and isinstance(b.value, type) and isinstance(a, Op) and a.callee is type:
@@ -153,10 +153,10 @@ def _remove(state: State, value: Any, kind: Any) -> None:
     if kind is None:
         return
     held = getattr(value, "type", None)
-    _retype(state, value, _without(held, kind))
+    _retype(state, value, without(held, kind))
 
 
-def _without(held: Any, kind: Any) -> Any:
+def without(held: Any, kind: Any) -> Any:
     """A Union without one of its members; anything else stays."""
     if isinstance(held, Union) and kind in held.members:
         rest = held.members - {kind}

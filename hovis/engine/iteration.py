@@ -5,6 +5,7 @@ import sys
 from typing import Any, Final
 
 from hovis.engine import enums, generators, models, protocols, stores
+from hovis.engine.branches import without
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special
@@ -198,7 +199,7 @@ def _test_end(m: Machine, item: Dyn, mode: str) -> int | None:
         m.mark(item.lost, STRONG)
     more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
     _stop_unless(m, more, mode)
-    m.push(item)
+    m.push(Dyn(item.value, without(item.type, Type(type(END))), item.dims, item.lost, item.maybe_unbound, item.ends))
     return None
 
 

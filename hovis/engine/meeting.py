@@ -29,6 +29,12 @@ from hovis.library.core import Library
 
 NOTHING: Mapping[Any, Any] = {}
 
+#: What steps an iterator, and where on the stack that is.
+_ITERATORS: Final = {"ForIter": -1, "Send": -2}
+
+#: So many entries are looked at for one of which a loop comes back.
+FIRST_ROUNDS: Final = 4
+
 #: A label is the number of an entry, and so many bits for the path of a slot.
 SHIFT: Final = 32
 PATHS: Final = (1 << SHIFT) - 1
@@ -158,32 +164,52 @@ class Meeting(Machine):
     def _spare_first_round(self, site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
         """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
 
-        Else that round would stand before the loop once more, and so would the first rounds of the loops around it.
-        peers: entries with the same constants.
+        Else that round would stand before the loop once more, and so would the first rounds of the loops around it.  Nor is it
+        known what counts the rounds.  peers: entries with the same constants that choose.
         """
         frame = state.frames[-1]
-        if frame.code.instructions[frame.pc].op not in ("ForIter", "Send"):
+        place = _ITERATORS.get(frame.code.instructions[frame.pc].op)
+        if place is None or len(frame.stack) < -place:
+            return
+        iterator = frame.stack[place]
+        if isinstance(iterator, Known) or (isinstance(iterator, Ref) and state.heap[iterator.aid].node is None):
             return
         parts = dict(key)
-        for entry in peers:
+        for entry in peers[:FIRST_ROUNDS]:
             first = dict(entry.key)
             unlike = [path for path in first.keys() | parts.keys() if first.get(path) != parts.get(path)]
-            if all(self._is_lost(entry.state, state, path) for path in unlike) and self._leads(entry, self.entry):
-                self.tables.forced.setdefault(site, {}).update(dict.fromkeys(unlike, STRONG))
+            if all(self._is_lost(entry, state, path) for path in unlike) and self._leads(entry, self.entry):
+                used, forced = self.tables.used[site], self.tables.forced.setdefault(site, {})
+                forced.update((path, STRONG if isinstance(self.value_at(state, path), Ref | Dyn) else used[path]) for path in unlike)
                 raise Restart("force", site)
 
-    def _is_lost(self, old: State, new: State, path: int) -> bool:
-        """Is there a virtual container in a slot of one state, and one of which nothing is known in the other, or a longer list?"""
-        before, after = self.value_at(old, path), self.value_at(new, path)
+    def _is_lost(self, entry: Entry, new: State, path: int) -> bool:
+        """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?"""
+        before, after = self.value_at(entry.state, path), self.value_at(new, path)
+        if isinstance(before, Known) and isinstance(after, Known):
+            return type(before.value) is int is type(after.value) and self.tables.used[entry.site][path] <= TEST and self._computed(after, entry, path)
         if not isinstance(before, Ref) or after is None or isinstance(after, Known):
             return False
-        obj = old.heap[before.aid]
+        obj = entry.state.heap[before.aid]
         if obj.node is not None or obj.kind not in ("list", "dict", "set"):
             return False
         if isinstance(after, Dyn):
             return after.lost is None
         later = new.heap[after.aid]
         return bool(later.forgotten) or (obj.kind == later.kind == "list" and len(obj.cells) < len(later.cells))
+
+    def _computed(self, value: Known, entry: Entry, path: int) -> bool:
+        """Was value computed from what the slot of the entry holds?"""
+        todo, seen = list(each(value.labels)), set()
+        while todo:
+            label = todo.pop()
+            owner, at = self.label_owner[(label >> SHIFT) - 1], label & PATHS
+            if owner is entry and at == path:
+                return True
+            if label not in seen:
+                seen.add(label)
+                todo += each(owner.depends.get(at, NO_LABELS))
+        return False
 
     def _leads(self, entry: Entry, to: Entry) -> bool:
         """Does a way lead from one entry to another?"""
@@ -199,17 +225,17 @@ class Meeting(Machine):
         return False
 
     def _crowds(self, site: Any, table: Mapping[Any, Entry], key: Any) -> tuple[list[Any], list[Any]]:
-        """The keys of a site that differ from this one only in what is tested, and those that have the same constants."""
+        """The keys of a site that differ from this one only in what is tested, and those that have the same constants that choose."""
         used = self.tables.used.get(site, NOTHING)
         crowds = self.crowds.get(site)
         if crowds is None:
             crowds = self.crowds[site] = {}, {}
             for other in table:
                 crowds[0].setdefault(tuple([x for x in other if used[x[0]] > TEST]), []).append(other)
-                crowds[1].setdefault(tuple([x for x in other if x[1][0] != "shape"]), []).append(other)
+                crowds[1].setdefault(tuple([x for x in other if x[1][0] != "shape" and used[x[0]] > TEST]), []).append(other)
         return (
             crowds[0].setdefault(tuple([x for x in key if used[x[0]] > TEST]), []),
-            crowds[1].setdefault(tuple([x for x in key if x[1][0] != "shape"]), []),
+            crowds[1].setdefault(tuple([x for x in key if x[1][0] != "shape" and used[x[0]] > TEST]), []),
         )
 
     def _counting(self, table: Mapping[Any, Entry], path: int) -> Sequence[int]:

@@ -32,7 +32,12 @@ tails = Pass(_tails)
 warm_tails = Pass(_warm_tails)
 
 
-def _merge(function: Function, among: set[Block]) -> bool:
+def merge_landings(function: Function) -> bool:
+    """Blocks that only exceptions lead to and that do the same, on whatever line, are one."""
+    return _merge(function, set(function.blocks) - _reached_without_errors(function), places=False)
+
+
+def _merge(function: Function, among: set[Block], places: bool = True) -> bool:
     if len(among) < 2:
         return False
     depth = _open_handlers(function)
@@ -42,7 +47,7 @@ def _merge(function: Function, among: set[Block]) -> bool:
         instead: dict[Block, Block] = {}
         for block in function.blocks:
             if block in among:
-                kept = first.setdefault((depth.get(block), _key(block)), block)
+                kept = first.setdefault((depth.get(block), _key(block, places)), block)
                 if kept is not block:
                     instead[block] = kept
         if not instead:
@@ -85,17 +90,17 @@ def _open_handlers(function: Function) -> dict[Block, int]:
 # ------------------------------------------------------------------------------------------------- what is the same
 
 
-def _key(block: Block) -> Hashable:
+def _key(block: Block, places: bool) -> Hashable:
     """Equal for two blocks that do the same: their own values by number, those of others by identity."""
     own: list[Value] = [*block.params, *block.all_ops()]
     numbers = {value: n for n, value in enumerate(own)}
     params = tuple((param.type, param.dims is None) for param in block.params)
-    return params, tuple(_op(op, numbers) for op in block.ops), _end(block, numbers)
+    return params, tuple(_op(op, numbers, places) for op in block.ops), _end(block, numbers, places)
 
 
-def _op(op: Op, numbers: Mapping[Value, int]) -> Hashable:
+def _op(op: Op, numbers: Mapping[Value, int], places: bool) -> Hashable:
     callee = _operand(op.callee, numbers) if isinstance(op.callee, Param | Op) else id(op.callee)
-    place = op.location if effect_of(op) & MAY_RAISE else None
+    place = op.location if places and effect_of(op) & MAY_RAISE else None
     named = tuple((name, _operand(value, numbers)) for name, value in op.kwargs)
     return callee, tuple(_operand(arg, numbers) for arg in op.args), named, op.effect, op.type, place
 
@@ -107,19 +112,19 @@ def _operand(operand: Operand | Caught, numbers: Mapping[Value, int]) -> Hashabl
     return ("here", number) if number is not None else ("there", id(operand))
 
 
-def _end(block: Block, numbers: Mapping[Value, int]) -> Hashable:
+def _end(block: Block, numbers: Mapping[Value, int], places: bool) -> Hashable:
     end = block.terminator
     ways = tuple((id(edge.block), tuple(_operand(arg, numbers) for arg in edge.args)) for edge in edges(end))
     match end:
         case Branch():
             return "branch", _operand(end.cond, numbers), ways
         case Invoke():
-            return "invoke", _op(end.op, numbers), ways
+            return "invoke", _op(end.op, numbers, places), ways
         case Return():
             return "return", _operand(end.value, numbers)
         case Raise():
             # an exception that goes on passes the calls that stand around, on whatever line
             place = end.location.caller if end.again and end.location is not None else end.location
-            return "raise", _operand(end.value, numbers), end.again, place
+            return "raise", _operand(end.value, numbers), end.again, place if places else None
         case Jump():
             return "jump", ways
