@@ -335,7 +335,7 @@ class Engine(Meeting):
             code = frame.code
             place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)
             entry = self.arrive(site, state, Function(name, [], place))
-            ctx = self.tables.contexts["body", frame.code, entry.key]
+            ctx = self.tables.contexts["body", frame.code, entry.key, state.world]
             entry.state.frames[0].ctx = ctx
             self.homes[ctx] = entry
         entry.callers.add(self.entry)
