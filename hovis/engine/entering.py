@@ -12,6 +12,7 @@ from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, reachable, shape_in
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish, opaque
+from hovis.engine.sharing import shared
 from hovis.engine.state import Frame
 from hovis.engine.tables import Restart
 from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
@@ -156,7 +157,7 @@ def why_not(m: Machine, known: Callee) -> str | None:
 def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     code = known.code
     now = known_arguments(m, bound)
-    if _recurses(m, code, now, bound):
+    if _recurses(m, code, now, bound) or (not code.is_generator and not code.filename.startswith(m.package) and shared(m, code, now)):
         if not code.is_generator:
             return _call_residual(m, known, bound, mode)
         now = REAL
@@ -189,10 +190,10 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
         return False
     if code.code in m.tables.recursive:
         return True
-    if code.code in m.tables.counting and any(_but_for_numbers(now) == _but_for_numbers(frame.extra) for frame in active):
+    if code.code in m.tables.counting and any(_alike(now, frame.extra) or _but_for_numbers(now) == _but_for_numbers(frame.extra) for frame in active):
         return True
     # where only numbers differ they may well be counters: less patience
-    counting = _only_numbers_differ(now, active[-1].extra)
+    counting = _alike(now, active[-1].extra)
     if len(active) >= (_patience(m, bound, now, active[-1].extra) if counting else MAX_ACTIVE):
         (m.tables.counting if counting and code.code not in m.tables.counting else m.tables.recursive).add(code.code)
         raise Restart("recursive")
@@ -249,9 +250,10 @@ _COUNTS: Final = frozenset({int, float})
 
 
 def _patience(m: Machine, bound: list[V | None], now: Any, before: Any) -> int:
-    """So many activations of one code, between which only numbers differ."""
-    different = [a[0] for a, b in zip(now, before, strict=True) if a != b]
-    return MAX_COUNTING if all(m.only_counts(_at(m, bound, place)) for place in different) else MAX_CHOOSING
+    """So many activations of one code, between which only numbers differ, or how much has been collected."""
+    known = dict(before)
+    numbers = [place for place, what in now if what != known.get(place) and _is_number(what)]
+    return MAX_COUNTING if len(now) == len(before) and all(m.only_counts(_at(m, bound, place)) for place in numbers) else MAX_CHOOSING
 
 
 def _at(m: Machine, bound: list[V | None], place: Any) -> V | None:
@@ -275,14 +277,28 @@ def _has_grown(shape: Any, other: Any) -> bool:
     return shape[0] in ("list", "dict", "set") and shape[:2] == other[:2] and shape[2] > other[2]
 
 
-def _only_numbers_differ(now: Any, before: Any) -> bool:
-    if before is None or len(now) != len(before) or now == before:
+def _alike(now: Any, before: Any) -> bool:
+    """Is what is known the same but for numbers and for what is being collected: items in a container, functions around a function?"""
+    if type(now) is not tuple or type(before) is not tuple or len(now) < len(before):
         return False
-    return all(a == b or (_is_number(a[1]) and _is_number(b[1])) for a, b in zip(now, before, strict=True))
+    if now == before:
+        return False
+    known = dict(before)
+    higher = len(now) > len(before)
+    loose: set[Any] = set()
+    for place, what in now:
+        nested = type(place) is tuple
+        if nested and place[0] in loose:
+            loose.add(place)
+        elif place not in known or not (what == known[place] or (_is_number(what) and _is_number(known[place])) or _has_grown(what, known[place])):
+            if not (higher and nested and what[0] == "function"):
+                return False
+            loose.add(place)
+    return True
 
 
-def _is_number(known: Any) -> bool:
-    return type(known) is tuple and known[0] in (int, float)
+def _is_number(what: Any) -> bool:
+    return type(what) is tuple and what[0] in (int, float)
 
 
 def _but_for_numbers(known: Any) -> Any:

@@ -275,7 +275,7 @@ class Meeting(Machine):
     def outdated(self, site: Any) -> list[Entry]:
         """The slots that make up the keys of a site are others now: the entries that do not fit.  The rest gets its new keys."""
         table = self.entries.get(site, {})
-        forced = [path for path, strength in self.tables.forced.get(site, NOTHING).items() if strength == STRONG]
+        forced = [path for path, strength in self.tables.forced.get(site, NOTHING).items() if strength == STRONG or (site, path) in self.tables.counted]
         groups: dict[Any, list[Entry]] = {}
         bad = []
         for entry in table.values():
@@ -354,6 +354,7 @@ class Meeting(Machine):
             forced = self.tables.forced.setdefault(entry.site, {})
             if entry is self.entry and path not in forced and self.tables.used.get(entry.site, NOTHING).get(path, 0) <= TEST:
                 forced[path] = TEST
+                self.tables.counted.add((entry.site, path))
                 raise Restart("force", entry.site)
 
     def only_counts(self, value: V | None) -> bool:

@@ -89,7 +89,8 @@ class Opening:
         if kind is Known:
             if value.value is UNBOUND:  # type: ignore[union-attr]
                 return UNBOUND_VALUE
-            if self.forced.get(path) == STRONG:
+            strength = self.forced.get(path)
+            if strength == STRONG or (strength is not None and (self.entry.site, path) in self.engine.tables.counted):
                 return self._parameter(path, value)
             return Known(value.value, self.base + path)  # type: ignore[union-attr]
         aid = value.aid  # type: ignore[union-attr]

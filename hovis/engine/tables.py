@@ -26,6 +26,8 @@ class Tables:
     def __init__(self) -> None:
         self.used: dict[Any, dict[int, int]] = {}
         self.forced: dict[Any, dict[int, int]] = {}
+        #: forced slots of loops that count rounds without a known end: the first value is as unknown as the others
+        self.counted: set[Any] = set()
         #: slots that vary independently of others -> the strength of use up to which they stay out of keys
         self.unkeyed: dict[int, int] = {}
         #: by site: lists (where they are reached from, and the steps within an item) whose items are joined, however many there are
@@ -34,6 +36,10 @@ class Tables:
         #: codes whose recursion ran too deep; or where only numbers differed between the activations
         self.recursive: set[CodeType] = set()
         self.counting: set[CodeType] = set()
+        #: codes → from where they are called; with what is known of the arguments, in which call strings, by which entry (see sharing)
+        self.entered: dict[Any, set[tuple[int, int]]] = {}
+        self.copies: dict[Any, dict[int, Any]] = {}
+        self.shared: set[Any] = set()
         self.not_entered: dict[CodeType, str] = {}
         self.not_virtual: set[Any] = set()
         self.thawed: dict[int, object] = {}

@@ -41,17 +41,44 @@ def _implied(function: Function) -> bool:
         added.append(fresh)
         if known:
             changed |= _use(block, known)
+        for edge in edges(block.terminator):
+            changed |= _skip(block, edge, known)
+    if changed:
+        drop_unreached(function)
     return changed
 
 
 implied = Pass(_implied)
 
 
+def _skip(source: Block, edge: Edge, known: dict[Value, Operand]) -> bool:
+    """Lead an edge past blocks that do nothing but test what is known on this way."""
+    passed = {source}
+    facts = known
+    while not edge.block.params and not edge.block.ops and edge.block not in passed:
+        branch = edge.block.terminator
+        if not isinstance(branch, Branch) or not isinstance(branch.cond, Param | Op):
+            break
+        if facts is known:
+            facts = known | _learned_on(source, edge)
+        holds = facts.get(branch.cond)
+        if not isinstance(holds, Const):
+            break
+        passed.add(edge.block)
+        way = branch.true if holds.value else branch.false
+        edge.block, edge.args = way.block, way.args
+    return len(passed) > 1
+
+
 def _learned(block: Block, into: list[tuple[Block, Edge]]) -> dict[Value, Operand]:
     """What is known of conditions where block begins."""
     if len(into) != 1:
         return {}
-    source, edge = into[0]
+    return _learned_on(*into[0])
+
+
+def _learned_on(source: Block, edge: Edge) -> dict[Value, Operand]:
+    """What is known of conditions on an edge."""
     branch = source.terminator
     if not isinstance(branch, Branch) or branch.true.block is branch.false.block or not isinstance(branch.cond, Param | Op):
         return {}

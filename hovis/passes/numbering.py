@@ -1,6 +1,6 @@
 """Computing once what is computed twice (global value numbering, scoped by dominance).
 
-Two pure ops with the same callee and operands have the same result.  They are one where the result's identity is
+Two ops that only compute with the same callee and operands have the same result.  They are one where the result's identity is
 not observed: numbers, strings, tuples; two lists that look alike are two lists.
 """
 
@@ -16,6 +16,9 @@ from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, su
 
 #: Classes whose instances are told apart by nobody.
 _VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None), range})
+
+#: The effects of what is the same each time; what has not raised the first time does not raise the second time.
+_REPEATS: Final = (Effect.PURE, Effect.RAISES)
 
 #: On exact numbers the order of the operands does not matter.
 _COMMUTES: Final = frozenset({o.add, o.mul, o.and_, o.or_, o.xor, o.eq, o.ne})
@@ -59,7 +62,7 @@ numbering = Pass(_numbering)
 
 def _key(op: Op, rank: dict[Operand, int]) -> Hashable:
     """Equal for ops that are one; None for those that stand for themselves."""
-    if op.effect != Effect.PURE or not isinstance(op.type, Type) or isinstance(op.type, Array) or op.type.cls not in _VALUES:
+    if op.effect not in _REPEATS or not isinstance(op.type, Type) or isinstance(op.type, Array) or op.type.cls not in _VALUES:
         return None
     if isinstance(op.callee, Function):
         return None

@@ -11,6 +11,7 @@ from typing import Final
 from hovis.errors import SpecError
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
+from hovis.passes.arguments import arguments
 from hovis.passes.constants import constants
 from hovis.passes.counting import counting
 from hovis.passes.dead import dead
@@ -20,6 +21,7 @@ from hovis.passes.forwarding import forwarding
 from hovis.passes.handlers import passing, unseen_handlers
 from hovis.passes.hoisting import hoisting, sinking
 from hovis.passes.implied import implied, threading
+from hovis.passes.inlining import inlining
 from hovis.passes.jumps import straighten
 from hovis.passes.loops import idle_loops
 from hovis.passes.numbering import numbering
@@ -36,14 +38,14 @@ from hovis.passes.versions import versions
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        straighten, trivial_params, fold, constants, numbering, forwarding, implied, threading, dead, effects, unseen_handlers, passing,
+        straighten, trivial_params, arguments, inlining, fold, constants, numbering, forwarding, implied, threading, dead, effects, unseen_handlers, passing,
         idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, twins, peeled, order,
     )
 }  # fmt: skip
 
 _CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "straighten", "trivial_params", "fold", "numbering", "forwarding", "implied", "threading", "dead", "effects", "unseen_handlers",
+    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "numbering", "forwarding", "implied", "threading", "dead", "effects", "unseen_handlers",
     "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.

@@ -1,0 +1,82 @@
+"""Residual functions that are called from one place alone become part of their caller.
+
+Their frames stay in tracebacks: the locations of what is inlined say from where it was called.
+"""
+
+from typing import Final
+
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Location, Op, Param, Return, callees
+from hovis.ir.operations import enter_handler
+from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis.passes.rewriting import Pass, substitute
+
+#: Values of these classes may live longer without anybody noticing.
+_LASTING: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
+
+
+def _inlining(function: Function) -> bool:
+    """What one place calls is done there."""
+    calls: dict[Function, list[tuple[Function, Op]]] = {}
+    functions = callees(function)
+    for caller in functions:
+        for op in caller.ops():
+            if isinstance(op.callee, Function):
+                calls.setdefault(op.callee, []).append((caller, op))
+    host = {one: one for one in functions}
+    changed = False
+    for callee in functions[1:]:
+        (caller, op), *others = calls[callee]
+        if not others and not op.kwargs and _plain(callee):
+            while host[caller] is not caller:
+                caller = host[caller]
+            block = next((block for block in caller.blocks if op in block.ops), None)
+            if block is not None and caller is not callee:
+                _inline(caller, block, op, callee)
+                host[callee] = caller
+                changed = True
+    return changed
+
+
+inlining = Pass(_inlining, whole=True)
+
+
+def _plain(function: Function) -> bool:
+    """Is it one that neither handles exceptions nor holds what may be seen to end?"""
+    if function.is_generator:
+        return False
+    if any(isinstance(block.terminator, Invoke) for block in function.blocks) or any(op.callee is enter_handler for op in function.ops()):
+        return False
+    return all(_lasts(param.type) for block in function.blocks for param in block.params) and all(_lasts(op.type) for op in function.ops())
+
+
+def _lasts(kind: AbstractValue) -> bool:
+    if isinstance(kind, Union):
+        return all(map(_lasts, kind.members))
+    if isinstance(kind, Const):
+        return type(kind.value) in _LASTING
+    return isinstance(kind, Type) and kind.cls in _LASTING
+
+
+def _inline(caller: Function, block: Block, op: Op, callee: Function) -> None:
+    at = next(k for k, other in enumerate(block.ops) if other is op)
+    result = Param(op.type, op.dims, op.name)
+    behind = Block((result,), block.ops[at + 1 :], block.terminator)
+    block.ops = block.ops[:at]
+    block.terminator = Jump(Edge(callee.blocks[0], op.args), op.location)
+    for inner in callee.blocks:
+        for one in inner.ops:
+            one.location = _within(one.location, op.location)
+        end = inner.terminator
+        if isinstance(end, Return):
+            inner.terminator = Jump(Edge(behind, (end.value,)), op.location)
+        else:
+            end.location = _within(end.location, op.location)  # type: ignore[union-attr]
+    caller.blocks += [*callee.blocks, behind]
+    substitute(caller, {op: result})
+
+
+def _within(location: Location | None, call: Location | None) -> Location | None:
+    """A location in what is inlined at a call."""
+    if location is None:
+        return call
+    return location._replace(caller=call if location.caller is None else _within(location.caller, call))
