@@ -45,8 +45,8 @@ PASSES: Final[dict[str, Pass]] = {
 
 _CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "numbering", "forwarding", "implied", "threading", "dead", "effects", "unseen_handlers",
-    "idle_loops", "tails",
+    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "numbering", "forwarding", "implied", "threading", "dead", "effects",
+    "unseen_handlers", "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]
