@@ -450,7 +450,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     signature.drop_unused_wholes(cleaned)
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
-    traced.reasons = [Remark(what, "", "", where) for what, where in result.reasons]
+    traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
     found = result.engine
     assert found.start is not None
     traced.guards = tuple(guard for key, guard in found.guards.items() if key in found.start.reads)
@@ -529,8 +529,8 @@ def _remarks(traced: Trace) -> tuple[list[Remark], int]:
     names = {id(u.part.param): u.name for u in traced.signature.unknown if isinstance(u.part, Leaf)}
     found, consequences = report.of_functions(traced.functions, traced.options.library, names)
     # where the engine said why a call was left, that is enough
-    told = {remark.location for remark in traced.reasons}
-    return traced.reasons + [r for r in found if r.location not in told or r.what.startswith(report.DECIDED)], consequences
+    told = {remark.location for remark in traced.reasons if remark.loss}
+    return traced.reasons + [r for r in found if r.location not in told or not r.loss], consequences
 
 
 def _name(fn: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from hovis.backend.load import outline
 from hovis.engine.environment import Guard
 from hovis.engine.trace import Fixed, Leaf, Part
+from hovis.engine.untold import JOINED
 from hovis.ir import naming, operations
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, edges
 from hovis.ir.operations import UNBOUND, load_global, yield_
@@ -42,7 +43,7 @@ class Remark:
     @property
     def loss(self) -> bool:
         """Is something left that could have been specialized?  (A decision on what is unknown is none.)"""
-        return not self.what.startswith((DECIDED, MADE)) and not self.what.endswith(OWN)
+        return not self.what.startswith((DECIDED, MADE)) and not self.what.endswith((OWN, JOINED))
 
     def lines(self, times: int = 1) -> list[str]:
         """The remark as text: the place, the source line with the span underlined, the reason."""
@@ -80,7 +81,7 @@ class Report:
     @property
     def complete(self) -> bool:
         """Was everything specialized?"""
-        return not self.counts
+        return not any(not remark.what.endswith(JOINED) for remark in self.counts)
 
     def __str__(self) -> str:
         parts = ["\n".join(self.headlines)] if self.headlines else []

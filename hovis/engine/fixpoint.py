@@ -29,6 +29,7 @@ from hovis.library.core import Library
 UNROLL_OPS = 400
 UNROLL_STEPS = 20_000
 ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
+UNROLL = "hovis.unroll(…) around what it goes over would keep its rounds apart"
 #: Before an instruction that relies on the environment: look again after an opaque call; or never fold anything of it.
 LOOK = 1
 PLAINLY = 2
@@ -271,13 +272,14 @@ class Engine(Meeting):
     def _roll(self, visits: dict[tuple[int, int], int]) -> bool:
         """Make the loop head that was visited most a place where paths meet."""
         merge = self.tables.merge
-        heads = [(count, head) for head, count in visits.items() if count > 1 and head[1] not in merge.get(head[0], ())]
+        unrolled = self.tables.unrolled
+        heads = [(count, head) for head, count in visits.items() if count > 1 and head[1] not in merge.get(head[0], ()) and head not in unrolled]
         if not heads:
             return False
         ctx, pc = max(heads)[1]
         merge.setdefault(ctx, set()).add(pc)
-        place = self.location()
-        self.tables.reasons.setdefault(((ctx, pc), ROLLED), (ROLLED, place))
+        place = self.locations.get((ctx, pc)) or self.location()
+        self.tables.reasons.setdefault(((ctx, pc), ROLLED), (ROLLED, place, UNROLL))
         return True
 
     @abc.abstractmethod

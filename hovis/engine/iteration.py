@@ -131,6 +131,9 @@ def _iter_known(m: Machine, value: Known) -> V | None:
 def for_iter(m: Machine, exit: int) -> int | None:
     """FOR_ITER: the iterator on the stack, the item above it; at the end, neither."""
     iterator = m.resolve(m.frame.stack[-1])
+    if m.tables.unrolled and m.here() in m.tables.unrolled and isinstance(iterator, Ref):
+        for position in m.state.heap[iterator.aid].cells:
+            m.use(position)
     return step(m, iterator, "for", exit)
 
 

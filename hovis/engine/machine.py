@@ -600,9 +600,9 @@ class Machine(Reader, abc.ABC):
     def only_counts(self, value: V | None) -> bool:
         """Is value a constant that was computed from others, none of which has chosen or been tested (see meeting)?"""
 
-    def reason(self, what: str) -> None:
-        """Remember, for ``explain``, why something was left here."""
-        self.tables.reasons.setdefault((self.here(), what), (what, self.location()))
+    def reason(self, what: str, hint: str = "") -> None:
+        """Remember, for ``explain``, why something was left here, and what would help."""
+        self.tables.reasons.setdefault((self.here(), what), (what, self.location(), hint))
 
 
 Handler = Callable[[Machine, Any], "int | None"]

@@ -50,7 +50,9 @@ class Tables:
         self.watched: dict[int, dict[int, int]] = {}
         self.paths = Paths()
         self.contexts = Paths()
-        self.reasons: dict[Any, tuple[str, Location | None]] = {}
+        self.reasons: dict[Any, tuple[str, Location | None, str]] = {}
+        #: loop heads whose rounds are told apart, as the user wishes
+        self.unrolled: set[tuple[int, int]] = set()
         self.static_size = 0
         self.answers: dict[Any, Any] = {}
         self.templates: dict[Any, templates.Template] = {}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates
+from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates, untold
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak, NotMaterializable
@@ -81,7 +81,7 @@ class Result:
         self.functions = functions
         self.params = params
         self.engine = engine
-        self.reasons = list(engine.tables.reasons.values())
+        self.reasons = [*engine.tables.reasons.values(), *untold.reasons(engine)]
         self.stats = {"instructions": engine.total_steps, "restarts": engine.restarts}
 
 

@@ -13,7 +13,7 @@ import hovis
 NAMES = """
 trace specialize return_type jit options evaluate explain parse
 const Int Float Bool Complex Str Bytes NoneType Any Array float64 float32 OneOf Instance
-Interpreter primitive Library
+Interpreter primitive Library static dynamic unroll boundary
 """.split()
 TRACE = "params results blocks ops functions consts guards fallback type compile source show passes".split()
 XLA = "jit compile load".split()

@@ -1,0 +1,73 @@
+"""The hints of :mod:`hovis.hints`, as the engine takes them."""
+
+from typing import Any, Final
+
+from hovis.engine import iteration
+from hovis.engine.entering import call_function
+from hovis.engine.heap import reachable
+from hovis.engine.machine import Machine
+from hovis.engine.values import STRONG, Dyn, Known, Ref, V
+from hovis.hints import dynamic, static, unroll
+from hovis.ir.model import Param
+from hovis.lattice import Type
+from hovis.library.virtual.base import Args, Named, action
+
+#: What to do about it.
+LOST_HINT: Final = "what it is computed from would have to be known"
+#: Objects of one structure that are told apart by what is in them.
+MOST: Final = 256
+
+
+def decided(value: bool) -> bool:
+    """A bool that is known on either way."""
+    return static(True if value else False)  # noqa: SIM210  # a constant on each way
+
+
+@action(static, counts=(1, 1))
+def keep_known(m: Machine, args: Args, named: Named) -> Any:
+    """Constants are used as what chooses; a bool that was never known is decided."""
+    value = args[0]
+    if isinstance(value, Ref):
+        for aid in list(reachable(m.state.heap, [value.aid]))[:MOST]:
+            for cell in m.state.heap[aid].cells:
+                m.use(cell, STRONG)
+    m.use(value, STRONG)
+    if isinstance(value, Dyn):
+        if value.type == Type(bool) and value.lost is None:
+            return call_function(m, Known(decided), decided, args, {})
+        name = isinstance(value.value, Param) and value.value.name
+        m.reason("hovis.static has no effect here: the value is not known while tracing", f"a spec for {name} would help" if name else LOST_HINT)
+    return value
+
+
+@action(dynamic, counts=(1, 1))
+def forget(m: Machine, args: Args, named: Named) -> V:
+    """A constant as an operand like any other; a virtual object is made real."""
+    value = args[0]
+    if isinstance(value, Dyn):
+        return Dyn(value.value, value.type, value.dims, None, value.maybe_unbound, value.ends, value.maybe_end)
+    kind = m.type_of(value) if isinstance(value, Ref) else m.library.of_value(value.value)
+    return Dyn(m.operand(value), kind)
+
+
+@action(unroll, counts=(1, 1))
+def unrolled(m: Machine, args: Args, named: Named) -> V:
+    """The ``for`` that comes next is unrolled, if it is known what it goes over."""
+    code, pc = m.frame.code.instructions, m.frame.pc
+    items = iteration.known_items(m, args[0])
+    count = len(items) if items is not None else _length(m, args[0])
+    if count is None:
+        m.reason("hovis.unroll has no effect here: how many rounds there are is not known while tracing")
+    elif pc + 2 < len(code) and code[pc + 1].op == "GetIter" and code[pc + 2].op == "ForIter":
+        m.tables.unrolled.add((m.frame.ctx, pc + 2))
+        m.tables.static_size = max(m.tables.static_size, count)
+    return args[0]
+
+
+def _length(m: Machine, value: V) -> int | None:
+    """How many items a range has."""
+    obj = m.obj(value, "range")
+    held: list[Any] = [cell.value for cell in obj.cells if isinstance(cell, Known)] if obj is not None else []
+    if isinstance(value, Known) and isinstance(value.value, range):
+        return len(value.value)
+    return len(range(*held)) if len(held) == 3 else None
