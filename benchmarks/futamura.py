@@ -16,9 +16,12 @@ from pathlib import Path
 
 import peers
 
+import hovis
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
-#: Of each example: the interpreter with its program, and what all are called with.
+#: Of each example: the interpreter with its program, what all are called with, and, where the module has several, the residual
+#: and the code by hand.
 PROGRAMS = {
     "trees": lambda e: (partial(e.predict, e.MODEL), [(row,) for row in e.ROWS]),
     "packets": lambda e: (partial(e.parse, e.SENSOR), [(e.PACKET, 0)]),
@@ -27,7 +30,31 @@ PROGRAMS = {
     "template": lambda e: (partial(e.render, e.PARSED, "list"), [(e.VALUES,)]),
     "schema": lambda e: (partial(e.errors_of, e.SCHEMA), [(document,) for document in e.DOCUMENTS]),
     "plan": lambda e: (partial(e.query, e.PLAN), [(e.TABLES,)]),
+    # twelve million steps of the guest's, without closed forms and with them; and ten
+    "brainfuck: addition, looping": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand, "default-counting-versions"),
+    "brainfuck: addition": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand),
+    "brainfuck: addition to two": lambda e: on_a_tape(e, e.ADDITION, 2, e.add_by_hand),
+    "brainfuck: squares": lambda e: on_a_tape(e, e.SQUARES, 40, e.squares_by_hand),
+    "brainfuck: fibonacci": lambda e: on_a_tape(e, e.FIBONACCI, 15, e.fibonacci_by_hand),
 }
+
+
+def on_a_tape(example, program, first, by_hand, passes="default"):
+    """A program of the guest's, the number in its first cell known to nobody."""
+    writes = "." in program
+    interpret = example.run_text if writes else example.run_flat
+    table = example.jump_table(program)
+    more = (iter(()),) if writes else ()
+
+    def called(fn, *known):
+        return lambda n: fn(*known, [n, 0, 0, 0], *more)
+
+    return (
+        called(interpret, program, table),
+        [(first,)],
+        lambda: called(hovis.options(passes=passes).specialize(interpret, program, table, list)),
+        called(by_hand),
+    )
 
 
 def run(fn, calls):
@@ -56,19 +83,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=0.5, help="for each of what is compared")
     chosen = parser.parse_args()
-    print(f"{'':12} {'x interpreter':>14} {'of by hand':>11} {'specialize':>11} {'pays after':>11}   peers, of the residual's time")
+    width = max(map(len, PROGRAMS))
+    print(f"{'':{width}} {'x interpreter':>14} {'of by hand':>11} {'specialize':>11} {'pays after':>11}   peers, of the residual's time")
     for name, program in PROGRAMS.items():
-        example = importlib.import_module(name)
-        interpret, calls = program(example)
+        example = importlib.import_module(name.partition(":")[0])
+        interpret, calls, *several = program(example)
+        make, by_hand = several or (example.specialized, example.by_hand)
         start = time.process_time()
-        residual = example.specialized()
+        residual = make()
         specialize = time.process_time() - start
         others = list(peers.of(name, example))
-        fns = [interpret, residual, example.by_hand, *(fn for _, fn in others)]
+        fns = [interpret, residual, by_hand, *(fn for _, fn in others)]
         times = measured(fns, calls, chosen.seconds)
         saved = (times[0] - times[1]) / len(calls)
         pays = f"{specialize / saved:.0f} calls" if saved > 0 else "never"
-        row = f"{name:12} {times[0] / times[1]:13.1f}x {times[1] / times[2]:10.2f}x {specialize * 1e3:8.0f} ms {pays:>11}"
+        row = f"{name:{width}} {times[0] / times[1]:13.1f}x {times[1] / times[2]:10.2f}x {specialize * 1e3:8.0f} ms {pays:>11}"
         told = (f"{label} {taken / times[1]:.1f}x" for (label, _), taken in zip(others, times[3:], strict=True))
         print(row, *told, sep="   ")
 

@@ -14,7 +14,7 @@ HELLO = "+++++++++[>++++++++>+++++++++++>++++<<<-]>.>++++++++++++.+++++++.------
 SQUARES = ">>+<<[->>[-<+>>+<]>[-<+>]<++<.<]"
 #: Writes as many Fibonacci numbers as cell 0 says.
 FIBONACCI = ">>+<<[->.>[-<+>>+<]<[->+<]>>[-<<+>>]<<<]"
-#: Writes what it reads, each letter 13 further.
+#: Writes what it reads, each character 13 further.
 SHIFT = ",[+++++++++++++.,]"
 
 
@@ -133,42 +133,24 @@ def add_by_hand(tape):
     return tape
 
 
-def hello_by_hand(tape, data):
-    while tape[0] != 0:
-        tape[0] -= 1
-    return [72, 111, 118, 105, 115, 33]
-
-
 def squares_by_hand(tape, data):
     out = []
-    odd, square = 1, 0
+    tape[2] += 1
     while tape[0] != 0:
         tape[0] -= 1
-        square += odd
-        odd += 2
-        out.append(square)
-    tape[1], tape[2] = square, odd
+        tape[1] += tape[2]
+        tape[2] += 2
+        out.append(tape[1])
     return out
 
 
 def fibonacci_by_hand(tape, data):
     out = []
-    a, b = 0, 1
+    tape[2] += 1
     while tape[0] != 0:
         tape[0] -= 1
-        out.append(a)
-        a, b = b, a + b
-    tape[1], tape[2] = a, b
-    return out
-
-
-def shift_by_hand(tape, data):
-    out = []
-    for c in data:
-        if c == 0:
-            break
-        out.append(c + 13)
-    tape[0] = 0
+        out.append(tape[1])
+        tape[1], tape[2] = tape[2], tape[1] + tape[2]
     return out
 
 
@@ -180,6 +162,11 @@ def main():
     compile_tree(PROGRAM)(tree)
     print(f"[3, 4, 5] becomes {flat}; through the tree, {tree}")
     assert flat == tree == run_flat(PROGRAM, jump_table(PROGRAM), [3, 4, 5])
+    print("The sum of 12 and 10**30, which nobody waits for:", compile_flat(ADDITION)([10**30, 12]))
+    print("A word:", "".join(map(chr, compile_text(HELLO)([0] * 4, iter(())))))
+    print("Squares:", compile_text(SQUARES)([10, 0, 0, 0], iter(())))
+    print("Fibonacci numbers:", compile_text(FIBONACCI)([10, 0, 0, 0], iter(())))
+    print("Shifted by 13:", "".join(map(chr, compile_text(SHIFT)([0], map(ord, "Ubivf")))))
 
 
 if __name__ == "__main__":

@@ -52,3 +52,35 @@ def test_residual(name):
     names = {getattr(node, field, None) for node in ast.walk(tree) for field in ("id", "attr", "name", "arg")}
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     assert not set(gone) & (names | texts)
+
+
+GUESTS = {
+    "ADDITION": ([[5, 3], [0, 1], [True, 2], [2, 1.5], [1], []], ()),
+    "HELLO": ([[0, 0, 0, 0], [0, 0, 0]], ()),
+    "SQUARES": ([[7, 0, 0, 0], [0, 0, 0, 0], [True, 0, 0, 0], [3, 0, 0.0, 0], [3, 0]], ()),
+    "FIBONACCI": ([[10, 0, 0, 0], [1, 5, 2, 0], [0, 0, 0, 0]], ()),
+    "SHIFT": ([[0], [7], []], (72, 1, 2, 0, 5)),
+}
+
+
+@pytest.mark.parametrize("name", GUESTS)
+def test_guest_programs(name):
+    """On a plain list: what the interpreter does, and nothing of it is left but the calls of the original."""
+    example = importlib.import_module("brainfuck")
+    program, (tapes, data) = getattr(example, name), GUESTS[name]
+    residual = example.compile_text(program)
+    by_hand = getattr(example, f"{name.lower()}_by_hand", None)
+    for tape in tapes:
+        mine, other = list(tape), list(tape)
+        found = outcome(residual, mine, iter(data))
+        assert found == outcome(example.run_text, program, example.jump_table(program), other, iter(data))
+        assert repr(mine) == repr(other)
+        if by_hand is not None and len(tape) == 4 and all(type(x) is not float for x in tape):
+            assert found == outcome(by_hand, list(tape), iter(data))
+    texts = {node.id for node in ast.walk(ast.parse(residual.trace.source().replace("return original_", "pass  # "))) if isinstance(node, ast.Name)}
+    assert not {"pc", "program", "table", "at", "c"} & texts
+
+
+def test_an_addition_takes_no_time():
+    example = importlib.import_module("brainfuck")
+    assert example.compile_flat(example.ADDITION)([10**30, 12]) == [0, 10**30 + 12]
