@@ -12,10 +12,12 @@ from hovis.errors import SpecError
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
 from hovis.passes.arguments import arguments
+from hovis.passes.building import building
 from hovis.passes.constants import constants
 from hovis.passes.counting import counting
 from hovis.passes.dead import dead
 from hovis.passes.effects import effects
+from hovis.passes.endings import endings
 from hovis.passes.fold import fold
 from hovis.passes.forwarding import forwarding
 from hovis.passes.handlers import passing, unseen_handlers
@@ -39,7 +41,7 @@ PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
         straighten, trivial_params, arguments, inlining, fold, constants, numbering, forwarding, implied, threading, dead, effects, unseen_handlers, passing,
-        idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, twins, peeled, order,
+        idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
     )
 }  # fmt: skip
 
@@ -51,7 +53,8 @@ _DEFAULT: Final = [
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]
 _LATE: Final = [
-    "constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "twins", "peeled", "order"
+    "constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "endings", "building",
+    "twins", "peeled", "order",
 ]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength"]
 

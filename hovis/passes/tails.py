@@ -40,7 +40,7 @@ def merge_landings(function: Function) -> bool:
 def _merge(function: Function, among: set[Block], places: bool = True) -> bool:
     if len(among) < 2:
         return False
-    depth = _open_handlers(function)
+    depth = open_handlers(function)
     changed = False
     while True:
         first: dict[Hashable, Block] = {}
@@ -73,7 +73,7 @@ def _reached_without_errors(function: Function) -> set[Block]:
     return found
 
 
-def _open_handlers(function: Function) -> dict[Block, int]:
+def open_handlers(function: Function) -> dict[Block, int]:
     """How many handlers are open where each block begins."""
     todo = [function.blocks[0]]
     found = {todo[0]: 0}
