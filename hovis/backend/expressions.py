@@ -448,6 +448,10 @@ def statement(op: Op, target: str | None, write: Write, named: Callable[[object]
     if callee is ops.drop:
         shown = write(op.args[0])
         return [ast.Delete([ast.Name(shown.id, ast.Del())])] if held(op.args[0]) and isinstance(shown, ast.Name) else []
+    if callee is ops.list_extend and target is None and held(op.args[0]):
+        name, more = write(op.args[0]), write(op.args[1])
+        if isinstance(name, ast.Name) and isinstance(more, ast.Tuple):
+            return [ast.AugAssign(ast.Name(name.id, ast.Store()), ast.Add(), more)]
     if callee is ops.raise_now:
         return [ast.Raise(write(op.args[0]), None)]
     if callee is ops.raise_from:

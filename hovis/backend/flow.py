@@ -7,6 +7,7 @@ from hovis.backend.covered import joined
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Op, Operand, Param, Raise, Return, Terminator, Value, edges
 from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed, raised
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
+from hovis.passes.rewriting import ByIdentity
 
 #: Exact classes whose values end without anybody noticing.
 _QUIET: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range, type(...), type(NotImplemented), type(UNBOUND)})
@@ -239,17 +240,10 @@ def _operand(terminator: Terminator) -> Operand | None:
     return None
 
 
-class _ByIdentity(tuple[object, ...]):
-    """A few callables; ``in`` asks for identity alone, as callees may have an ``__eq__`` of their own."""
-
-    def __contains__(self, other: object) -> bool:
-        return any(other is one for one in self)
-
-
 #: They give back the exception that they are given.
-_TRACES: Final = _ByIdentity((caught_at, passed))
+_TRACES: Final = ByIdentity((caught_at, passed))
 #: They take an exception without looking at its traceback.
-_BLIND: Final = _ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
+_BLIND: Final = ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
 
 
 def members(values: list[Value], bits: int) -> set[Value]:

@@ -323,7 +323,7 @@ class _Last:
                 made = self._counted(made, found)
             elif isinstance(made, ast.Try):
                 made = self._named(made)
-            elif isinstance(made, ast.Expr) and marked(made.value, "update") and found and self._displayed(found[-1], made.value):
+            elif found and self._displayed(found[-1], made):
                 continue
             found.append(made)
         return found
@@ -359,22 +359,25 @@ class _Last:
             return loop
         return _unstepped(loop)
 
-    def _displayed(self, before: ast.stmt, update: ast.expr) -> bool:
-        """``t = {}; update(t, a)`` is ``t = {**a}``; lists likewise."""
-        assert isinstance(update, ast.Call)
-        name, more = update.args
-        if not (isinstance(before, ast.Assign) and isinstance(name, ast.Name) and isinstance(before.targets[0], ast.Name) and before.targets[0].id == name.id):
+    def _displayed(self, before: ast.stmt, after: ast.stmt) -> bool:
+        """``t = {}; update(t, a); t[k] = b`` is ``t = {**a, k: b}``; lists likewise."""
+        if not (isinstance(before, ast.Assign) and isinstance(made := before.targets[0], ast.Name) and isinstance(before.value, ast.Dict | ast.List)):
             return False
-        if name.id in _read(more) | self.handled:
-            return False
-        match before.value:
-            case ast.Dict(keys=keys, values=values):
-                inner = more if isinstance(more, ast.Dict) else ast.Dict([None], [more])
-                before.value = ast.Dict([*keys, *inner.keys], [*values, *inner.values])
-            case ast.List(elts=parts):
-                before.value = ast.List([*parts, *(more.elts if isinstance(more, ast.List) else [ast.Starred(more, ast.Load())])], ast.Load())
+        match after:
+            case ast.Expr(ast.Call(args=[ast.Name() as name, more])) if marked(after.value, "update"):
+                pass
+            case ast.Assign([ast.Subscript(ast.Name() as name, ast.Constant() as key)], value) if isinstance(before.value, ast.Dict):
+                more = ast.Dict([key], [value])
             case _:
                 return False
+        if name.id != made.id or name.id in _read(more) | self.handled:
+            return False
+        if isinstance(before.value, ast.Dict):
+            inner = more if isinstance(more, ast.Dict) else ast.Dict([None], [more])
+            before.value = ast.Dict([*before.value.keys, *inner.keys], [*before.value.values, *inner.values])
+        else:
+            parts = more.elts if isinstance(more, ast.List | ast.Tuple) else [ast.Starred(more, ast.Load())]
+            before.value = ast.List([*before.value.elts, *parts], ast.Load())
         return True
 
     def _unpacked(self, loop: ast.For) -> None:

@@ -11,8 +11,8 @@ each other are one.
 from typing import Final
 
 from hovis.ir import operations as ops
-from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, edges
 from hovis.ir.analysis import terminator_operands
+from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, edges
 from hovis.lattice import Const, Type
 from hovis.passes.rewriting import Pass
 
@@ -81,7 +81,7 @@ def _merged(pieces: tuple[Operand, ...]) -> tuple[Operand, ...]:
     for piece in pieces:
         before = found[-1] if found else None
         if isinstance(piece, Const) and isinstance(before, Const):
-            found[-1] = Const(before.value + piece.value)
+            found[-1] = Const(f"{before.value}{piece.value}")
         else:
             found.append(piece)
     return tuple(found)

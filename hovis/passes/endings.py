@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from hovis.ir.analysis import operands, predecessors, reverse_postorder, terminator_operands
-from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Value, edges
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, edges
 from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, same
 from hovis.passes.tails import open_handlers
 

@@ -196,6 +196,13 @@ def pick(operands: tuple[Operand, ...], which: Sequence[int]) -> tuple[Operand, 
 # ------------------------------------------------------------------------------------------------- asking
 
 
+class ByIdentity(tuple[object, ...]):
+    """A few callables; ``in`` asks for identity alone, as callees may have an ``__eq__`` of their own."""
+
+    def __contains__(self, other: object) -> bool:
+        return any(other is one for one in self)
+
+
 def same(a: Operand, b: Operand) -> bool:
     """Are both the same value, or the same constant?"""
     return a is b or (isinstance(a, Const) and a == b)

@@ -555,3 +555,62 @@ def test_a_tuple_of_builtin_classes_is_a_constant():
     made = run(b.function, ["fold"])
     assert [op.callee for op in made.ops()] == [ops.make_tuple, ops.make_tuple]
     assert evaluate(made, 1) == ((int, float), (int, Own))
+
+
+# ---------------------------------------------------------------------------------------------- ends of blocks, lists that collect
+
+
+def both_arms(first, second):
+    b = Builder("f", BOOL, ANY)
+    cond, x = b.params
+    out = b.op(ops.make_list, type=Type(list))
+    then, other, end = b.block(), b.block(), b.block()
+    b.branch(cond, (then,), (other,))
+    for arm, piece in ((then, first), (other, second)):
+        b.at(arm)
+        b.op(list.append, out, Const(piece), type=NONE, effect=Effect.WRITES)
+        text = b.op(str, x, type=ANY, effect=Effect.OPAQUE | Effect.RAISES | Effect.READS | Effect.WRITES)
+        b.op(list.append, out, text, type=NONE, effect=Effect.WRITES)
+        b.op(list.append, out, Const(">"), type=NONE, effect=Effect.WRITES)
+        b.op(list.append, out, Const("!"), type=NONE, effect=Effect.WRITES)
+        b.jump(end)
+    b.at(end)
+    b.ret(b.op(str.join, Const(""), out, type=Type(str), effect=Effect.READS))
+    return b.function
+
+
+def test_blocks_that_end_alike_share_the_end():
+    made = run(both_arms("yes", "no"), ["endings"], verify=True)
+    assert [op.callee for op in made.ops()].count(str) == 1
+    assert [evaluate(made, flag, 3) for flag in (True, False)] == ["yes3>!", "no3>!"]
+
+
+def test_what_a_block_appends_is_appended_at_once():
+    made = run(both_arms("yes", "no"), ["endings", "building"], verify=True)
+    callees_ = [op.callee for op in made.ops()]
+    assert (callees_.count(list.append), callees_.count(ops.list_extend)) == (2, 1)
+    assert next(op for op in made.ops() if op.callee is ops.make_tuple).args[1] == Const(">!")
+    assert [evaluate(made, flag, 3) for flag in (True, False)] == ["yes3>!", "no3>!"]
+
+
+def test_a_list_that_others_see_is_appended_to_where_it_was():
+    b = Builder("f", ANY)
+    out = b.op(ops.make_list, type=Type(list))
+    b.op(list.append, out, Const("a"), type=NONE, effect=Effect.WRITES)
+    b.op(print, b.params[0], out, type=NONE, effect=Effect.OPAQUE)
+    b.op(list.append, out, Const("b"), type=NONE, effect=Effect.WRITES)
+    b.ret(out)
+    assert [op.callee for op in run(b.function, ["building"], verify=True).ops()].count(list.append) == 2
+
+
+def test_a_list_that_nobody_reads_is_not_made():
+    b = Builder("f", INT)
+    out = b.op(ops.make_list, b.params[0], type=Type(list))
+    b.op(list.append, out, b.params[0], type=NONE, effect=Effect.WRITES)
+    b.op(o.setitem, out, 0, 3, type=NONE, effect=Effect.WRITES)
+    kept = b.op(ops.make_list, b.params[0], type=Type(list))
+    b.op(list.append, kept, 2, type=NONE, effect=Effect.WRITES)
+    b.ret(b.op(o.getitem, kept, 1, type=INT, effect=Effect.READS))
+    made = run(b.function, ["forwarding"], verify=True)
+    assert [op.callee for op in made.ops()] == [ops.make_list, list.append, o.getitem]
+    assert evaluate(made, 5) == 2

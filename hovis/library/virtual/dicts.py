@@ -7,6 +7,7 @@ from hovis.engine import attributes, iteration, models, stores
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import call_builtin
 from hovis.engine.values import NONE, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.library.reductions import dict_of_pairs, fill_with_pairs
@@ -193,7 +194,7 @@ def dict_update(m: Machine, args: Args, named: Named) -> Any:
         return None
     obj = own(m, args[0], "dict")
     if obj is None:
-        return None
+        return None if named or len(args) != 2 else _items_into(m, args[0], args[1])
     if len(args) >= 2:
         source = _dict(m, args[1])
         if source is None:
@@ -201,6 +202,21 @@ def dict_update(m: Machine, args: Args, named: Named) -> Any:
         for key, value in zip(source.keys, source.cells, strict=True):
             obj = obj.with_named(key, value)
     m.put(args[0], _with_named(obj, named))  # type: ignore[arg-type]
+    return NONE
+
+
+#: More items are put into a dict at once, by way of another one.
+MAX_ITEMS: Final = 8
+
+
+def _items_into(m: Machine, target: V, items: V) -> Any:
+    """The items of a dict of the trace are put one by one into one that is real: it need not be made for that."""
+    source = m.obj(items, "dict") if isinstance(items, Ref) else None
+    if source is None or source.node is not None or m.class_of(target) is not dict or len(source.keys) > MAX_ITEMS:
+        return None
+    for key, value in zip(source.keys, source.cells, strict=True):
+        status = call_builtin(m, operator.setitem, [target, Known(key), value], {}, "discard")
+        assert status is None
     return NONE
 
 
