@@ -29,6 +29,7 @@ PROGRAMS = {
     "expressions": lambda e: (partial(e.at, e.EXPRESSION), [(0.5, -2.0), (3.25, 1.0)]),
     "template": lambda e: (partial(e.render, e.PARSED, "list"), [(e.VALUES,)]),
     "schema": lambda e: (partial(e.errors_of, e.SCHEMA), [(document,) for document in e.DOCUMENTS]),
+    "tower": lambda e: (partial(e.main, e.MACHINE, e.PROGRAM), [(20,)]),
     "plan": lambda e: (partial(e.query, e.PLAN), [(e.TABLES,)]),
     # twelve million steps of the guest's, without closed forms and with them; and ten
     "brainfuck: addition, looping": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand, "default-counting-versions"),

@@ -18,6 +18,7 @@ PROGRAMS = {
     "expressions": ([[0.5, -2.0], [1e300, 2.0], [0.0, -0.0]], ["accept", "values", "Binary", "FUNCTIONS", "+"]),
     "template": ([], ["lookup", "blocks", "FILTERS", "show", "for", "if"]),
     "schema": ([], ["rule", "schema", "KEYWORDS", "check", "properties", "$ref"]),
+    "tower": ([[n] for n in (0, 1, 9)], ["evaluate", "expression", "names", "functions", "run", "code", "pc", "stack", "pair", "values", "let", "quote", "pick", "zero"]),
     "plan": ([], ["value_of", "expression", "FUNCTIONS", "source", "condition", "aggregates", "kind", "update", "Column", "Apply", "avg", "sum", "rows"]),
 }
 
