@@ -28,6 +28,7 @@ PROGRAMS = {
     "vm": lambda e: (partial(e.main, e.PROGRAM), [(8,)]),
     "expressions": lambda e: (partial(e.at, e.EXPRESSION), [(0.5, -2.0), (3.25, 1.0)]),
     "template": lambda e: (partial(e.render, e.PARSED, "list"), [(e.VALUES,)]),
+    "regex": lambda e: (partial(e.search, e.PARSED), [(text,) for text in e.TEXTS]),
     "schema": lambda e: (partial(e.errors_of, e.SCHEMA), [(document,) for document in e.DOCUMENTS]),
     "tower": lambda e: (partial(e.main, e.MACHINE, e.PROGRAM), [(20,)]),
     "plan": lambda e: (partial(e.query, e.PLAN), [(e.TABLES,)]),

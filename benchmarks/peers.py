@@ -42,6 +42,10 @@ def sympy_lambdify(example):
     return sympy.lambdify((x, y), formula, "math")
 
 
+def re(example):
+    return importlib.import_module("re").compile(example.PATTERN).search
+
+
 def jinja2(example):
     module = importlib.import_module("jinja2")
     loader = module.DictLoader({key: text.replace("extends page", 'extends "page"') for key, text in example.TEMPLATES.items()})
@@ -94,6 +98,7 @@ def duckdb(example):
 
 
 PEERS = {
+    "regex": (re,),
     "trees": (sklearn,),
     "packets": (construct,),
     "expressions": (sympy_lambdify,),

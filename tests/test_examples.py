@@ -17,6 +17,7 @@ PROGRAMS = {
     "vm": ([[n] for n in (0, 1, 7)], ["pop", "append", "stack", "Op", "code"]),
     "expressions": ([[0.5, -2.0], [1e300, 2.0], [0.0, -0.0]], ["accept", "values", "Binary", "FUNCTIONS", "+"]),
     "template": ([], ["lookup", "blocks", "FILTERS", "show", "for", "if"]),
+    "regex": ([], ["node", "nodes", "match", "match_all", "repeat", "repeat_single", "fits", "go_on", "greedy", "least", "any", "group", "either", "char"]),
     "schema": ([], ["rule", "schema", "KEYWORDS", "check", "properties", "$ref"]),
     "tower": ([[n] for n in (0, 1, 9)], ["evaluate", "expression", "names", "functions", "run", "code", "pc", "stack", "pair", "values", "let", "quote", "pick", "zero"]),
     "plan": ([], ["value_of", "expression", "FUNCTIONS", "source", "condition", "aggregates", "kind", "update", "Column", "Apply", "avg", "sum", "rows"]),
@@ -40,14 +41,17 @@ def test_residual(name):
         calls = [[document] for document in example.DOCUMENTS]
     elif name == "plan":
         calls = [[example.TABLES], [example.tables_of(0)], [example.tables_of(3)], [{"customers": []}], [{"orders": [{}], "customers": []}]]
+    elif name == "regex":
+        calls = [[text] for text in example.TEXTS] + [[text[:size]] for text in example.TEXTS for size in range(0, len(text), 3)]
     elif name == "template":
         calls = [[example.VALUES], [{**example.VALUES, "items": []}]]
     residual = example.specialized()
     assert not residual.trace.fallback
     text = residual.trace.source()
+    loaded = residual.trace.text().load()
     for args in calls:
         expected = outcome(example.by_hand, *args)
-        assert outcome(residual, *args) == expected == outcome(residual.trace.text().load(), *args)
+        assert outcome(residual, *args) == expected == outcome(loaded, *args)
     # but for the call of the original, where what is passed is not as specified
     tree = ast.parse(text.replace("return original_", "pass  # "))
     names = {getattr(node, field, None) for node in ast.walk(tree) for field in ("id", "attr", "name", "arg")}
