@@ -25,6 +25,7 @@ from hovis.passes.hoisting import hoisting, sinking
 from hovis.passes.implied import implied, threading
 from hovis.passes.inlining import inlining
 from hovis.passes.jumps import straighten
+from hovis.passes.layers import layers
 from hovis.passes.loops import idle_loops
 from hovis.passes.numbering import numbering
 from hovis.passes.order import order
@@ -40,14 +41,14 @@ from hovis.passes.versions import versions
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        straighten, trivial_params, arguments, inlining, fold, constants, numbering, forwarding, implied, threading, dead, effects, unseen_handlers, passing,
-        idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
+        straighten, trivial_params, arguments, inlining, fold, constants, numbering, forwarding, layers, implied, threading, dead, effects, unseen_handlers,
+        passing, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
     )
 }  # fmt: skip
 
 _CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "numbering", "forwarding", "implied", "threading", "dead", "effects",
+    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "numbering", "forwarding", "layers", "implied", "threading", "dead", "effects",
     "unseen_handlers", "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
