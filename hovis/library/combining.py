@@ -168,23 +168,23 @@ class Dropwhile(Steps):
         self.started = False
 
     def step(self) -> Any:
-        while (item := next(self.iterator, END)) is not END:
-            if self.started:
+        while True:
+            item = next(self.iterator, END)
+            if item is END or self.started:
                 return item
             if not self.predicate(item):
                 self.started = True
                 return item
-        return END
 
 
 @ITERTOOLS.stand(itertools.filterfalse, itertools.filterfalse, "function ~iterator")
 class Filterfalse(Filter):
     def step(self) -> Any:
         plain = self.function is None or self.function is bool
-        while (item := next(self.iterator, END)) is not END:
-            if not (item if plain else self.function(item)):
+        while True:
+            item = next(self.iterator, END)
+            if item is END or not (item if plain else self.function(item)):
                 return item
-        return END
 
 
 @ITERTOOLS.stand(itertools.starmap, itertools.starmap, "function ~iterator")

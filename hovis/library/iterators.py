@@ -62,10 +62,13 @@ class Filter(Steps):
 
     def step(self) -> Any:
         plain = self.function is None or self.function is bool
-        while (item := next(self.iterator, END)) is not END:
+        # asked for at one place alone: where the iterator is a generator, its body is there once
+        while True:
+            item = next(self.iterator, END)
+            if item is END:
+                return END
             if item if plain else self.function(item):
                 return item
-        return END
 
 
 @ITERATORS.stand(zip, zip, "*~iterators strict=strict", quiet=True)

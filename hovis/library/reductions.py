@@ -1,5 +1,6 @@
 """What consumes iterables, in Python: the engine traces these in place of the C functions.
 
+An iterator is asked at one place in each loop: where it is a generator that is known, its body is there once.
 Each does exactly what the real one does: the same results, exceptions and messages, and the same order of calls of
 whatever it is given.  Where iterables, functions and types are known, all of it dissolves.  Calls whose arguments do
 not bind to a model's parameters are left to the real function, whose complaint differs.
@@ -135,27 +136,33 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     large = kind is int and (start < _LOW or start > _HIGH)
     if kind is int and not large:
         # once a sum is large, floats are added without compensation
-        while (item := next(iterator, END)) is not END:
+        while True:
+            item = next(iterator, END)
+            if item is END:
+                return total
             if type(item) is not int and type(item) is not bool:
                 total = total + item
                 break
             total = total + item
             large = large | (total < _LOW) | (total > _HIGH) | (item < _LOW) | (item > _HIGH)
-        else:
-            return total
     if type(total) is float and not large:
         total, done = _sum_floats(total, iterator)
         if done:
             return total
-    while (item := next(iterator, END)) is not END:
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return total
         total = total + item
-    return total
 
 
 def _sum_floats(total: Any, iterator: Any) -> Any:
     """The fast path for floats: the sum, and whether that was all."""
     lost = 0.0
-    while (item := next(iterator, END)) is not END:
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return _compensated(total, lost), True
         kind = type(item)
         if kind is float:
             after = total + item
@@ -172,7 +179,6 @@ def _sum_floats(total: Any, iterator: Any) -> Any:
                 total = total + value
                 continue
         return _compensated(total, lost) + item, False
-    return _compensated(total, lost), True
 
 
 def _compensated(total: Any, lost: Any) -> Any:
@@ -189,9 +195,11 @@ def list_(iterable: Any = (), /) -> Any:
     made = []
     iterator = iter(iterable)
     operator.length_hint(iterable, 8)  # it asks for __len__ and __length_hint__
-    while (item := next(iterator, END)) is not END:
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return made
         made.append(item)
-    return made
 
 
 @REDUCTIONS.model(tuple)
@@ -201,9 +209,11 @@ def tuple_(iterable: Any = (), /) -> Any:
     made = []
     iterator = iter(iterable)
     operator.length_hint(iterable, 10)
-    while (item := next(iterator, END)) is not END:
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return (*made,)
         made.append(item)
-    return (*made,)
 
 
 _COPIED: Final = (set, frozenset, dict)
@@ -309,6 +319,8 @@ def reduce(function: Any, iterable: Any, initial: Any = MISSING, /) -> Any:
         result = next(iterator, END)
         if result is END:
             raise TypeError("reduce() of empty iterable with no initial value")
-    while (item := next(iterator, END)) is not END:
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return result
         result = function(result, item)
-    return result
