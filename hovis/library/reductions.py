@@ -192,7 +192,7 @@ def _compensated(total: Any, lost: Any) -> Any:
 
 @REDUCTIONS.model(list)
 def list_(iterable: Any = (), /) -> Any:
-    made = []
+    made: list[Any] = []
     iterator = iter(iterable)
     operator.length_hint(iterable, 8)  # it asks for __len__ and __length_hint__
     while True:
@@ -206,7 +206,7 @@ def list_(iterable: Any = (), /) -> Any:
 def tuple_(iterable: Any = (), /) -> Any:
     if type(iterable) is tuple:
         return iterable
-    made = []
+    made: list[Any] = []
     iterator = iter(iterable)
     operator.length_hint(iterable, 10)
     while True:
