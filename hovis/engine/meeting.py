@@ -35,6 +35,9 @@ _ITERATORS: Final = {"ForIter": -1, "Send": -2}
 #: So many entries are looked at for one of which a loop comes back.
 FIRST_ROUNDS: Final = 4
 
+#: So many slots that a number was computed from are looked at for one like it.
+LOOKED_BACK: Final = 64
+
 #: A label is the number of an entry, and so many bits for the path of a slot.
 SHIFT: Final = 32
 PATHS: Final = (1 << SHIFT) - 1
@@ -242,16 +245,28 @@ class Meeting(Machine):
         """If entries have in a slot a number that was computed from another in the same slot: the slot, and all of its container."""
         for entry in table.values():
             value = self.value_at(entry.state, path)
-            if not isinstance(value, Known) or type(value.value) not in (int, float):
-                continue
-            for label in each(entry.depends.get(path, NO_LABELS)):
-                before = self.value_at(self.label_owner[(label >> SHIFT) - 1].state, path) if label & PATHS == path else None
-                if isinstance(before, Known) and type(before.value) in (int, float) and before.value != value.value:
-                    part = self.tables.paths.parts[path]
-                    container = self.value_at(entry.state, part[0]) if len(part) == 2 else None
-                    alike = isinstance(container, Ref) and entry.state.heap[container.aid].kind in ("list", "dict")
-                    return self.tables.paths.rows[part[0]] if alike else (path,)
+            if isinstance(value, Known) and type(value.value) in (int, float) and self._comes_back(entry, path, value.value):
+                part = self.tables.paths.parts[path]
+                container = self.value_at(entry.state, part[0]) if len(part) == 2 else None
+                obj = entry.state.heap[container.aid] if isinstance(container, Ref) else None
+                return self.tables.paths.cells(part[0], obj) if obj is not None and obj.kind in ("list", "dict") else (path,)
         return ()
+
+    def _comes_back(self, entry: Entry, path: int, now: object) -> bool:
+        """Was the number in a slot computed, by way of other numbers perhaps, from another in the same slot?"""
+        todo = list(each(entry.depends.get(path, NO_LABELS)))
+        seen: set[int] = set()
+        while todo and len(seen) < LOOKED_BACK:
+            label = todo.pop()
+            if label not in seen:
+                seen.add(label)
+                owner, at = self.label_owner[(label >> SHIFT) - 1], label & PATHS
+                before = self.value_at(owner.state, at)
+                if isinstance(before, Known) and type(before.value) in (int, float):
+                    if at == path and before.value != now:
+                        return True
+                    todo += each(owner.depends.get(at, NO_LABELS))
+        return False
 
     def rekey(self, site: Any, path: int) -> bool:
         """A slot of a site is used from now on: its entries get new keys.  False: two of them the same."""
