@@ -309,8 +309,8 @@ class Engine(Meeting):
     def _spread(self, home: Entry, result: AbstractValue, effect: Effect) -> None:
         home.result, home.effect = result, home.effect | effect
         for caller in list(home.callers):
-            if caller is not self.entry or effect:
-                self.push_work(caller)
+            # the current one, too: it may have called before it has come here
+            self.push_work(caller)
 
     def _fits_start(self, state: State) -> bool:
         """Does the traced function itself do for this call?  (All it knows is known here, and nothing else is asked.)"""

@@ -288,6 +288,18 @@ def growing(n):
     return go(0, lambda j: j)
 
 
+def further(n):
+    def go(i):
+        if i < n:
+            found = go(i + 1)
+            if found is not None:
+                return found
+            return i + 1
+        return None
+
+    return go(0)
+
+
 def linked(n):
     def go(i, rest):
         if i >= n:
@@ -303,7 +315,7 @@ def linked(n):
 
 PROGRAMS = [
     appends, writes_deep, counts, gives_back, is_it, raises_it, keeps_it, changes_between, yields_it, tree, marked, calls_back, written_later,
-    parity, replaced, deleted, reset_by_generator, ways, chosen, classes, growing, linked,
+    parity, replaced, deleted, reset_by_generator, ways, chosen, classes, growing, linked, further,
 ]  # fmt: skip
 
 
