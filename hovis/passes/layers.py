@@ -1,14 +1,15 @@
 """Dictionaries laid over each other that nobody but the function itself reads: ``{**scope, "item": x}["item"]`` is x.
 
 A dictionary that is made here, filled in its own block and then only read has what was put in last.  Where every read is
-of a key that a layer is known to have, and no unknown layer came over it, the dictionary itself is not needed.
+of a key that a layer is known to have, and no unknown layer came over it, or where nothing is read, the dictionary itself is
+not needed.
 """
 
 import operator as o
 
 from hovis.ir import operations as ops
 from hovis.ir.analysis import terminator_operands
-from hovis.ir.model import Block, Function, Invoke, Op, Operand, Param, Value
+from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Value
 from hovis.lattice import Const
 from hovis.passes.fold import is_exact
 from hovis.passes.rewriting import Pass, substitute
@@ -24,7 +25,7 @@ def _layers(function: Function) -> bool:
     gone: set[Op] = set()
     for block, op in made:
         used = users[op]
-        if used is None or not any(_is_read(user, op) for user in used):
+        if not used:
             continue
         filled = _filling(block, op, used, users)
         found = {user: _found(user, filled) for user in used if _is_read(user, op)} if filled is not None else {}
@@ -62,7 +63,7 @@ def _is_read(op: Op, of: Op) -> bool:
 
 
 def _filling(block: Block, made: Op, used: list[Op], users: dict[Op, list[Op] | None]) -> list[Operand] | None:
-    """The layers of a dictionary, itself first; None if something else is done with it."""
+    """The layers of a dictionary, itself first (an item that is put in is a layer); None if something else is done with it."""
     found: list[Operand] = [made]
     at = {op: k for k, op in enumerate(block.ops)}
     reads = [at[op] for op in used if op.callee is o.getitem and op in at]
@@ -72,10 +73,15 @@ def _filling(block: Block, made: Op, used: list[Op], users: dict[Op, list[Op] | 
             if op not in at or any(k < at[op] for k in reads) or not _is_layer(layer, op, users):
                 return None
             found.append(layer)
-        elif not (_is_read(op, made) or op.callee is ops.drop):
-            return None
+        elif op.callee is o.setitem and op.args[0] is made and made not in op.args[1:] and not op.effect & Effect.OPAQUE:
+            if op not in at or any(k < at[op] for k in reads):
+                return None
+            found.append(op)
+        elif not _is_read(op, made):
+            return None  # a drop, too: somebody waits for the end of what it holds
     known = [layer for layer in found if isinstance(layer, Op) and layer.callee is ops.make_dict]
-    return found if all(isinstance(key, Const) and type(key.value) is str for layer in known for key in layer.args[::2]) else None
+    keys = [key for layer in known for key in layer.args[::2]] + [op.args[1] for op in found if isinstance(op, Op) and op.callee is o.setitem]
+    return found if all(isinstance(key, Const) and type(key.value) is str for key in keys) else None
 
 
 def _is_layer(layer: Operand, by: Op, users: dict[Op, list[Op] | None]) -> bool:
@@ -88,6 +94,10 @@ def _is_layer(layer: Operand, by: Op, users: dict[Op, list[Op] | None]) -> bool:
 def _found(read: Op, filled: list[Operand]) -> Operand | None:
     """What a read gives: the uppermost layer that has the key, if no unknown one lies over it."""
     for layer in reversed(filled):
+        if isinstance(layer, Op) and layer.callee is o.setitem:
+            if layer.args[1] == read.args[1]:
+                return layer.args[2]
+            continue
         if not (isinstance(layer, Op) and layer.callee is ops.make_dict):
             return None
         for key, value in zip(layer.args[-2::-2], layer.args[::-2], strict=True):
