@@ -8,7 +8,7 @@ The places in the user's source have to be the same, too, so that tracebacks are
 from collections.abc import Sequence
 from typing import Any
 
-from hovis.ir.model import Block, Branch, Caught, Function, Invoke, Op, Operand, Param, Raise, Return, edges
+from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Op, Operand, Param, Raise, Return, edges
 from hovis.lattice import Const
 from hovis.passes.rewriting import Pass
 
@@ -107,7 +107,11 @@ class _Pairs:
                 same = True
         if not isinstance(b, Invoke) and a.location != b.location:
             same = False
-        return same and all(self._operands(x.args, y.args) and self._meet(x.block, y.block) for x, y in zip(edges(a), edges(b), strict=True))
+        return same and all(self._edges(x, y) for x, y in zip(edges(a), edges(b), strict=True))
+
+    def _edges(self, a: Edge, b: Edge) -> bool:
+        """An edge to the entry would carry its parameters in another order."""
+        return b.block is not self.other.blocks[0] and self._operands(a.args, b.args) and self._meet(a.block, b.block)
 
 
 def _all(op: Op) -> list[Operand]:

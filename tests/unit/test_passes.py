@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hovis.ir import Branch, Builder, Effect, Jump, Return, callees, parse, show, verify
+from hovis.ir import Branch, Builder, Effect, Function, Jump, Return, callees, parse, show, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, FLOAT, INT
 from hovis.lattice import ANY, Const, Type
@@ -614,3 +614,72 @@ def test_a_list_that_nobody_reads_is_not_made():
     made = run(b.function, ["forwarding"], verify=True)
     assert [op.callee for op in made.ops()] == [ops.make_list, list.append, o.getitem]
     assert evaluate(made, 5) == 2
+
+
+# ---------------------------------------------------------------------------------------------- functions that recurse
+
+
+def power_of(name, *, order=(0, 1), first=2, calls=None):
+    """x ** n by recursion; order: which parameter is x; calls: what it calls (else itself)."""
+    b = Builder(name, INT, INT, result=INT)
+    x, n = (b.params[k] for k in order)
+    base, step = b.block(), b.block()
+    b.branch(b.op(o.lt, n, first, type=BOOL), (base,), (step,))
+    b.at(base)
+    b.ret(x)
+    b.at(step)
+    less = b.op(o.sub, n, 1, type=INT)
+    callee, places = calls or (b.function, order)
+    rest = b.op(callee, *(given for _, given in sorted(zip(places, (x, less), strict=True))), type=INT, effect=Effect.RAISES)
+    b.ret(b.op(o.mul, x, rest, type=INT))
+    verify(b.function)
+    return b.function
+
+
+def test_the_first_round_of_a_recursion_is_the_function_itself():
+    inner = power_of("inner", order=(1, 0))
+    outer = power_of("outer", calls=(inner, (1, 0)))
+    made = default(outer)
+    verify(made)
+    assert [op.callee for op in made.ops() if isinstance(op.callee, Function)] == [made]
+    assert evaluate(made, 3, 4) == evaluate(outer, 3, 4) == 81
+
+
+@pytest.mark.parametrize("other", [{"first": 3}, {"first": 1}])
+def test_a_recursion_that_begins_otherwise_stays(other):
+    inner = power_of("inner")
+    made = default(power_of("outer", calls=(inner, (0, 1)), **other))
+    assert all(op.callee is not made for op in made.ops())
+
+
+def test_a_call_may_do_no_more_than_what_is_called():
+    inner = Builder("inner", INT, result=INT)
+    inner.ret(inner.op(o.add, inner.params[0], 1, type=INT))
+    b = Builder("f", INT, result=INT)
+    b.ret(b.op(inner.function, b.params[0], type=INT, effect=Effect.OPAQUE))
+    made = clean(b.function)
+    assert [op.effect for op in made.ops()] == [Effect.RAISES]
+
+
+def test_a_call_of_what_is_opaque_stays_opaque():
+    inner = Builder("inner", ANY)
+    inner.ret(inner.op(inner.params[0], effect=Effect.OPAQUE))
+    middle = Builder("middle", ANY)
+    middle.ret(middle.op(inner.function, middle.params[0], effect=Effect.OPAQUE))
+    b = Builder("f", ANY)
+    b.ret(b.op(middle.function, b.params[0], effect=Effect.OPAQUE))
+    assert [op.effect for one in callees(clean(b.function)) for op in one.ops()] == [Effect.OPAQUE] * 3
+
+
+def test_a_temporary_ends_where_it_is_used():
+    b = Builder("f", ANY)
+    drop = {"type": NONE, "effect": Effect.WRITES}
+    made = b.op(b.params[0], effect=Effect.OPAQUE)
+    b.op(print, made, effect=Effect.OPAQUE)
+    b.op(ops.drop, made, **drop)
+    kept = b.op(b.params[0], effect=Effect.OPAQUE)
+    b.op(print, effect=Effect.OPAQUE)
+    b.op(ops.drop, kept, **drop)
+    b.ret(None)
+    assert sum(op.callee is ops.drop for op in clean(b.function).ops()) == 1
+
