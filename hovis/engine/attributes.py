@@ -44,11 +44,11 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
         if isinstance(value.value, type):
             return _of_class(m, value, value.value, name, mode)
     cls = m.class_of(value)
-    if cls is None:
-        return left(m, value, name, mode)
-    if isinstance(value, Dyn) and value.lost and is_python_class(cls):
+    if isinstance(value, Dyn) and value.lost and (cls is None or is_python_class(cls)):
         # objects have met here of which one would know what is in them
         m.use(value)
+    if cls is None:
+        return left(m, value, name, mode)
     return _of_instance(m, value, cls, name, mode)
 
 

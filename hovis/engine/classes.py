@@ -28,6 +28,8 @@ OBJECT_INIT: Final = object.__dict__["__init__"]
 def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     """``cls(*args, **kwargs)``."""
     if cls is type and len(args) == 1 and not kwargs:
+        if isinstance(args[0], Dyn) and args[0].lost and m.class_of(args[0]) is None:
+            m.use(args[0])  # where objects of several classes have met, the class chooses
         return _type_of(m, args[0], mode)
     if cls is super:
         return _super(m, args, mode)

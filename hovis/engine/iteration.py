@@ -202,7 +202,7 @@ def _test_end(m: Machine, item: Dyn, mode: str) -> int | None:
         m.mark(item.lost, STRONG)
     more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
     _stop_unless(m, more, mode)
-    m.push(Dyn(item.value, without(item.type, Type(type(END))), item.dims, item.lost, item.maybe_unbound, item.ends))
+    m.push(Dyn(item.value, without(item.type, Type(type(END))), item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
     return None
 
 

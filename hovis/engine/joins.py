@@ -7,7 +7,7 @@ of closures stay known ("built").
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import CellType
 
 from hovis.engine import templates
@@ -211,6 +211,28 @@ def align(old: State, new: State) -> tuple[bool, bool]:
 def agree(a: V, b: V) -> bool:
     """Are both the same constant?"""
     return isinstance(a, Known) and isinstance(b, Known) and same_constant(a.value, b.value)
+
+
+def told_apart(a: State, b: State, paths: Paths, path: int, x: V, y: V, kept_out: Container[int]) -> int | None:
+    """The first place inside two objects of the same shape (at path) where they differ in a constant or in a shape."""
+    todo, seen = [(path, x, y)], set()
+    for at, one, other in todo:  # it grows meanwhile
+        if isinstance(one, Ref) and isinstance(other, Ref):
+            if (one.aid, other.aid) in seen:
+                continue
+            seen.add((one.aid, other.aid))
+            mine, theirs = a.heap[one.aid], b.heap[other.aid]
+            if at != path and at not in kept_out and mine.shape() != theirs.shape():
+                return at
+            if len(todo) < LOOKED_AT:
+                todo += ((paths[at, k], p, q) for k, (p, q) in enumerate(zip(mine.cells, theirs.cells, strict=False)))
+        elif isinstance(one, Known | Ref) and isinstance(other, Known | Ref) and not agree(one, other) and at not in kept_out:
+            return at
+    return None
+
+
+#: Places that are compared inside of two objects.
+LOOKED_AT = 128
 
 
 def unlike_generators(a: State, b: State, paths: Paths) -> Iterator[int]:

@@ -14,7 +14,7 @@ from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, shape_in
-from hovis.engine.joins import Matching, agree, align, unlike_generators
+from hovis.engine.joins import Matching, agree, align, told_apart, unlike_generators
 from hovis.engine.machine import Machine
 from hovis.engine.opening import Opening
 from hovis.engine.state import State
@@ -576,6 +576,7 @@ class Meeting(Machine):
                 entry.joined.add(path)
                 if strength is None and self.tables.used.get(entry.site, NOTHING).get(path, 0) > self.tables.unkeyed.get(path, 0):
                     if self._key_part(matching.a, a) == self._key_part(matching.b, b):
+                        self._tell_apart(entry.site, matching, path, a, b)
                         # no key tells them apart (one is real, the other not): known on both sides it cannot stay
                         self.tables.forced.setdefault(entry.site, {})[path] = STRONG
                         raise Restart("force", entry.site)
@@ -583,6 +584,14 @@ class Meeting(Machine):
         else:
             entry.joined.discard(path)
         return Dyn(self.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end, few)
+
+    def _tell_apart(self, site: Any, matching: Matching, path: int, a: V, b: V) -> None:
+        """Two objects meet that look alike from outside, one of which has to be known: what differs inside belongs into the key."""
+        used = self.tables.used.setdefault(site, {})
+        inside = told_apart(matching.a, matching.b, self.tables.paths, path, a, b, {*used, *self.tables.forced.get(site, NOTHING)})
+        if inside is not None:
+            used[inside] = STRONG
+            raise Restart("split", site)
 
     def _covers(self, entry: Entry, path: int, a: Dyn, b: V) -> bool:
         """Is it easily seen that the join of both is a itself?"""

@@ -22,6 +22,32 @@ def contains(items: Any, value: Any) -> bool:
     return False
 
 
+def picked(mapping: Any, keys: Any, key: Any) -> Any:
+    """``mapping[key]`` of a dict with these keys."""
+    for one in keys:
+        if key == one:
+            return mapping[one]
+    raise KeyError(key)
+
+
+def picked_or(mapping: Any, keys: Any, key: Any, default: Any) -> Any:
+    """``mapping.get(key, default)``."""
+    for one in keys:
+        if key == one:
+            return mapping[one]
+    return default
+
+
+def picked_item(sequence: Any, count: int, index: Any, complaint: str) -> Any:
+    """``sequence[index]``."""
+    if index < 0:
+        index = index + count
+    for one in range(count):
+        if index == one:
+            return sequence[one]
+    raise IndexError(complaint)
+
+
 def count(items: Any, value: Any, /) -> int:
     found = 0
     index = 0

@@ -376,6 +376,99 @@ def recursion_through_a_global(program, n):
     return scheme(program, env)
 
 
+class State:
+    def __init__(self, name):
+        self.name, self.next, self.final = name, {}, False
+
+    def on(self, c):
+        return self.next.get(c)
+
+
+ARROWS = (("a", "x", "b"), ("a", "y", "a"), ("b", "x", "a"))
+
+
+@interpreter((0,), [(ARROWS, "xyx"), (ARROWS, ""), (ARROWS, "x"), (ARROWS, "xxx"), (ARROWS, "xz")], "State on final get make_object a c y1", 10)
+def states_that_know_the_next(arrows, text):
+    """Objects that lead to each other: which one it is goes by what is in it."""
+    states = {}
+    for start, c, end in arrows:
+        for name in (start, end):
+            states.setdefault(name, State(name))
+        states[start].next[c] = states[end]
+    states["b"].final = True
+    state = states["a"]
+    for c in text:
+        state = state.on(c)
+        if state is None:
+            return None
+    return state.final, len(state.name)
+
+
+class Trie:
+    def __init__(self):
+        self.kids, self.word = {}, None
+
+
+@interpreter((0,), [(("ab", "ac"), "abacxx"), (("ab", "ac"), ""), (("ab", "ac"), "aab")], "Trie kids word make_dict get getattr", 13)
+def words_found(words, text):
+    root = Trie()
+    for word in words:
+        node = root
+        for c in word:
+            node = node.kids.setdefault(c, Trie())
+        node.word = word
+    found, node = [], root
+    for c in text:
+        node = node.kids.get(c, root)
+        if node.word:
+            found.append(node.word)
+            node = root
+    return found
+
+
+@interpreter((0,), [({"a": 5, "b": 2, "c": 1}, [0, 1, 1, 1, 0]), ({"a": 5, "b": 2, "c": 1}, [])], "heappop heappush isinstance make_tuple getitem", 14)
+def huffman(frequencies, bits):
+    """A tree of tuples, walked down."""
+    heap = [(count, number, letter) for number, (letter, count) in enumerate(sorted(frequencies.items()))]
+    heapq.heapify(heap)
+    while len(heap) > 1:
+        one, other = heapq.heappop(heap), heapq.heappop(heap)
+        heapq.heappush(heap, (one[0] + other[0], one[1] + 10, (one[2], other[2])))
+    tree = node = heap[0][2]
+    out = []
+    for bit in bits:
+        node = node[1 if bit else 0]
+        if isinstance(node, str):
+            out.append(node)
+            node = tree
+    return "".join(out)
+
+
+class Closed:
+    def push(self):
+        return self, "locked"
+
+    def coin(self):
+        return Opened(), "unlocked"
+
+
+class Opened:
+    def push(self):
+        return Closed(), "passed"
+
+    def coin(self):
+        return self, "thanks"
+
+
+@interpreter((), [(["coin", "push"],), (["push", "coin", "coin"],), ([],)], "Closed Opened make_object getattr", 16)
+def state_pattern(events):
+    state, out = Closed(), []
+    for event in events:
+        state, said = state.coin() if event == "coin" else state.push()
+        out.append(said)
+    return out, type(state).__name__
+
+
 def residual_of(row, call, known):
     specs = [hovis.const(value) if k in known else type(value) for k, value in enumerate(call)]
     return hovis.specialize(row.fn, *specs)

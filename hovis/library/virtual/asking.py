@@ -47,6 +47,8 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
         return _by_metaclass(m, args)
     if cls is not None:
         return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
+    if isinstance(args[0], Dyn) and args[0].lost:
+        m.use(args[0])
     kind = m.type_of(args[0])
     if isinstance(kind, Union):
         found = {m.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}

@@ -14,7 +14,8 @@ from hovis.library.reductions import dict_of_pairs, fill_with_pairs
 from hovis.library.virtual.base import Args, Named, action, as_constant, is_iterator, known_key, own, settle_iterators, use
 
 
-def _dict(m: Machine, value: V) -> VObj | None:
+def dict_of(m: Machine, value: V) -> VObj | None:
+    """The keys and values of a dict of this trace, or a known one."""
     value = stores.plain(m, value, ("__iter__",)) or value
     acted = models.virtual(m, value)
     obj = m.obj(value, "dict") if acted is None or acted.content is None else m.obj(acted.content, "dict")
@@ -38,7 +39,7 @@ def _sought(m: Machine, obj: VObj | None, args: Args) -> tuple[Known, int] | Non
 
 @action(dict.get, counts=(2, 3))
 def dict_get(m: Machine, args: Args, named: Named) -> Any:
-    obj = _dict(m, args[0])
+    obj = dict_of(m, args[0])
     sought = _sought(m, obj, args)
     if obj is None or sought is None:
         return None
@@ -97,7 +98,7 @@ def dict_clear(m: Machine, args: Args, named: Named) -> Any:
 
 @action(dict.copy, counts=(1, 1))
 def dict_copy(m: Machine, args: Args, named: Named) -> Any:
-    obj = _dict(m, args[0])
+    obj = dict_of(m, args[0])
     return None if obj is None else m.new(VObj("dict", dict, obj.cells, obj.keys), labels_of(args[0]))
 
 
@@ -148,7 +149,7 @@ def make_dict(m: Machine, args: Args, named: Named) -> Any:
     made = VObj("dict", dict)
     if args:
         args = [stores.plain(m, args[0], ("__iter__",)) or args[0]]
-        source = _dict(m, args[0])
+        source = dict_of(m, args[0])
         if source is None or (m.class_of(args[0]) is not dict and models.virtual(m, args[0]) is None):
             return _dict_of_pairs(m, args[0], named)
         made = VObj("dict", dict, source.cells, source.keys)
@@ -196,7 +197,7 @@ def dict_update(m: Machine, args: Args, named: Named) -> Any:
     if obj is None:
         return None if named or len(args) != 2 else _items_into(m, args[0], args[1])
     if len(args) >= 2:
-        source = _dict(m, args[1])
+        source = dict_of(m, args[1])
         if source is None:
             return None
         for key, value in zip(source.keys, source.cells, strict=True):
@@ -233,7 +234,7 @@ def update_with_pairs(m: Machine, args: Args, named: Named) -> Any:
 
 @action(ops.dict_merge)
 def dict_merge(m: Machine, args: Args, named: Named) -> Any:
-    target, source = m.obj(args[0], "dict"), _dict(m, args[1])
+    target, source = m.obj(args[0], "dict"), dict_of(m, args[1])
     if target is None or source is None or any(target.find(k) >= 0 for k in source.keys):
         return None
     return dict_update(m, args[:2], named)
@@ -241,7 +242,7 @@ def dict_merge(m: Machine, args: Args, named: Named) -> Any:
 
 @action(operator.or_)
 def dict_or(m: Machine, args: Args, named: Named) -> Any:
-    a, b = (_dict(m, x) for x in args)
+    a, b = (dict_of(m, x) for x in args)
     if a is None or b is None or any(m.class_of(x) is not dict for x in args) or not any(isinstance(x, Ref) for x in args):
         return None
     for key, value in zip(b.keys, b.cells, strict=True):
