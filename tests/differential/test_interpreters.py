@@ -460,13 +460,69 @@ class Opened:
         return self, "thanks"
 
 
-@interpreter((), [(["coin", "push"],), (["push", "coin", "coin"],), ([],)], "Closed Opened make_object getattr", 16)
+@interpreter((), [(["coin", "push"],), (["push", "coin", "coin"],), ([],)], "make_object getattr type", 16)
 def state_pattern(events):
     state, out = Closed(), []
     for event in events:
         state, said = state.coin() if event == "coin" else state.push()
         out.append(said)
     return out, type(state).__name__
+
+
+@dataclass(frozen=True)
+class Fits:
+    """What a text fits: nothing, nothing more, one character, one after the other, one of two, any number."""
+
+    kind: str
+    a: Any = None
+    b: Any = None
+
+
+NEVER, DONE = Fits("never"), Fits("done")
+
+
+def ended(r):
+    match r.kind:
+        case "done" | "many":
+            return True
+        case "then":
+            return ended(r.a) and ended(r.b)
+        case "or":
+            return ended(r.a) or ended(r.b)
+    return False
+
+
+def after(r, c):
+    match r:
+        case Fits("char", a):
+            return DONE if c == a else NEVER
+        case Fits("then", a, b):
+            first = then(after(a, c), b)
+            return either(first, after(b, c)) if ended(a) else first
+        case Fits("or", a, b):
+            return either(after(a, c), after(b, c))
+        case Fits("many", a):
+            return then(after(a, c), r)
+    return NEVER
+
+
+def then(a, b):
+    return NEVER if NEVER in (a, b) else b if a == DONE else Fits("then", a, b)
+
+
+def either(a, b):
+    return b if a in (NEVER, b) else a if b == NEVER else Fits("or", a, b)
+
+
+PATTERN = Fits("then", Fits("many", Fits("or", Fits("char", "a"), Fits("char", "b"))), Fits("then", Fits("char", "a"), Fits("char", "b")))
+
+
+@interpreter((0,), [(PATTERN, "ab"), (PATTERN, "bbab"), (PATTERN, "aba"), (PATTERN, ""), (PATTERN, "axb")], "after then either ended Fits make_object", 110)
+def derivatives(pattern, text):
+    """The states are what patterns come to: objects made on the way, told apart by what is in them."""
+    for c in text:
+        pattern = after(pattern, c)
+    return ended(pattern)
 
 
 def residual_of(row, call, known):

@@ -5,7 +5,7 @@ import types
 from typing import Any, Final
 
 from hovis.engine import operators, protocols, templates
-from hovis.engine.lookups import flat, has_own_hook, lookup, special
+from hovis.engine.lookups import flat, has_own_hook, is_python_class, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir.model import Effect
@@ -47,10 +47,10 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
         return _by_metaclass(m, args)
     if cls is not None:
         return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
-    if isinstance(args[0], Dyn) and args[0].lost:
-        m.use(args[0])
     kind = m.type_of(args[0])
     if isinstance(kind, Union):
+        if any(isinstance(t, Type) and is_python_class(t.cls) for t in kind.members):
+            m.use(args[0])  # objects have met here of which one would know what is in them
         found = {m.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
         if len(found) == 1:
             return Known(found.pop())

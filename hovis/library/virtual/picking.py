@@ -22,7 +22,7 @@ from hovis.library.virtual.sequences import cells_of
 PICKED: Final = 16
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
 #: Classes of keys that are equal only to keys of these, and how they are compared shows nowhere.
-_KEYS: Final = {str: {str}, bytes: {bytes}, int: {int, bool}, bool: {int, bool}}
+_KEYS: Final[dict[type | None, set[type]]] = {str: {str}, bytes: {bytes}, int: {int, bool}, bool: {int, bool}}
 
 
 def _acts(m: Machine, value: V) -> bool:
@@ -34,7 +34,7 @@ def _acts(m: Machine, value: V) -> bool:
 
 def _unknown(m: Machine, key: V) -> set[type] | None:
     """The classes of keys that an unknown key, which nothing could make known, can be equal to."""
-    return _KEYS.get(m.class_of(key)) if type(key) is Dyn and key.lost is None else None  # type: ignore[arg-type]
+    return _KEYS.get(m.class_of(key)) if type(key) is Dyn and key.lost is None else None
 
 
 def _in_dict(m: Machine, args: Args) -> VObj | None:
