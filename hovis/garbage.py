@@ -12,6 +12,8 @@ from typing import Final
 
 #: New objects before the collector looks.
 PATIENCE: Final = 50_000
+#: Looks among the younger objects before all are looked at: of a large trace that takes seconds, each time.
+RARELY: Final = 1_000
 
 _lock: Final = threading.Lock()
 _at_work = 0
@@ -25,7 +27,7 @@ def seldom() -> Iterator[None]:
     with _lock:
         if not _at_work:
             _before = gc.get_threshold()
-            _meanwhile = max(_before[0], PATIENCE) if _before[0] else 0, *_before[1:]
+            _meanwhile = max(_before[0], PATIENCE) if _before[0] else 0, _before[1], max(_before[2], RARELY)
             gc.set_threshold(*_meanwhile)
         _at_work += 1
     try:
