@@ -79,7 +79,8 @@ class Options:
 
     def specialize(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
         """As :func:`hovis.specialize`, with these options."""
-        return _specialize(_trace(fn, specs, named, self))
+        with garbage.seldom():
+            return _specialize(_trace(fn, specs, named, self))
 
     def return_type(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
         """As :func:`hovis.return_type`, with these options."""
@@ -381,7 +382,8 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
     >>> specialize(power, Type(int), 3)(5)
     125
     """
-    return _specialize(_trace(fn, specs, named, current()))
+    with garbage.seldom():
+        return _specialize(_trace(fn, specs, named, current()))
 
 
 def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:

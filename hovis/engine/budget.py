@@ -9,12 +9,12 @@ from hovis.engine.tables import GiveUp, Tables
 SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
 #: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
 #: followed as long as there is more of it.
-PER_PLACE: Final = 400
+PER_PLACE: Final = 250
 #: The first of them add more: what is to be found out about a program does not grow with it.
 FIRST_PLACES: Final = 100
 PER_FIRST_PLACE: Final = 2_000
 #: Of so many places of one container.
-PLACES: Final = 20_000
+PLACES: Final = 12_000
 #: A callee with more than this part of its caller's cost is where the cost is.
 DOMINATES: Final = 0.5
 #: What is cheap enough to be entered in the last attempt.

@@ -187,10 +187,10 @@ class Engine(Meeting):
             self.steps += 1
             if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(len(self.covered)):
                 raise OutOfFuel
-            handler, arg = program[pc]
+            handler, arg, popped = program[pc]
             if watched is not None and pc in watched:
                 self._beware(frame, watched[pc])
-            taken = lifetimes.taken(frame) if self.endings else None
+            taken = lifetimes.taken(frame, popped) if popped and self.endings else None
             try:
                 to = handler(self, arg)
             except Consulted as refused:
@@ -284,7 +284,7 @@ class Engine(Meeting):
 
     @abc.abstractmethod
     def program(self, code: Any) -> Any:
-        """The instructions of code as pairs of handler and argument."""
+        """The instructions of code: handler, argument, and how many values it takes from the stack."""
 
     # --------------------------------------------------------------------------------------------- functions
 

@@ -9,7 +9,6 @@ what hovis makes itself cannot tell.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from hovis.bytecode.instructions import effect
 from hovis.engine import delegation
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, reachable
@@ -68,11 +67,9 @@ def _is_watched(obj: VObj) -> bool:
     return obj.kind == "instance" and obj.cls.__weakrefoffset__ != 0
 
 
-def taken(frame: Frame) -> list[V]:
-    """What the instruction at hand takes from the stack and might end."""
-    at = frame.code.instructions[frame.pc]
-    popped = effect(at.op, at.arg)[0]
-    return [value for value in frame.stack[-popped:] if type(value) is Ref or (type(value) is Dyn and value.ends)] if popped else []
+def taken(frame: Frame, popped: int) -> list[V]:
+    """What the instruction at hand takes from the stack, and might end."""
+    return [value for value in frame.stack[-popped:] if type(value) is Ref or (type(value) is Dyn and value.ends)]
 
 
 def replaced(m: "Machine", old: tuple[V | None, ...], new: tuple[V | None, ...]) -> None:

@@ -318,7 +318,11 @@ class Meeting(Machine):
 
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
         """Slots with these labels, and those that they were computed from, belong into keys."""
-        todo = list(each(labels)) if labels else []
+        if not labels:
+            return
+        if type(labels) is int and self.label_owner[(labels >> SHIFT) - 1].marked.get(labels & PATHS, 0) >= strength:
+            return    # most often it has been said before
+        todo = list(each(labels))
         again: dict[Any, None] = {}
         while todo:
             label = todo.pop()

@@ -4,6 +4,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
 from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates, untold
 from hovis.engine.entering import Callee
@@ -103,7 +104,9 @@ class PythonEngine(Engine):
     def program(self, code: Any) -> Any:
         found = _programs.get(id(code))
         if found is None:
-            found = _programs[id(code)] = code, [(HANDLERS.get(i.op) or _unsupported(i.op), i.arg) for i in code.instructions]
+            found = _programs[id(code)] = code, [
+                (HANDLERS.get(i.op) or _unsupported(i.op), i.arg, effect(i.op, i.arg)[0]) for i in code.instructions
+            ]
         return found[1]
 
 
