@@ -350,7 +350,7 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     frame.extra = known_arguments(m, bound)
     frame.given = given(m, bound)
     name = known.qualname.rsplit(".", 1)[-1]
-    result = m.call_function(frame, heap, f"{name}.1" if frame.extra else name)  # type: ignore[attr-defined]
+    result = m.call_function(frame, heap, f"{name}.1" if frame.extra or known.cells else name)  # type: ignore[attr-defined]
     if result is None:
         return m.unreachable()
     return finish(m, result, mode)

@@ -45,9 +45,11 @@ def make(m: Machine) -> int | None:
         frame.locals = []
         m.push(made)
         return HANDLERS["Return"](m, None)
-    if frame.extra is REAL or site in m.tables.not_virtual:
+    if frame.extra is REAL or site in m.tables.not_virtual or m.tables.generators == "real":
         made = Dyn(m.operand(made), Type(GENERATOR), ends=True)
         m.endings = True
+    else:
+        m.tables.generators = "virtual"
     return _to_caller(m, finish(m, made, frame.mode))
 
 

@@ -38,6 +38,8 @@ FIRST_ROUNDS: Final = 4
 #: So many slots that a number was computed from are looked at for one like it.
 LOOKED_BACK: Final = 64
 
+#: Restarts to tell states apart by where the generators made at one place stand.
+GENERATOR_SPLITS: Final = 5
 #: A label is the number of an entry, and so many bits for the path of a slot.
 SHIFT: Final = 32
 PATHS: Final = (1 << SHIFT) - 1
@@ -413,8 +415,8 @@ class Meeting(Machine):
         lost, other = align(entry.state, state)
         try:
             matching = Matching(entry.state, state, self.tables.paths, self.number)
-        except NotMaterializable:
-            self._split_by_generators(entry, state)
+        except NotMaterializable as refused:
+            self._split_by_generators(entry, state, refused.args[0])
             raise
         for frame, arriving in zip(entry.state.frames, state.frames, strict=True):
             frame.decided |= arriving.decided
@@ -426,8 +428,14 @@ class Meeting(Machine):
             if labels and depends.get(path) != labels:
                 self._depend(entry, path, labels)
 
-    def _split_by_generators(self, entry: Entry, state: State) -> None:
-        """Two states do not join, because of generators that stand in different places: the place belongs into the key."""
+    def _split_by_generators(self, entry: Entry, state: State, maker: Any) -> None:
+        """Two states do not join, because of generators that stand in different places: the place belongs into the key.
+
+        Where generators that were made at one place pile up, there is no end of places.
+        """
+        count = self.tables.generator_splits[maker] = self.tables.generator_splits.get(maker, 0) + 1
+        if count > GENERATOR_SPLITS:
+            return
         forced = self.tables.forced.get(entry.site, {})
         used = self.tables.used.setdefault(entry.site, {})
         for path in unlike_generators(entry.state, state, self.tables.paths):

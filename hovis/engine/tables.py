@@ -40,6 +40,10 @@ class Tables:
         self.entered: dict[Any, set[tuple[int, int]]] = {}
         self.copies: dict[Any, dict[int, Any]] = {}
         self.shared: set[Any] = set()
+        #: the place that made generators → how often states were told apart by where these stand
+        self.generator_splits: dict[Any, int] = {}
+        #: "virtual": there are some; "real": in a last attempt none of them is
+        self.generators = ""
         self.not_entered: dict[CodeType, str] = {}
         self.not_virtual: set[Any] = set()
         self.thawed: dict[int, object] = {}

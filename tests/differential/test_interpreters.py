@@ -546,6 +546,25 @@ def test_it_does_what_the_interpreter_does(name):
             same(observe(row.fn, copy.deepcopy(call)), got, f"{name}{call} known {known}")
 
 
+def stacked(spec, items):
+    """Generators in generators, as many as nobody knows."""
+    found = iter(items)
+    for op, k in spec:
+        if op == "map":
+            found = (lambda g, k: (x * k for x in g))(found, k)
+        elif op == "filter":
+            found = (lambda g, k: (x for x in g if x > k))(found, k)
+    return list(found)
+
+
+def test_generators_that_pile_up_are_real():
+    residual = hovis.specialize(stacked, tuple, list)
+    assert not residual.trace.fallback
+    for spec in ((), (("map", 2),), (("map", 2), ("filter", 3), ("map", 10)), (("filter", "x"),)):
+        same(observe(stacked, (spec, [1, 2, 3])), observe(residual, (spec, [1, 2, 3])), str(spec))
+    assert residual.trace.stats["restarts"] < 40
+
+
 def functions(trace):
     """The residual and those that it calls."""
     found, todo = [], [trace]
