@@ -6,6 +6,7 @@ Looks at all calls of a function at once, so it acts on the outermost function a
 from hovis.ir.analysis import terminator_operands
 from hovis.ir.model import Function, Op, Operand, Param, Value, callees
 from hovis.lattice import Const
+from hovis.passes.inlining import lasts
 from hovis.passes.rewriting import Pass, same, substitute
 
 
@@ -38,7 +39,8 @@ def _fewer(callee: Function, sites: list[tuple[Function, Op]]) -> bool:
             new[param] = instead
     substitute(callee, new)
     used = _used(callee, sites)
-    gone = {param for k, param in enumerate(params) if param in new or k not in used}
+    # what may be seen to end lives as long as the function that holds it
+    gone = {param for k, param in enumerate(params) if param in new or (k not in used and lasts(param.type))}
     if not gone:
         return False
     block.params = tuple(param for param in params if param not in gone)

@@ -46,12 +46,13 @@ def _plain(function: Function) -> bool:
         return False
     if any(isinstance(block.terminator, Invoke) for block in function.blocks) or any(op.callee is enter_handler for op in function.ops()):
         return False
-    return all(_lasts(param.type) for block in function.blocks for param in block.params) and all(_lasts(op.type) for op in function.ops())
+    return all(lasts(param.type) for block in function.blocks for param in block.params) and all(lasts(op.type) for op in function.ops())
 
 
-def _lasts(kind: AbstractValue) -> bool:
+def lasts(kind: AbstractValue) -> bool:
+    """May what is of this type live shorter or longer without anybody noticing?"""
     if isinstance(kind, Union):
-        return all(map(_lasts, kind.members))
+        return all(map(lasts, kind.members))
     if isinstance(kind, Const):
         return type(kind.value) in _LASTING
     return isinstance(kind, Type) and kind.cls in _LASTING
