@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hovis
 from hovis.ir import Branch, Builder, Effect, Function, Jump, Return, callees, parse, show, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, FLOAT, INT
@@ -683,3 +684,58 @@ def test_a_temporary_ends_where_it_is_used():
     b.ret(None)
     assert sum(op.callee is ops.drop for op in clean(b.function).ops()) == 1
 
+
+
+# ---------------------------------------------------------------------------------------------- residual functions
+
+
+def mutual(n):
+    def even(i, unused, text, same):
+        return True if i == 0 else odd(i - 1, text, unused, same)
+
+    def odd(i, unused, text, same):
+        return False if i == 0 else even(i - 1, text, same, text)
+
+    return even(n, "a", "b", "b")
+
+
+def test_functions_that_are_called_once_are_inlined_and_arguments_passed_once():
+    made = hovis.trace(mutual, int).passes("default")
+    assert len(callees(made.function)) <= 2
+    assert all(len(function.params) == 1 for function in callees(made.function)[1:])
+    assert [made.compile()(n) for n in range(4)] == [True, False, True, False]
+
+
+def raises(n):
+    def go(i):
+        if i > 3:
+            return 1 // (i - 4) if i % 2 else stop(i)
+        return go(i + 1) + 1
+
+    def stop(i):
+        return go(i + 1) // (i - 4)
+
+    return go(n)
+
+
+def test_what_is_inlined_stays_in_tracebacks():
+    found = []
+    for fn in (raises, hovis.trace(raises, int).compile()):
+        with pytest.raises(ZeroDivisionError) as caught:
+            fn(2)
+        found.append([(frame.name, frame.lineno) for frame in caught.traceback][1:])
+    assert found[0] == found[1]
+
+
+def test_a_test_whose_outcome_is_known_on_an_edge_is_gone_past():
+    def fn(text, i):
+        inside = i < len(text)
+        if inside and text[i] == "a":
+            return 1
+        if inside and text[i] == "b":
+            return 2
+        return 3
+
+    made = hovis.trace(fn, str, int).passes("default")
+    assert [op.callee for op in made.ops].count(o.getitem) == 1
+    assert [made.compile()(text, 0) for text in ("a", "b", "c", "")] == [1, 2, 3, 3]
