@@ -1,6 +1,8 @@
 """A trace that takes too long: the call that takes most of it is left as it is, and the rest is traced again."""
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterable, Mapping
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from hovis.engine.tables import GiveUp, Tables
@@ -32,6 +34,25 @@ class OutOfFuel(GiveUp):
 def allowance(places: int) -> int:
     """What places of the known data add to the fuel."""
     return PER_PLACE * places + (PER_FIRST_PLACE - PER_PLACE) * min(places, FIRST_PLACES)
+
+
+def extent(roots: Iterable[object]) -> int:
+    """How many places there are in all that is known before tracing, PLACES at most; code and classes are no data."""
+    todo = list(roots)
+    found = sum(len(text) for text in todo if isinstance(text, str | bytes))
+    seen: set[int] = set()
+    while todo and found < PLACES:
+        held = todo.pop()
+        if id(held) in seen or isinstance(held, _CODE):
+            continue
+        seen.add(id(held))
+        parts = gc.get_referents(held)
+        found += len(parts)
+        todo += parts
+    return min(found, PLACES)
+
+
+_CODE: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType)
 
 
 def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, last: bool = False) -> bool:

@@ -185,7 +185,7 @@ class Engine(Meeting):
                 if (self.emitted > UNROLL_OPS or self.steps > UNROLL_STEPS) and self._roll(self.visits):
                     return False
             self.steps += 1
-            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(len(self.covered)):
+            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
                 raise OutOfFuel
             handler, arg, popped = program[pc]
             if watched is not None and pc in watched:

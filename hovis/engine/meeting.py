@@ -146,7 +146,7 @@ class Meeting(Machine):
         entry = table.get(key)
         if entry is None:
             if table:
-                whistle(self.tables, site, table, len(self.covered))
+                whistle(self.tables, site, table, self.places())
             crowd, peers = self._crowds(site, table, key)
             self._spare_first_round(site, key, state, [table[other] for other in peers])
             if len(crowd) >= TEST_VARIANTS and len(crowd) % TEST_VARIANTS == 0:
@@ -451,7 +451,7 @@ class Meeting(Machine):
         self.total_steps += slots
         ctx = state.frames[-1].ctx
         self.spent[ctx] = self.spent.get(ctx, 0) + slots
-        if self.total_steps > self.fuel + self.share * allowance(len(self.covered)):
+        if self.total_steps > self.fuel + self.share * allowance(self.places()):
             raise OutOfFuel
 
     def _update(self, entry: Entry, matching: Matching, other: bool) -> bool:

@@ -4,7 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from hovis.engine import lookups, templates
-from hovis.engine.budget import PLACES
+from hovis.engine.budget import FIRST_PLACES, PLACES, extent
 from hovis.engine.environment import Consulted, Guard, can_change, contents, places
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
@@ -31,6 +31,9 @@ class Reader:
         self.reads: set[Any] = set()
         #: places of the known data that the program has come to (see budget)
         self.covered: set[tuple[int, object]] = set()
+        #: where the known data begins, and how many places it has
+        self.roots: list[object] = []
+        self.extent: int | None = None
 
     def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
         """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
@@ -57,6 +60,15 @@ class Reader:
             self.tables.static_size = size
         if place is not None and len(self.covered) < PLACES:
             self.covered.add((id(held), place))
+
+    def places(self) -> int:
+        """In how many places of the known data the program has been; what tracing makes anew has no end and does not count."""
+        found = len(self.covered)
+        if found <= FIRST_PLACES:
+            return found
+        if self.extent is None:
+            self.extent = extent(self.roots)
+        return min(found, self.extent)
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
         """The residual relies on this: holder by this name is value (see environment.Guard)."""

@@ -137,6 +137,8 @@ def run(
     tables = Tables()
     engine = PythonEngine(library, tables, package, fuel, frozen)
     engine.known_sizes, engine.volatile = known_sizes, volatile
+    data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]
+    engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
     try:
         functions = _trace(engine, fn, code, parts, fuel)

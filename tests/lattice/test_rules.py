@@ -66,6 +66,7 @@ KEYWORDS = ["sep", "maxsplit", "encoding", "errors", "start", "strict", "key", "
 NOT_CALLED = {operations.enter_handler, operations.leave_handler, operations.current_exception, operations.drop}
 #: Rules that trust the engine to give arguments of the right kind.
 TRUSTING = {
+    operations.join_strings,  # of strings
     operations.make_cell,
     operations.make_function,
     operations.make_class,

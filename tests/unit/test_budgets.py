@@ -1,4 +1,5 @@
 """What would multiply is joined: counted in blocks, not in seconds."""
+import dataclasses
 import operator
 
 import pytest
@@ -31,3 +32,27 @@ def test_a_flag_or_two_are_threaded():
     # each test of x leads straight to the sum that its outcome asks for: no flag is ever tested
     assert {op.callee for op in trace.ops} <= {operator.gt, operator.add}
     assert [hovis.specialize(fn, Int, Int)(x, 0) for x in range(4)] == [fn(x, 0) for x in range(4)]
+
+
+class Counted:
+    made = 0
+
+
+@dataclasses.dataclass
+class Row:
+    n: int
+    parts: list = dataclasses.field(default_factory=list)
+
+
+def test_what_tracing_makes_anew_is_no_reason_to_go_on():
+    """Each round has another known i, and makes other tuples of fields, without end."""
+    kept = []
+
+    def rows(q):
+        for i in range(q % 5):
+            Counted.made += 1
+            kept.append(dataclasses.asdict(dataclasses.replace(Row(1), n=i)))
+        return len(kept)
+
+    assert hovis.jit(rows)(2) == 2
+    assert kept == [{"n": 0, "parts": []}, {"n": 1, "parts": []}]
