@@ -1,5 +1,6 @@
 """Guest functions: return addresses on a guest's stack, where what is popped is one of a few constants ("The Trick")."""
 import operator
+import random
 
 import pytest
 
@@ -238,6 +239,37 @@ def test_a_few_calls_are_followed_each_on_its_own(machine):
 def test_recursion_of_a_guest(machine, code):
     trace = same(machine, code, [(n, 1) for n in range(9)])
     assert len(trace.ops) < 400
+
+
+def drawn(rng):
+    """Functions that call later ones, some under a condition, from any depth."""
+    count = rng.randrange(3, 6)
+
+    def body(k, length):
+        code = [*HEAD, ("get", 0)] if k < 0 else [("set", 0), ("get", 0)]
+        for _ in range(length):
+            code += rng.choice([
+                [("const", rng.randrange(5)), (rng.choice(("add", "mul")), None)],
+                [("set", 1), ("get", 1), ("get", 1), ("const", rng.randrange(60)), ("less", None), ("branch", 3), ("const", 7), ("add", None)],
+                [("get", rng.randrange(2)), ("add", None)],
+            ])  # fmt: skip
+            if k + 1 < count:
+                call = "call", rng.randrange(k + 1, count)
+                asked = [("set", 1), ("get", 1), ("get", 1), ("const", rng.randrange(40)), ("less", None), ("branch", 2), call]
+                code += rng.choice([asked, [call], [call]])
+        return [*code, ("return", None)]
+
+    return assembled(body(-1, 3), *[body(k, rng.randrange(2, 4)) for k in range(count)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drawn_call_graphs(seed):
+    code = drawn(random.Random(seed))
+    for machine in MACHINES:
+        residual = hovis.specialize(machine, const(code), Int, Int)
+        for args in CALLS:
+            assert residual(*args) == machine(code, *args)
+            assert hovis.evaluate(residual.trace, *args) == machine(code, *args)
 
 
 def renamed(code, x):
