@@ -6,10 +6,12 @@ the residual (names that it calls, and texts), and how many operations it may ha
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import heapq
 import operator
 import re
+import typing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -523,6 +525,35 @@ def derivatives(pattern, text):
     for c in text:
         pattern = after(pattern, c)
     return ended(pattern)
+
+
+@dataclass
+class Point:
+    x: int
+    y: float = 0.0
+
+
+@dataclass
+class Line:
+    start: Point
+    end: Point
+    name: str = ""
+
+
+def loaded(cls, data):
+    hints, found = typing.get_type_hints(cls), {}
+    for field in dataclasses.fields(cls):
+        if field.name not in data:
+            continue
+        kind, value = hints[field.name], data[field.name]
+        found[field.name] = loaded(kind, value) if dataclasses.is_dataclass(kind) else kind(value)
+    return cls(**found)
+
+
+@interpreter((0,), [(Line, {"start": {"x": 1}, "end": {"x": "2", "y": 3}}), (Line, {"start": {}, "end": {"x": 1}}), (Line, {})],
+             "fields is_dataclass loaded get_type_hints", 50)
+def by_type_hints(cls, data):
+    return loaded(cls, data)
 
 
 def residual_of(row, call, known):

@@ -1,17 +1,20 @@
 """What ``singledispatch`` decides by the class of its argument (CPython: Lib/functools.py)."""
 
 import abc
+import builtins
 import functools
+import sys
 import types
 import typing
 from typing import Any, Final
 
-from hovis.engine import functions
+from hovis.engine import functions, templates
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT
+from hovis.engine.lookups import ABSENT, find
 from hovis.engine.machine import Machine
 from hovis.engine.results import opaque
 from hovis.engine.values import FALSE, NONE, TRUE, Known, Ref, V, labels_of, relabel
+from hovis.ir.operations import UNBOUND
 from hovis.library.core import Action
 from hovis.library.virtual.base import VIRTUAL, Args, Named, action, use
 
@@ -64,6 +67,8 @@ def _can_register(of_class: Known) -> Action:
 @action(typing.get_type_hints, counts=(1, 1))
 def type_hints(m: Machine, args: Args, named: Named) -> Any:
     """Annotations that are classes are the hints."""
+    if isinstance(args[0], Known) and type(args[0].value) in (type, abc.ABCMeta):
+        return _hints_of_class(m, args[0])
     obj = m.obj(args[0], "function")
     if obj is None or not isinstance(args[0], Ref) or functions.get(m, args[0], obj, "__no_type_check__") is not ABSENT:
         return None
@@ -73,6 +78,41 @@ def type_hints(m: Machine, args: Args, named: Named) -> Any:
         return None
     hints = tuple(Known(type(None)) if isinstance(c, Known) and c.value is None else c for c in told.cells)
     return m.new(VObj("dict", dict, hints, told.keys))
+
+
+def _hints_of_class(m: Machine, cls: Known) -> Any:
+    """Those of a known class and its bases, where all of them are classes."""
+    hints: dict[str, Any] = {}
+    kind: Any = cls.value
+    if templates.template_of(kind) is not None or "__no_type_check__" in dir(kind):
+        return None
+    for base in reversed(kind.__mro__):
+        find(base, "__annotations__")  # a guard
+        told = vars(base).get("__annotations__", {})
+        if type(told) is not dict or not m.static(Known(told)):
+            return None
+        hints.update((name, _named_class(m, base, x)) for name, x in told.items())
+    if not all(type(x) in (type, abc.ABCMeta, type(None)) for x in hints.values()):
+        return None
+    use(m, cls)
+    cells = tuple(Known(type(None) if x is None else x, cls.labels) for x in hints.values())
+    return m.new(VObj("dict", dict, cells, tuple(hints)), cls.labels)
+
+
+def _named_class(m: Machine, cls: type, hint: Any) -> Any:
+    """What a text that is nothing but a name means in the module of cls; anything else is itself."""
+    module = sys.modules.get(cls.__module__)
+    if type(hint) is not str or not hint.isidentifier() or module is None:
+        return hint
+    for namespace in (vars(module), vars(builtins)):
+        if id(namespace) in m.tables.thawed or (id(namespace), hint) in m.tables.thawed_globals:
+            return hint
+        m.read_static |= {("global", id(namespace), hint), id(namespace)}
+        found = namespace.get(hint, UNBOUND)
+        m.guard("item", namespace, hint, found)
+        if found is not UNBOUND:
+            return found
+    return hint
 
 
 #: The functions inside singledispatch, by name.
