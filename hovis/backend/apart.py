@@ -66,7 +66,7 @@ def _test(held: Sequence[object]) -> Callable[[Any], bool]:
     def apart(value: Any) -> bool:
         return id(value) not in ids
 
-    apart.held = tuple(held)  # type: ignore[attr-defined]
+    apart.held, apart.ids = tuple(held), ids  # type: ignore[attr-defined]
     return apart
 
 

@@ -269,19 +269,22 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
     return at
 
 
-def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block]) -> Block:
+def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block], wanted: bool = True) -> Block:
     rest = Block()
-    at.terminator = Branch(fits, Edge(rest), Edge(misfit))
+    at.terminator = Branch(fits, Edge(rest), Edge(misfit)) if wanted else Branch(fits, Edge(misfit), Edge(rest))
     blocks.append(rest)
     return rest
 
 
 def _distinct(apart: Any, value: Operand, at: Block, misfit: Block, blocks: list[Block]) -> Block:
     """Go on if value is none of the folded objects; a few are compared right here."""
-    tests = [Op(operator.is_not, (value, Const(held)), (), BOOL) for held in apart.held]
-    if len(tests) > MOST_COMPARED:
-        tests = [Op(apart, (value,), (), BOOL)]
-    for fits in tests:
+    if len(apart.held) > MOST_COMPARED:
+        name = Op(id, (value,), (), Type(int))
+        there = Op(operator.contains, (Const(apart.ids), name), (), BOOL)
+        at.ops += [name, there]
+        return _go_on(at, there, misfit, blocks, False)
+    for held in apart.held:
+        fits = Op(operator.is_not, (value, Const(held)), (), BOOL)
         at.ops.append(fits)
         at = _go_on(at, fits, misfit, blocks)
     return at

@@ -108,7 +108,7 @@ class Pool:
 
 
 def is_permanent(value: object) -> bool:
-    """Does value live as long as the interpreter, and compare by identity?
+    """Does value live as long as the interpreter, or is it a tuple of such things and of plain ones?
 
     Such a one stands among the constants, as that spares the copy of a cell in every call.  The garbage collector does not
     look into code objects: what could lead back to the residual must not stand there.
@@ -118,12 +118,16 @@ def is_permanent(value: object) -> bool:
     if isinstance(value, BuiltinFunctionType):
         return isinstance(value.__self__, ModuleType) and value.__self__.__name__ in sys.stdlib_module_names
     if isinstance(value, MethodDescriptorType):
-        return not value.__objclass__.__flags__ & _HEAP_TYPE
+        return not value.__objclass__.__flags__ & _HEAP_TYPE or value.__objclass__.__module__ in sys.stdlib_module_names
+    if type(value) is tuple:
+        return len(value) <= _LONGEST and all(type(part) in _PLAIN or (type(part) is type and is_permanent(part)) for part in value)
     return isinstance(value, _LISTENERS) or (type(value) is FunctionType and value.__code__.co_filename.startswith(PACKAGE) and not value.__closure__)
 
 
 #: What repairs tracebacks: it knows places only.
 _LISTENERS: Final = (Tracebacks, Trim, Untrim)
+#: Items of a tuple that is looked at.
+_LONGEST: Final = 16
 #: Py_TPFLAGS_HEAPTYPE
 _HEAP_TYPE: Final = 1 << 9
 
@@ -432,7 +436,7 @@ class Linear:
 
     def constant(self, value: object) -> None:
         """Load a known value; what may end, or refer to something that may, lives in a closure cell."""
-        if type(value) in _PLAIN or (type(value) is tuple and not value) or is_permanent(value):
+        if type(value) in _PLAIN or is_permanent(value):
             self.items.append((DO, OP["LOAD_CONST"], self.pool.constant(value), 1))
         else:
             self.items.append((CELL, OP["LOAD_DEREF"], self.pool.cell(value), 1))
