@@ -53,7 +53,7 @@ class Options:
         library: Library | None = None,
         passes: Any = "default",
         strict: bool | str = False,
-        fuel: int = 250_000,
+        fuel: int = engine.FUEL,
         frozen: bool = True,
         known_sizes: bool = False,
     ) -> None:

@@ -116,7 +116,7 @@ class Names:
         self.variables: set[str] = set()
         self._functions: dict[int, str] = {}
         for one in functions:
-            self._functions[id(one)] = self._free(_identifier(one.name), shadowing=True)
+            self._functions[id(one)] = self._free(_identifier(one.name.removesuffix(".1")), shadowing=True)
 
     def function(self, one: Function) -> str:
         return self._functions[id(one)]

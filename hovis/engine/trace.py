@@ -20,8 +20,8 @@ from hovis.ir.model import Function, Location, Operand, Param
 from hovis.lattice import Const, constants
 from hovis.library.core import Library
 
-#: Instructions that a trace may interpret, restarts included.
-FUEL = 2_000_000
+#: Instructions that a trace may interpret to begin with, restarts included.
+FUEL = 250_000
 
 
 class Leaf:
@@ -151,7 +151,7 @@ def run(
 def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part], fuel: int) -> list[Function]:
     """Trace until what was learned while building the last objects is known from the beginning."""
     attempts = len(budget.SHARES)
-    engine.fuel = fuel * budget.SHARES[0]
+    engine.fuel, engine.share = fuel * budget.SHARES[0], fuel / FUEL
     while True:
         try:
             engine.resolving = False
@@ -174,7 +174,7 @@ def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
                 engine.tables.generators, attempts = "real", 1
             share = budget.SHARES[-attempts]
             engine.fuel, engine.spent, engine.covered = engine.total_steps + fuel * share, {}, set()
-            engine.share = share / budget.SHARES[0]
+            engine.share = fuel / FUEL * share / budget.SHARES[0]
             continue
         leaked = templates.scrub(functions)
         if not leaked:
