@@ -68,7 +68,9 @@ class Jitted:
     """A function that is compiled for what it is called with.  Use :func:`jit`."""
 
     def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], options: api.Options) -> None:
-        functools.update_wrapper(self, fn)
+        functools.update_wrapper(self, fn, updated=())
+        # a residual has a trace of its own, which is not this one's
+        self.__dict__.update((name, value) for name, value in getattr(fn, "__dict__", {}).items() if not hasattr(type(self), name))
         self.__wrapped__ = fn
         if inspect.iscoroutinefunction(fn):
             _mark_coroutine(self)

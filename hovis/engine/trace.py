@@ -6,7 +6,7 @@ from typing import Any
 
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates, untold
+from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates, untold, whistle
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak, NotMaterializable
@@ -167,7 +167,9 @@ def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
             continue
         except budget.OutOfFuel:
             attempts -= 1
-            if not attempts or not budget.leave_heaviest(engine.tables, engine.spent, engine.package, attempts == 1):
+            if not attempts or not (
+                budget.leave_heaviest(engine.tables, engine.spent, engine.package, attempts == 1) or whistle.let_go(engine.tables, engine.entries)
+            ):
                 if engine.tables.generators != "virtual":
                     raise
                 # generators that are stacked up in a loop may be what it takes so long for

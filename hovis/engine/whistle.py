@@ -197,6 +197,24 @@ def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: d
             raise Restart("force", site)
 
 
+def let_go(tables: Tables, entries: Mapping[Any, Mapping[Any, object]]) -> bool:
+    """Before all of a trace is given up: where there are many variants, what has most values is not told apart any more.
+
+    Known numbers that a loop without a known end goes through cost more and more from round to round, long before there
+    are too many of them.  False: there is nothing to let go of.
+    """
+    found = False
+    for site, table in entries.items():
+        used, forced = tables.used.get(site, {}), tables.forced.setdefault(site, {})
+        keys = [dict(key) for key in table] if len(table) >= WEAK_VARIANTS else []
+        distinct = {path: len({key.get(path) for key in keys}) for path in used if path not in forced}
+        path = max(distinct, key=lambda path: (distinct[path], -path), default=None)
+        if path is not None and distinct[path] >= WEAK_VARIANTS:
+            forced[path] = STRONG
+            found = True
+    return found
+
+
 def _stop_products(tables: Tables, keys: list[Key], used: dict[int, int]) -> None:
     """Slots that vary independently multiply (a row of flags): they leave all keys, at once, and are joined."""
     for strength, limit in PRODUCTS.items():

@@ -56,3 +56,34 @@ def test_what_tracing_makes_anew_is_no_reason_to_go_on():
 
     assert hovis.jit(rows)(2) == 2
     assert kept == [{"n": 0, "parts": []}, {"n": 1, "parts": []}]
+
+
+def nested_counts(n, m):
+    if n == 0:
+        return [m, 1]
+    d, total, t = 1, m, 0
+    while True:
+        n -= 1
+        while True:
+            d -= 1
+            total += 1
+            t += 1
+            if d == 0:
+                break
+        while True:
+            t -= 1
+            d += 1
+            if t == 0:
+                break
+        d += 2
+        if n == 0:
+            break
+    return [total, d]
+
+
+def test_known_numbers_that_cost_more_from_round_to_round_are_let_go():
+    residual = hovis.specialize(nested_counts, Int, Int)
+    assert not residual.trace.fallback
+    assert len(residual.trace.blocks) < 20
+    for n in range(5):
+        assert residual(n, 10) == nested_counts(n, 10)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hovis
 import hovis_xla
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
@@ -53,3 +54,12 @@ def test_guest_loops_are_compiled(name, make):
 def test_twelve_million_steps():
     compiled = hovis_xla.jit(on_a_list(brainfuck.ADDITION), strict=True)
     assert compiled(2_400_000, 5) == [0, 2_400_005, 0, 0]
+
+
+def test_the_residual_itself_is_compiled():
+    program = brainfuck.SQUARES.replace(".", "")
+    residual = hovis.options(passes="default-counting-versions").specialize(on_a_list(program), hovis.Int, hovis.Int)
+    compiled = hovis_xla.jit(residual, strict=True)
+    for n, m in ((0, 0), (1, 3), (12, 4)):
+        assert compiled(n, m) == on_a_list(program)(n, m)
+    assert compiled.lower(1, 2).as_text().count("stablehlo.while") >= 3
