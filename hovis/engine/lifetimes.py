@@ -108,7 +108,11 @@ def _used_last(m: "Machine", value: V) -> bool:
     if type(value) is not Dyn:
         return False
     if type(value.value) is Param and not m.block.ops:
-        return True
+        # of several the assembler does not know the order: one ends by itself, the others are said to
+        block, first = m.ends_first
+        if block is not m.block:
+            m.ends_first = m.block, value.value
+        return block is not m.block or first is value.value
     return m.latest is not None and (value.value is m.latest or any(value.value is x for x in m.latest.operands()))
 
 

@@ -74,6 +74,8 @@ class Machine(Reader, abc.ABC):
         self.endings = False
         #: the op emitted last
         self.latest: Op | None = None
+        #: the value that ends where this block begins, before anything else
+        self.ends_first: tuple[Block | None, Operand | None] = None, None
         #: what something has held that is another now, until the instruction at hand has been interpreted
         self.let_go: list[V] = []
         self.known_sizes = False

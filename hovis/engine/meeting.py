@@ -281,7 +281,7 @@ class Meeting(Machine):
                 part = self._key_part(entry.state, self.value_at(entry.state, path))
                 rest = [x for x in entry.key if x[0] != path]
                 keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
-            if len(keyed) < len(table):
+            if len(keyed) < len(table) or (_begins_function(site) and any(entry.key != key for key, entry in keyed.items())):
                 return False      # with the table as it was: all of them are discarded
             table.clear()
             for key, entry in keyed.items():
@@ -297,7 +297,9 @@ class Meeting(Machine):
         bad = []
         for entry in table.values():
             key = self.key_of(site, entry.state)
-            if not entry.joined.isdisjoint(self.wanted.get(site, ())) or any(not isinstance(self.value_at(entry.state, path), Dyn) for path in forced):
+            moved = key != entry.key and _begins_function(site)
+            known = any(not isinstance(self.value_at(entry.state, path), Dyn) for path in forced)
+            if moved or known or not entry.joined.isdisjoint(self.wanted.get(site, ())):
                 bad.append(entry)
             else:
                 groups.setdefault(key, []).append(entry)
@@ -631,3 +633,8 @@ class Meeting(Machine):
 def place_of(step: Any) -> Any:
     """Which cell of an object a step of a path leads to."""
     return step[0] if type(step) is tuple else step
+
+
+def _begins_function(site: Any) -> bool:
+    """Does a residual function begin there?  Its body stands in the context of the key that it has had when it was made."""
+    return bool(site[1] == -1)

@@ -6,6 +6,7 @@ from hovis.engine import environment, escape
 from hovis.engine.entries import Entry
 from hovis.engine.fixpoint import Engine
 from hovis.engine.state import State
+from hovis.engine.tables import GiveUp
 from hovis.engine.values import Dyn, Known, Ref
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, edges
 from hovis.ir.operations import UNBOUND
@@ -18,6 +19,7 @@ def finish(engine: Engine) -> list[Function]:
     engine.lent = {}
     functions: list[Function] = []
     done: set[Entry] = set()
+    owned: set[int] = set()
     todo = deque([engine.start])
     while todo:
         root = todo.popleft()
@@ -28,6 +30,10 @@ def finish(engine: Engine) -> list[Function]:
         assert function is not None
         function.blocks, function.type = blocks(engine, root, todo), root.result
         functions.append(function)
+        before = len(owned)
+        owned.update(map(id, function.blocks))
+        if len(owned) < before + len(function.blocks):
+            raise GiveUp("two residual functions came to the same place")  # better a call of the original than the wrong way on
     if not engine.frozen:
         environment.spread(entry for table in engine.entries.values() for entry in table.values())
         for look in engine.looks:

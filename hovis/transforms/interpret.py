@@ -187,15 +187,19 @@ class Interpreter:
             if event is enter_handler:
                 exception = at.taken()
                 part = self.lazily(at, at.pending)  # without yield from, by which a close would end it, and not go on behind the handler
-                ended, after = _resumed(exception, part.send, None)
-                while not ended:
-                    resume, given = part.send, None
-                    try:
-                        given = yield after
-                    except BaseException as thrown:
-                        resume, given = part.throw, thrown
+                resume, given = part.send, None
+                try:
                     ended, after = _resumed(exception, resume, given)
-                    del given
+                    while not ended:
+                        resume, given = part.send, None
+                        try:
+                            given = yield after
+                        except BaseException as thrown:
+                            resume, given = part.throw, thrown
+                        ended, after = _resumed(exception, resume, given)
+                finally:
+                    # with its own traceback an exception would hold itself, and all that is here
+                    exception = given = None
                 if after is not LEFT:
                     return after
                 continue

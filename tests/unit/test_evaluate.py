@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import hovis
 from hovis.ir import Builder, Effect, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, INT
@@ -289,3 +290,26 @@ def test_an_interpreter_over_other_values():
     b = Builder("f", INT)
     b.ret(b.op(o.mul, b.op(o.neg, b.params[0]), 100))
     assert Signs().evaluate(b.function, -1) == 1
+
+
+def test_a_generator_that_is_closed_holds_nothing_any_more(capsys):
+    class Dies:
+        def __del__(self):
+            print("del")
+
+    def steps():
+        held = Dies()
+        try:
+            yield held is None
+        finally:
+            print("end")
+
+    def closed(p):
+        g = steps()
+        next(g)
+        del g
+        print("gone")
+        return p
+
+    hovis.evaluate(hovis.trace(closed, list), [1])
+    assert capsys.readouterr().out.split() == ["end", "del", "gone"]
