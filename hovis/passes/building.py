@@ -90,9 +90,13 @@ def _merged(pieces: tuple[Operand, ...]) -> tuple[Operand, ...]:
 def _together(block: Block, made: Op, text: bool) -> bool:
     """What block appends to the list is appended at its last append; is that less?"""
     appends = [op for op in block.ops if _appends(op) and op.args[0] is made]
-    if len(appends) < 2 or any(op.callee is str.join and made in op.args for op in block.ops[block.ops.index(appends[0]) : block.ops.index(appends[-1])]):
+    if len(appends) < 2:
         return False
+    between = block.ops[block.ops.index(appends[0]) : block.ops.index(appends[-1])]
     pieces = tuple(op.args[1] for op in appends)
+    # what ends in between would have ended before it gets into the list
+    if any((op.callee is str.join and made in op.args) or (op.callee is ops.drop and op.args[0] in pieces) for op in between):
+        return False
     if text:
         pieces = _merged(pieces)
     last = appends[-1]

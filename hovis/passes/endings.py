@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from hovis.ir.analysis import operands, predecessors, reverse_postorder, terminator_operands
-from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, edges
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
 from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, same
 from hovis.passes.tails import open_handlers
 
@@ -42,7 +42,9 @@ def _sweep(function: Function) -> bool:
             back = tuple(place[edge.block] <= place[block] for edge in edges(block.terminator))
             last = block.ops[-1]
             targets = tuple(id(edge.block) for edge in edges(block.terminator))
-            key = (type(block.terminator), targets, back, depth.get(block), id(last.callee), last.location)
+            end = block.terminator
+            raised = (end.again, end.location) if isinstance(end, Raise) else None
+            key = (type(end), raised, targets, back, depth.get(block), id(last.callee), last.location)
             groups.setdefault(key, []).append(block)
     candidates = [group for group in groups.values() if len(group) > 1]
     if not candidates:

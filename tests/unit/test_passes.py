@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hovis
-from hovis.ir import Branch, Builder, Effect, Function, Jump, Return, callees, parse, show, verify
+from hovis.ir import Branch, Builder, Effect, Function, Jump, Location, Return, callees, parse, show, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, FLOAT, INT
 from hovis.lattice import ANY, Const, Type
@@ -739,3 +739,28 @@ def test_a_test_whose_outcome_is_known_on_an_edge_is_gone_past():
     made = hovis.trace(fn, str, int).passes("default")
     assert [op.callee for op in made.ops].count(o.getitem) == 1
     assert [made.compile()(text, 0) for text in ("a", "b", "c", "")] == [1, 2, 3, 3]
+
+
+def test_what_ends_before_the_last_append_is_appended_where_it_was():
+    b = Builder("f", ANY)
+    out = b.op(ops.make_list, type=Type(list))
+    made = b.op(b.params[0], type=ANY, effect=Effect.OPAQUE)
+    b.op(list.append, out, made, type=NONE, effect=Effect.WRITES)
+    b.op(ops.drop, made, type=NONE, effect=Effect.IO)
+    b.op(list.append, out, Const("b"), type=NONE, effect=Effect.WRITES)
+    b.ret(b.op(str.join, Const(""), out, type=Type(str), effect=Effect.READS))
+    assert [op.callee for op in run(b.function, ["building"], verify=True).ops()].count(list.append) == 2
+
+
+def test_exceptions_from_two_lines_are_raised_on_two_lines():
+    b = Builder("f", BOOL, ANY)
+    cond, x = b.params
+    arms = b.block(), b.block()
+    b.branch(cond, (arms[0],), (arms[1],))
+    for line, arm in enumerate(arms, 1):
+        b.at(arm)
+        for _ in range(3):
+            b.op(print, x, type=NONE, effect=Effect.IO)
+        b.raise_(x)
+        arm.terminator.location = Location("f.py", line, line, 0, 1, "f", 1)
+    assert len(run(b.function, ["endings"], verify=True).blocks) == 3
