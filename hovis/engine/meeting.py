@@ -636,5 +636,5 @@ def place_of(step: Any) -> Any:
 
 
 def _begins_function(site: Any) -> bool:
-    """Does a residual function begin there?  Its body stands in the context of the key that it has had when it was made."""
-    return bool(site[1] == -1)
+    """Does a residual function begin there, or a generator?  Its body stands in the context of the key that it has had when it was made."""
+    return len(site) == 3  # with the world that it begins in
