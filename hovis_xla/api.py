@@ -26,6 +26,9 @@ from hovis_xla.partition import Decision, decide, opaque_ops
 from hovis_xla.storage import StorageError
 from hovis_xla.types import ShapeUnknown
 
+#: Where a function may run.
+TARGETS: Final = ("auto", "xla", "python")
+
 #: After this many calls in a row that were given up, a variant stays Python.
 PATIENCE: Final = 8
 
@@ -38,6 +41,7 @@ def jit(
     int_overflow: str = "replay",
     exact: bool = False,
     strict: bool = False,
+    target: str = "auto",
 ) -> Any:
     """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
 
@@ -45,23 +49,27 @@ def jit(
     donate        names of arrays that the call may use up (no copy is saved by it yet)
     int_overflow  what happens where a Python int needs more than 64 bits: "replay" does the call in Python
     exact         no fused multiply-add, at the price of speed: bits as NumPy's in elementwise arithmetic
-    strict        raise TraceError where a function would run as residual Python
+    strict        raise TraceError where a function would run as residual Python because XLA has no place for something in it
+    target        "xla": an executable even where Python would be quicker; "python": the residual alone; "auto": what is quicker
     """
     if fn is None:
-        return lambda wrapped: jit(wrapped, static=static, donate=donate, int_overflow=int_overflow, exact=exact, strict=strict)
+        return lambda wrapped: jit(wrapped, static=static, donate=donate, int_overflow=int_overflow, exact=exact, strict=strict, target=target)
     if int_overflow != "replay":
         raise ValueError(f'int_overflow is "replay" (in this version), not {int_overflow!r}')
+    if target not in TARGETS:
+        raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     names = (static,) if isinstance(static, str) else tuple(static)
-    return Jitted(fn, names, exact, strict)
+    return Jitted(fn, names, exact, strict, target)
 
 
 class Jitted(PythonJitted):
     """A function that XLA compiles for what it is called with.  Use :func:`jit`."""
 
-    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool) -> None:
+    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str = "auto") -> None:
         super().__init__(fn, static, api.Options(strict="whole" if strict else False, frozen=False, known_sizes=True))
         self._exact = exact
         self._strict = strict
+        self._target = target
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         parts: list[Any] = [cache.key_of(a, (k,) in self._static) for k, a in enumerate(args)]

@@ -65,7 +65,7 @@ def agree(fn, got, *args, exact=False):
 
 def compiled(fn, *args, static=()):
     """fn compiled for arguments like these; it has to be lowered as a whole."""
-    jitted = hovis_xla.jit(fn, static=static, strict=True)
+    jitted = hovis_xla.jit(fn, static=static, strict=True, target="xla")
     return jitted
 
 
@@ -88,7 +88,7 @@ def check(fn, *calls, bails=None, exact=False):
 
 def stays_python(fn, *args):
     """fn is not lowered, runs all the same, and says why."""
-    jitted = hovis_xla.jit(fn)
+    jitted = hovis_xla.jit(fn, target="xla")
     agree(fn, jitted, *args)
     text = jitted.explain()
     assert "residual Python" in text, text
