@@ -64,11 +64,16 @@ def _same_dims(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 def _arange(*bounds: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     """The dtype follows the arguments: Python's ints are weak to NumPy's, but not to Python's floats."""
-    if not 1 <= len(bounds) <= 3 or not all(map(is_numeric, bounds)) or not set(named) <= {"dtype"}:
+    if not 1 <= len(bounds) <= 3 or not all(map(is_numeric, bounds)) or not set(named) <= {"dtype"} or any(map(_is_wide, bounds)):
         return None
     asked = ask(np.arange, *(_small(t) for t in bounds))
     found = _dtype(named.get("dtype"), None if asked is None else dtype_of(asked))
     return None if found is None else array_of(found, 1, "C")
+
+
+def _is_wide(t: AbstractValue) -> bool:
+    """An int beyond 64 bits: another dtype, or an error."""
+    return isinstance(t, Const) and isinstance(t.value, int) and not -(2**63) <= t.value < 2**63
 
 
 def _small(t: AbstractValue) -> AbstractValue:
@@ -79,7 +84,8 @@ def _small(t: AbstractValue) -> AbstractValue:
 def _arange_dims(*bounds: Facts, **named: Facts) -> Shape | None:
     values = [b.value for b in bounds]
     if all(isinstance(v, int) for v in values) and (len(values) < 3 or values[2] != 0):
-        return (len(range(*values)),)
+        start, stop, step = (0, *values, 1) if len(values) == 1 else (*values, 1)[:3]
+        return (max(0, (stop - start + step - (step > 0) + (step < 0)) // step),)  # as len(range(...)), of any size
     return (None,)
 
 

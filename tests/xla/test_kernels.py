@@ -1,0 +1,63 @@
+"""The classic kernels, unchanged: returns and every argument afterwards as with NumPy; and none runs less compiled than it did.
+
+``kernels.txt`` holds how each runs: whole as one executable (XLA), with executables for its parts, or as residual Python.
+What gets better is written there by ``pytest tests/xla/test_kernels.py --bless``.
+"""
+import copy
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hovis_xla
+from benchmarks.kernels import KERNELS
+from tests.xla.checking import same
+
+pytestmark = pytest.mark.xla
+
+TABLE = Path(__file__).with_name("kernels.txt")
+#: From worst to best.
+WAYS = ("Python", "parts", "XLA")
+
+
+def recorded():
+    return dict(line.split() for line in TABLE.read_text(encoding="utf-8").splitlines())
+
+
+def way_of(jitted):
+    """How the last variant runs."""
+    text = jitted.explain()
+    if "residual Python" not in text:
+        return "XLA"
+    return "parts" if "region" in text or "parts" in text else "Python"
+
+
+def ran(fn, args):
+    """What came of it, and the arguments afterwards."""
+    args = copy.deepcopy(args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fn(*args), args
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernel(name, bless):
+    kernel = KERNELS[name]
+    jitted = hovis_xla.jit(kernel.fn, target="xla")
+    for seed in (0, 1):
+        args = kernel.initialize(np.random.default_rng(seed), kernel.small)
+        (wanted, after), (found, changed) = ran(kernel.fn, args), ran(jitted, args)
+        assert same(found, wanted), (found, wanted)
+        for k, (x, y) in enumerate(zip(changed, after, strict=True)):
+            assert same(x, y), (f"argument {k}", x, y)
+    way, table = way_of(jitted), recorded()
+    if bless:
+        TABLE.write_text("".join(f"{key} {value}\n" for key, value in sorted({**table, name: way}.items())), encoding="utf-8")
+        return
+    assert WAYS.index(way) >= WAYS.index(table[name]), jitted.explain()
+
+
+def test_the_table_names_each_kernel(bless):
+    if not bless:
+        assert sorted(recorded()) == sorted(KERNELS)
