@@ -13,7 +13,7 @@ entering its body, too.  So irreducible control flow and ``break`` out of nested
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -24,9 +24,10 @@ from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.kinds import Kind, join, kind_of, rebuild, split
 from hovis_xla.regions import Region, carried_out, reach, with_heads
 from hovis_xla.sinking import Store, SunkStores
-from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor, unify
+from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -34,8 +35,11 @@ from hovis_xla.types import (
     INT32,
     UNDEF,
     Known,
+    NotLowerable,
     Num,
+    OneOf,
     Operand,
+    ShapeUnknown,
     Slot,
     Struct,
     Val,
@@ -125,13 +129,18 @@ class Side:
 
 
 @contextmanager
-def scratch() -> Iterator[Any]:
+def scratch(walker: "Walker") -> Iterator[Any]:
     """A place to emit regions into before the operation that will own them can be made.
 
-    That operation needs the types of its results, and these are known only when its regions are there.
+    That operation needs the types of its results, and these are known only when its regions are there.  What is given
+    up by an exception is put aside, and is destroyed when nothing can refer to it any more.
     """
     holder = ir.Operation.create("stablehlo.case", results=[], operands=[emit.constant(0, INT32).ir], regions=1)
-    yield holder
+    try:
+        yield holder
+    except Exception:
+        walker.given_up.append(holder.detach_from_parent())
+        raise
     selector = holder.operands[0].owner.operation
     holder.erase()
     selector.erase()
@@ -150,6 +159,10 @@ class Walker(ABC):
     #: how many loops there are around what is emitted
     depth: int = 0
 
+    #: how often an iteration was done before a loop, by its head; under None: how many ops were done so
+    peeled: dict[Block | None, int]
+    #: what was emitted in vain
+    given_up: list[Any]
     #: what each store was made of
     stored: "dict[Any, Store]"
 
@@ -253,7 +266,7 @@ class Walker(ABC):
             return self.walk(Arrival(groups[choice][0], renumber(start.choice, groups[choice][1])), region, {*until, *shared}, first)
         starts = [Arrival(entries, renumber(start.choice, numbers)) for entries, numbers in groups]
         stop = {*until, *shared}
-        with scratch() as holder:
+        with scratch(self) as holder:
             sides = [self.side(holder, lambda s=s: self.walk(s, region, stop, first)) for s in starts]
             return self.merge(choice, sides, holder)
 
@@ -278,11 +291,12 @@ class Walker(ABC):
         block = holder.regions[0].blocks.append()
         outer = self.env, self.bail, self.token, self.acted
         self.env = dict(self.env)
-        with ir.InsertionPoint(block), ir.Location.unknown(context()):
-            arrival = walk()
-        side = Side(block, arrival, self.bail, self.token, self.acted)
-        self.env, self.bail, self.token, self.acted = outer
-        return side
+        try:
+            with ir.InsertionPoint(block), ir.Location.unknown(context()):
+                arrival = walk()
+            return Side(block, arrival, self.bail, self.token, self.acted)
+        finally:
+            self.env, self.bail, self.token, self.acted = outer
 
     def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
         """One Arrival out of those of the sides, of which choice picks one."""
@@ -305,6 +319,28 @@ class Walker(ABC):
     def _name(self, block: Block, k: int) -> str:
         names = [p.name for p in block.params]
         return names[k] or "a value" if k < len(names) else "a value"
+
+    def each_way(self, value: OneOf, does: "Callable[[Operand], Operand]") -> Operand:
+        """What comes of one of several: that of each, and the one it is at run time.  What can't be done is given up there."""
+        there = Block()
+        reasons: list[NotLowerable] = []
+
+        def walk(member: Operand) -> Arrival:
+            try:
+                return Arrival([(there, [does(member)])])
+            except ShapeUnknown:
+                raise
+            except NotLowerable as reason:
+                reasons.append(reason)
+                self.give_up()
+                return Arrival([])
+
+        with scratch(self) as holder:
+            sides = [self.side(holder, lambda m=m: walk(m)) for m in value.members]
+            if len(reasons) == len(sides):
+                raise reasons[0]
+            found = self.merge(T(value.which, INT32, ()), sides, holder)
+        return cast(Operand, found.entries[0][1][0])
 
     # --------------------------------------------------------------------------------------------- loops
 
@@ -333,6 +369,7 @@ class Joined:
         self.inline = self._small()
         self.wanted: list[tuple[Pending, list[Slot], Num]] = []
         self.tags: list[tuple[Pending, Pending]] = []
+        self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
         self.sunk: list[SunkStores] = []
 
     def _small(self) -> bool:
@@ -396,7 +433,11 @@ class Joined:
             return UNDEF
         if all(same_slot(s, defined[0]) for s in defined[1:]) and (self.inline or not self._inside(defined[0])):
             return defined[0]
-        num = unify(slots, name)
+        num = kind_of(defined[0], name)
+        for other in defined[1:]:
+            num = join(num, kind_of(other, name), name)
+        if not isinstance(num, Num):
+            return self._parts(slots, num, name)
         if num.kind == ARRAY and num.shape and not self.inline:
             sunk = SunkStores.of(self, slots, num)
             if sunk is not None:
@@ -410,6 +451,16 @@ class Joined:
             self.wanted.append((tag, [s if s is UNDEF else self._tag(side, s, num) for side, s in zip(self.sides, slots, strict=True)], TAG))
         return pending
 
+    def _parts(self, slots: list[Slot], kind: Kind, name: str) -> Pending:
+        """A slot of several numbers."""
+        rows: list[list[Slot]] = []
+        for side, slot in zip(self.sides, slots, strict=True):
+            with self._at_end(side):
+                rows.append(split(slot, kind))
+        pending = Pending()
+        self.compound.append((pending, kind, [self.slot(list(column), name) for column in zip(*rows, strict=True)]))
+        return pending
+
     def _tag(self, side: Side, slot: Slot, num: Num) -> Val:
         with self._at_end(side):
             return Val(TAG, as_val(slot, num).tag)
@@ -418,6 +469,8 @@ class Joined:
         """Is it made on one of the sides, so that it can't be seen outside?"""
         if isinstance(slot, Struct):
             return any(self._inside(p) for p in slot.parts)
+        if isinstance(slot, OneOf):
+            return any(block_of(slot.which) == b for b in self.blocks) or any(self._inside(m) for m in slot.members)
         return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
 
     def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
@@ -475,6 +528,8 @@ class Joined:
         for sunk in self.sunk:
             with ir.InsertionPoint(self.holder):
                 sunk.store(self.walker)
+        for pending, kind, parts in self.compound:
+            pending.value = rebuild(kind, iter([p.value if isinstance(p, Pending) else p for p in parts]))
 
     def _select(self) -> None:
         """The sides' operations move here.  What is not defined on a side may be anything there."""

@@ -181,6 +181,8 @@ def _put_together(tree: Any, values: list[Any], leaves: Sequence[Any], built: di
         case ("either", at):
             scalar = values[at]
             return scalar if values[at + 1] else scalar.item()
+        case ("oneof", at, trees):
+            return _put_together(trees[int(values[at])], values, leaves, built)
         case ("argument", at):
             return leaves[at]
         case ("known", constant):

@@ -6,9 +6,14 @@ the number of the exit, and the values that leave by the exits.
 
 A loop whose head is nothing but a cheap test keeps it: it becomes the condition, is emitted once more at the top of the
 body for the values it defines, and a last time behind the loop.  All others are ``while go:``, ``go`` made in the body.
+
+What a parameter of a head is, is learned by trying: if the body brings another kind of thing than there was at first, what
+was emitted is given up.  Then one iteration is done before the loop (``x = 0``, and an array from the second one on), or
+the parameter is one of both from the start.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from hovis.ir.model import Block, Branch
@@ -17,18 +22,66 @@ from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import Arrival, Choice, Walker, as_tensor, is_one_of, renumber, scratch, truth
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.kinds import WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
 from hovis_xla.regions import Region, acts
 from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot
-from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, UNDEF, Known, NotLowerable, Num, Operand, Slot, Struct, Val, either_of
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Struct, Val, either_of
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
 TEST_OPS: Final = 8
+
+#: A first iteration is done before the loop, if it is this short, this often in a row, and within this for all loops together.
+PEELED_OPS: Final = 300
+PEELINGS: Final = 3
+PEELED_IN_ALL: Final = 3000
+
+#: What the parameters of heads hold, those whose kind has been learned.
+Kinds = dict[tuple[Block, int], Kind]
+
+
+class Changed(Exception):
+    """Parameters of heads become of another kind; says what they may be, and whether that is another thing altogether."""
+
+    def __init__(self, kinds: Kinds, replaced: bool) -> None:
+        super().__init__()
+        self.kinds = kinds
+        self.replaced = replaced
+
+
+def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+    """Emit a loop; the Arrival at its exits, or at its heads as well, if it was one iteration that was emitted."""
+    kinds: Kinds = {}
+    while True:
+        lowering = LoopLowering(walker, start, region, until, kinds)
+        try:
+            return lowering.run()
+        except Changed as change:
+            if change.replaced and not kinds and _may_peel(walker, region, lowering.heads[0]):
+                return walker.walk(start, lowering.region, lowering.until, first=True)
+            kinds = {**kinds, **change.kinds}
+
+
+def _may_peel(walker: Walker, region: Region, head: Block) -> bool:
+    size = sum(op in walker.needed for block in region.blocks for op in block.all_ops())
+    times, spent = walker.peeled.get(head, 0), walker.peeled.get(None, 0)
+    if size > PEELED_OPS or times >= PEELINGS or spent + size > PEELED_IN_ALL:
+        return False
+    walker.peeled[head], walker.peeled[None] = times + 1, spent + size
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """One of several that leaves a loop: what says which, and the members, as they are carried."""
+
+    which: Any
+    members: tuple[Any, ...]
 
 
 class LoopLowering:
     """One loop.  ``carry`` lists what goes round: (value at the start, value at the end of an iteration)."""
 
-    def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block]) -> None:
+    def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block], kinds: Kinds) -> None:
         self.walker = walker
         self.start = start
         self.region = region
@@ -40,7 +93,8 @@ class LoopLowering:
         self.body: Any = None
         self.ends: list[Any] = []
         self.fixed: dict[tuple[Block, int], Slot] = {}
-        self.index: dict[tuple[Block, int], tuple[int, Num]] = {}
+        self.index: dict[tuple[Block, int], tuple[int, Kind]] = {}
+        self.kinds = kinds
 
     def run(self) -> Arrival:
         w = self.walker
@@ -51,16 +105,18 @@ class LoopLowering:
             w.acted = True
         entry_bail = w.bail
         self._carry_heads()
-        with scratch() as holder:
+        with scratch(w) as holder:
             self.holder = holder
             self.body = holder.regions[0].blocks.append()
             outer = w.env, w.bail, w.token
             w.env = dict(w.env)
             w.depth += 1
-            arrival = self._emit_body()
-            w.depth -= 1
-            bail, token = w.bail, w.token
-            w.env, w.bail, w.token = outer
+            try:
+                arrival = self._emit_body()
+                bail, token = w.bail, w.token
+            finally:
+                w.depth -= 1
+                w.env, w.bail, w.token = outer
             return self._close(arrival, bail, token, entry_bail)
 
     # --------------------------------------------------------------------------------------------- the body
@@ -68,17 +124,22 @@ class LoopLowering:
     def _carry_heads(self) -> None:
         for block, slots in self.start.entries:
             for k, slot in enumerate(slots):
-                num = num_of(slot)
-                if num is None:
+                kind = self.kinds.get((block, k)) or self._first_kind(block, k, slot)
+                if kind is None:
                     self.fixed[block, k] = slot
                     continue
-                declared = either_of(block.params[k].type) if k < len(block.params) else None
-                num = join_nums(num, declared) or num if declared is not None else num
-                value = as_val(slot, num)
-                self.index[block, k] = len(self.inits), num
-                self.inits.append(value)
-                if num.kind == EITHER:
-                    self.inits.append(Val(TAG, value.tag))
+                self.index[block, k] = len(self.inits), kind
+                for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
+                    value = as_val(part, num)
+                    self.inits.append(value)
+                    if num.kind == EITHER:
+                        self.inits.append(Val(TAG, value.tag))
+
+    def _first_kind(self, block: Block, k: int, slot: Slot) -> Kind | None:
+        """What a parameter is taken for at first; None: for something that does not change."""
+        num = num_of(slot)
+        declared = either_of(block.params[k].type) if num is not None and k < len(block.params) else None
+        return num if declared is None or num is None else join_nums(num, declared) or num
 
     def _argument(self, num: Num) -> Any:
         return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
@@ -87,9 +148,9 @@ class LoopLowering:
         """A parameter of a head, given all that goes round (Vals or MLIR values)."""
         if (block, k) in self.fixed:
             return self.fixed[block, k]
-        at, num = self.index[block, k]
-        found, tag = (v.ir if isinstance(v, Val) else v for v in (values[at], values[at + 1] if num.kind == EITHER else None))
-        return Val(num, found, tag, roots)
+        at, kind = self.index[block, k]
+        rest = iter(v.ir if isinstance(v, Val) else v for v in values[at:])
+        return rebuild(kind, (Val(num, next(rest), next(rest) if num.kind == EITHER else None, roots) for num in nums_of(kind)))
 
     def _emit_body(self) -> Arrival:
         w = self.walker
@@ -174,24 +235,41 @@ class LoopLowering:
         brought = dict(arrival.entries)
         self.ends = [v.ir for v in self.arguments]
         roots: frozenset[object] = frozenset()
+        self._check_kinds(brought)
         for block in self.heads:
             for k, slot in enumerate(brought.get(block, ())):
-                if (block, k) in self.fixed:
-                    if slot is not UNDEF and not same_slot(slot, self.fixed[block, k]):
-                        raise NotLowerable(f"{self.walker._name(block, k)} changes in a loop and is no number, but {describe(slot)}")
+                if (block, k) in self.fixed or slot is UNDEF:
                     continue
-                at, num = self.index[block, k]
-                if slot is UNDEF:
-                    continue
-                brings = num_of(slot)
-                if brings is None or join_nums(brings, num) != num:
-                    raise NotLowerable(f"{self.walker._name(block, k)} is {num} at first and {num_of(slot) or describe(slot)} later in a loop")
-                value = as_val(slot, num)
-                roots |= value.roots
-                self.ends[at] = value.ir
-                if num.kind == EITHER:
-                    self.ends[at + 1] = value.tag
+                at, kind = self.index[block, k]
+                for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
+                    value = as_val(part, num)
+                    roots |= value.roots
+                    self.ends[at] = value.ir
+                    if num.kind == EITHER:
+                        self.ends[at + 1] = value.tag
+                    at += 2 if num.kind == EITHER else 1
         self.roots = (roots - {self.root}).union(*(v.roots for v in self.inits))
+
+    def _check_kinds(self, brought: dict[Block, list[Slot]]) -> None:
+        """Does every parameter of a head become what it was taken for?"""
+        found: Kinds = {}
+        replaced = True
+        for block, first in self.start.entries:
+            for k, slot in enumerate(brought.get(block, ())):
+                fixed, name = self.fixed.get((block, k)), self.walker._name(block, k)
+                if slot is UNDEF or (fixed is not None and same_slot(slot, fixed)):
+                    continue
+                before = kind_of(first[k], name) if fixed is not None else self.index[block, k][1]
+                brings = kind_of(slot, name)
+                after = join(before, brings, name)
+                if fixed is None and after == before:
+                    continue
+                if not lasting(after):
+                    raise NotLowerable(f"{name} changes in a loop and is no number, but {describe(slot)}")
+                found[block, k] = after
+                replaced = replaced and not any(m in members_of(brings) for m in members_of(before))
+        if found:
+            raise Changed(found, replaced)
 
     def _carry_go(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> int | None:
         """The flag that says whether to go on; nothing, where the test at the top says it all."""
@@ -227,6 +305,8 @@ class LoopLowering:
             return slot
         if isinstance(slot, Struct):
             return Struct(slot.callee, tuple(self._carry_exit(p, name) for p in slot.parts), slot.op)
+        if isinstance(slot, OneOf):
+            return Choosing(self._carry_value(slot.which, WHICH), tuple(self._carry_exit(m, name) for m in slot.members))
         if not isinstance(slot, Val):
             raise NotLowerable("a method of an array leaves a loop")
         tag = None if slot.tag is None else self._carry_value(slot.tag, TAG)
@@ -292,6 +372,9 @@ class LoopLowering:
                 return Val(slot.num, value, which, roots)
             if isinstance(found, Struct):
                 return Struct(found.callee, tuple(cast(Operand, resolve(p)) for p in found.parts), found.op)
+            if isinstance(found, Choosing):
+                which = results[found.which] if isinstance(found.which, int) else found.which
+                return OneOf(which, tuple(cast(Operand, resolve(m)) for m in found.members))
             return cast(Slot, found)
 
         with ir.InsertionPoint(self.holder):
@@ -309,6 +392,6 @@ class LoopLowering:
     def _distinct(self, entries: list[tuple[Block, list[Slot]]], choice: Choice) -> Arrival:
         """The exit of the test and a break lead to the same block: one entry, with slots selected."""
         w = self.walker
-        with ir.InsertionPoint(self.holder), scratch() as holder:
+        with ir.InsertionPoint(self.holder), scratch(w) as holder:
             sides = [w.side(holder, lambda e=e: Arrival([e])) for e in entries]
             return w.merge(choice, sides, holder)

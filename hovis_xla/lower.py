@@ -7,6 +7,7 @@ is only checked against.  Whatever has no row, or is no number where one is need
 
 import builtins
 import inspect
+import operator
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -25,10 +26,11 @@ from hovis_xla.control import Arrival, Walker, as_tensor
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.interface import Keyed, Lowered, Template
-from hovis_xla.loops import LoopLowering
+from hovis_xla.kinds import WHICH
+from hovis_xla.loops import lower_loop
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
-from hovis_xla.slots import TAG, as_val, block_of, num_of, same_slot, tensor, unify
+from hovis_xla.slots import TAG, as_val, block_of, join_nums, num_of, same_slot, tensor, unify
 from hovis_xla.stores import updated, versions
 from hovis_xla.types import (
     ARRAY,
@@ -41,6 +43,7 @@ from hovis_xla.types import (
     Known,
     NotLowerable,
     Num,
+    OneOf,
     Operand,
     Owned,
     Slot,
@@ -77,6 +80,8 @@ class Lowering(Walker):
         self.loads: dict[Any, list[T]] = {}
         #: what each store was made of: the array before it, the update, where
         self.stored = {}
+        self.given_up = []
+        self.peeled = {}
 
     # --------------------------------------------------------------------------------------------- functions
 
@@ -120,14 +125,17 @@ class Lowering(Walker):
             self.templates[block] = template
         return block, list(leaves)
 
-    def _tree(self, operand: Operand, leaves: list[Val], built: dict[int, int], location: Location | None) -> Any:
+    def _tree(self, operand: Operand, leaves: list[Val], built: dict[object, int], location: Location | None) -> Any:
         if isinstance(operand, Val) and operand.num.kind == EITHER:
             leaves += [Val(Num(SCALAR, operand.num.dtype), operand.ir), Val(TAG, operand.tag)]
             return "either", len(leaves) - 2
+        if isinstance(operand, OneOf):
+            leaves.append(Val(WHICH, operand.which))
+            return "oneof", len(leaves) - 1, tuple(self._tree(m, leaves, built, location) for m in operand.members)
         if isinstance(operand, Val):
             return self._leaf(operand, leaves, location)
         if isinstance(operand, Struct):
-            number = built.setdefault(id(operand.op or operand), len(built))
+            number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(operand.callee), parts, number
         if isinstance(operand, Known):
@@ -168,7 +176,7 @@ class Lowering(Walker):
         return tuple(found)
 
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
-        return LoopLowering(self, start, region, until).run()
+        return lower_loop(self, start, region, until)
 
     # --------------------------------------------------------------------------------------------- values
 
@@ -181,6 +189,8 @@ class Lowering(Walker):
         return found
 
     def condition(self, value: Operand) -> "T | bool":
+        if isinstance(value, OneOf):
+            value = self.each_way(value, lambda member: self.call(operator.truth, [member], {}))
         if isinstance(value, Known):
             return bool(value.value)
         if isinstance(value, Val) and not value.num.shape:
@@ -305,21 +315,29 @@ class Lowering(Walker):
             if isinstance(callee, Function):
                 return self._inline(callee, args)
             found = self.operand(cast(IrOperand, callee))
-            if isinstance(found, Bound):
-                callee, args = found.method, [found.instance, *args]
-            elif isinstance(found, Known):
-                callee = found.value
-            else:
-                raise NotLowerable("a call of something that is not known")
-        return self.call(cast("Callable[..., Any]", callee), args, kwargs, op)
+            if isinstance(found, OneOf):
+                return self.each_way(found, lambda member: self._of_known(member, args, kwargs, op))
+            return self._of_known(found, args, kwargs, op)
+        return self.call(callee, args, kwargs, op)
+
+    def _of_known(self, callee: Operand, args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
+        """A call of something that was looked up here."""
+        if isinstance(callee, Bound):
+            return self.call(callee.method, [callee.instance, *args], kwargs, op)
+        if isinstance(callee, Known) and callable(callee.value):
+            return self.call(callee.value, args, kwargs, op)
+        raise NotLowerable("a call of something that is not known")
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """What a call gives: folded, a container, or by its row."""
         either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
         if either is not None and callee not in BUILDERS and callee not in (builtins.print, updated):
             return self._both_ways(either, callee, args, kwargs, op)
+        several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
+        if several is not None and callee not in BUILDERS and callee is not builtins.print and (callee is not updated or several):
+            return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
         if callee in BUILDERS:
-            return Struct(callee, tuple(args), op)
+            return Struct(callee, tuple(args), object())
         if callee is builtins.print:
             return self.print(args, kwargs)
         if callee in (operations.load_global, operations.cell_get):
@@ -355,6 +373,11 @@ class Lowering(Walker):
     def _either(self, tag: T, python: Operand, scalar: Operand) -> Operand:
         if same_slot(python, scalar):
             return python
+        kinds = num_of(python), num_of(scalar)
+        if kinds[0] is None or kinds[1] is None or join_nums(kinds[0], kinds[1]) is None:
+            if isinstance(python, OneOf) or isinstance(scalar, OneOf):
+                raise NotLowerable("a call of a number that is Python's or NumPy's, with results of several kinds")
+            return OneOf(emit.convert(tag, INT32).ir, (python, scalar))
         num = unify([python, scalar], "a result")
         a, b = as_val(python, num), as_val(scalar, num)
         value = a.ir if a.ir == b.ir else emit.select(tag, tensor(b), tensor(a)).ir
@@ -390,10 +413,12 @@ class Lowering(Walker):
         arrival = self.function(function, args)
         if not arrival.entries:
             return Known(None)  # it always gives up
-        if len(arrival.entries) > 1:
+        found = [_rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in self.found]
+        if len(found) == 1:
+            return found[0]
+        if any(isinstance(f, OneOf) for f in found):
             raise NotLowerable(f"{function.name} returns values of different kinds")
-        template, slots = self.found[0]
-        return _rebuild(template.tree, [cast(Operand, s) for s in slots], {})
+        return OneOf(as_tensor(arrival.choice).ir, tuple(found))
 
 
 def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
@@ -406,9 +431,11 @@ def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Oper
         return Val(Num(EITHER, value.num.dtype), value.ir, tag.ir)
     if tree[0] == "known":
         return Known(tree[1].value)
+    if tree[0] == "oneof":
+        return OneOf(as_val(slots[tree[1]], WHICH).ir, tuple(_rebuild(t, slots, built) for t in tree[2]))
     number: int = tree[3]
     if number not in built:
-        built[number] = Struct(tree[1].value, tuple(_rebuild(p, slots, built) for p in tree[2]), Op(tree[1].value, ()))
+        built[number] = Struct(tree[1].value, tuple(_rebuild(p, slots, built) for p in tree[2]), object())
     return built[number]
 
 
@@ -453,6 +480,8 @@ def _what(operand: Operand) -> str:
     if isinstance(operand, Known):
         text = repr(operand.value)
         return text if len(text) <= 40 else f"a {type(operand.value).__name__}"
+    if isinstance(operand, OneOf):
+        return " or ".join(map(_what, operand.members))
     return "a container" if isinstance(operand, Struct) else "a method"
 
 
@@ -489,7 +518,11 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> L
                 operands.append(value)
         if any(acts(op) for op in _all_ops(function)):
             lowering.token = emit.create_token()
-        arrival = lowering.function(function, operands)
+        try:
+            arrival = lowering.function(function, operands)
+        finally:
+            for operation in lowering.given_up:
+                operation.erase()
         return _finish(module, main, lowering, arrival, nums)
 
 

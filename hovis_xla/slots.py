@@ -9,7 +9,7 @@ from hovis.lattice.constants import same_constant
 from hovis_xla import emit
 from hovis_xla.adapter import ir
 from hovis_xla.emit import T
-from hovis_xla.types import ARRAY, BOOL, EITHER, PYTHON, PYTHON_OF, SCALAR, UNDEF, Known, NotLowerable, Num, Slot, Struct, Val, num_of_value
+from hovis_xla.types import ARRAY, BOOL, EITHER, PYTHON, PYTHON_OF, SCALAR, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Struct, Val, num_of_value
 
 #: A truth in a slot of its own.
 TAG: Final = Num(ARRAY, BOOL)
@@ -34,6 +34,8 @@ def same_slot(a: Slot, b: Slot) -> bool:
         return bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
     if isinstance(a, Known) and isinstance(b, Known):
         return same_constant(a.value, b.value)
+    if isinstance(a, OneOf) and isinstance(b, OneOf):
+        return bool(a.which == b.which) and len(a.members) == len(b.members) and all(map(same_slot, a.members, b.members))
     return isinstance(a, Struct) and isinstance(b, Struct) and a.op is b.op and a.op is not None
 
 
@@ -65,6 +67,8 @@ def join_nums(a: Num, b: Num) -> Num | None:
 def describe(slot: Slot) -> str:
     if isinstance(slot, Known):
         return f"the constant {type(slot.value).__name__}"
+    if isinstance(slot, OneOf):
+        return " or ".join(map(describe, slot.members))
     return getattr(slot.callee, "__name__", "a container") if isinstance(slot, Struct) else "a method" if not isinstance(slot, Val) else str(slot.num)
 
 

@@ -126,6 +126,8 @@ def _tree(tree: Any) -> Any:
         if _BUILDERS.get(name) is not tree[1].value:
             raise StorageError("it can't be stored: its result holds an instance of a class")
         return ["build", name, [_tree(p) for p in tree[2]], tree[3]]
+    if tree[0] == "oneof":
+        return ["oneof", tree[1], [_tree(t) for t in tree[2]]]
     return list(tree)
 
 
@@ -134,6 +136,8 @@ def _tree_of(form: Any) -> Any:
         return "known", Keyed(decode(form[1]))
     if form[0] == "build":
         return "build", Keyed(_BUILDERS[form[1]]), tuple(_tree_of(p) for p in form[2]), form[3]
+    if form[0] == "oneof":
+        return "oneof", form[1], tuple(map(_tree_of, form[2]))
     return tuple(form)
 
 

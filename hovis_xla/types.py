@@ -3,6 +3,7 @@
     Val       an XLA value, with what it is to Python: a Python number, a NumPy scalar or an array
     Known     any Python object; no XLA value stands for it until one is needed
     Struct    a tuple, list, dict or object of the result, with its parts: it is built by the host, after the call
+    OneOf     one of several of these; a number says which
     UNDEF     the content of a slot on a path that does not define it
 """
 
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.ir.model import Location, Op
+from hovis.ir.model import Location
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 
 PYTHON: Final = "python"
@@ -129,12 +130,12 @@ LAST: Final = Known(-1)
 class Struct:
     """The result of a constructor call (``make_tuple``, ``make_dict`` …) that the host does again after the run.
 
-    ``op`` is its identity: the same op is the same object wherever it stands in the result.
+    ``op`` is its identity: where it is the same, it is the same object wherever it stands in the result.
     """
 
     callee: Callable[..., object]
     parts: "tuple[Operand, ...]"
-    op: Op | None = None
+    op: object = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +144,14 @@ class Bound:
 
     method: Callable[..., object]
     instance: Val
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneOf:
+    """One of several operands, none of which is one of several itself; ``which`` (an MLIR i32) says which, at run time."""
+
+    which: Any
+    members: "tuple[Operand, ...]"
 
 
 def view_roots(arrays: "Iterable[Val]") -> frozenset[object]:
@@ -160,8 +169,8 @@ class _Undefined:
 
 UNDEF: Final = _Undefined()
 
-Operand = Val | Known | Struct | Bound
-Slot = Val | Known | Struct | Bound | _Undefined
+Operand = Val | Known | Struct | Bound | OneOf
+Slot = Val | Known | Struct | Bound | OneOf | _Undefined
 
 
 def num_of_dtype(dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Num:

@@ -605,4 +605,4 @@ def test_a_number_that_is_pythons_or_numpys():
     check(total, (v, 0), (v, 1), (v, 4), bails=False)
     check(biggest, (v, 0), (v, 1), (v, 4))
     check(mean, (v, 0, 0.0), (v, 0, 2.0), (v, 4, 0.0), (v, 2, 0.5))
-    stays_python(lambda v, x: (v[0] if x > 0 else x) * np.float32(2), v, 1.0)
+    check(lambda v, x: (v[0] if x > 0 else x) * np.float32(2), (v, 1.0), (v, -1.0), bails=False)
