@@ -7,7 +7,6 @@ jax itself is never imported.  jaxlib would import it in some calls if it were i
 arrays go in by ``batched_device_put`` and come out by ``memoryview``.
 """
 
-import ctypes
 import functools
 import importlib.metadata
 import io
@@ -34,6 +33,9 @@ NATIVE_LOOP_BYTES: Final = 1 << 20
 
 #: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
 COPY_BELOW: Final = 1 << 16
+
+#: What XLA wants of the address of an array, to use it as it is.
+ALIGNMENT: Final = 64
 
 Array = np.ndarray[Any, Any]
 
@@ -155,14 +157,44 @@ def _options(exact: bool) -> Any:
     return parsed if parsed is not None else options
 
 
-def _as_numpy(buffer: Any, aval: _Aval) -> Array:
+class _Memory:
+    """XLA's memory as NumPy asks for it; it lives as long as an array that stands on it."""
+
+    __slots__ = ("__array_interface__", "_buffer")
+
+    def __init__(self, buffer: Any, view: Array) -> None:
+        self._buffer = buffer
+        self.__array_interface__ = {"version": 3, "shape": view.shape, "typestr": view.dtype.str, "data": (view.ctypes.data, False)}
+
+
+def as_numpy(buffer: Any) -> Array:
     """A buffer as an array of the caller's own: writable, sharing no memory with anything else."""
     view = np.asarray(memoryview(buffer))
     if view.nbytes < COPY_BELOW:
         return view.copy()
-    raw: Any = (ctypes.c_char * view.nbytes).from_address(view.ctypes.data)
-    raw._owner = buffer  # the memory lives as long as the array that stands on it
-    found: Array = np.frombuffer(raw, dtype=aval.dtype).reshape(aval.shape)
+    return np.asarray(_Memory(buffer, view))
+
+
+def put(array: object, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A buffer with what is in an array: its very memory if that is aligned and in C order, else a copy."""
+    return xla_client.batched_device_put(_Aval(shape, dtype), _sharding(), [array], [_device()], True, enable_x64=True)
+
+
+def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
+    """An array, and a buffer that is the same memory: what is written into the array XLA reads at its next run."""
+    array = aligned(shape, np.dtype(dtype))
+    buffer = put(array, shape, dtype)
+    if array.nbytes and buffer.unsafe_buffer_pointer() != array.ctypes.data:
+        raise XlaError("this jaxlib copies aligned arrays on their way in")
+    return array, buffer
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """A new array whose memory XLA can use as it is."""
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    found: Array = raw[start : start + size].view(dtype).reshape(shape)
     return found
 
 
@@ -174,18 +206,14 @@ class Program:
 
     def __init__(self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]]) -> None:
         self._loaded = loaded
-        self._inputs = [_Aval(*i) for i in inputs]
-        self._outputs = [_Aval(*o) for o in outputs]
-        self._handlers = [_handler(o) for o in self._outputs]
-        self._devices = [_device()]
+        self._inputs = list(inputs)
+        #: the quick way in: ``execute(buffers).consume_with_handlers(handlers)`` gives one buffer for each output
+        self.execute = loaded.execute_sharded
+        self.handlers = [_handler(_Aval(*o)) for o in outputs]
 
     def __call__(self, args: Sequence[object]) -> list[Array]:
-        sharding = _sharding()
-        buffers = [
-            xla_client.batched_device_put(aval, sharding, [arg], self._devices, True, enable_x64=True) for aval, arg in zip(self._inputs, args, strict=True)
-        ]
-        results = self._loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
-        return [_as_numpy(r, aval) for r, aval in zip(results, self._outputs, strict=True)]
+        buffers = [put(arg, *i) for i, arg in zip(self._inputs, args, strict=True)]
+        return [as_numpy(r) for r in self.execute(buffers).consume_with_handlers(self.handlers)]
 
     def as_text(self) -> str:
         """The optimized HLO."""
@@ -275,11 +303,14 @@ def self_test() -> dict[str, bool]:
     program = compile_module(module, [shape, ((), np.int64)], [shape])
     source = np.arange(100000)
     (result,) = program([source, 99999])
+    array, buffer = pinned((2,), np.float64)
+    array[:] = 1.0, 2.0
     copies = re.findall(r"= s64\[100000\]\S* copy\(", program.as_text())
     return {
         "runs": bool((result == np.roll(source, -1)).all()),
         "results are writable": bool(result.flags.writeable),
         "inputs are left alone": bool((source == np.arange(100000)).all()),
+        "aligned arrays are not copied": np.array(buffer).tolist() == [1.0, 2.0],
         "a loop becomes one native function": "xla_cpu_small_call" in program.as_text(),
         "a barrier keeps stores in place": len(copies) <= 1,
     }

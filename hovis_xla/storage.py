@@ -21,13 +21,13 @@ import numpy as np
 
 from hovis.errors import HovisError
 from hovis.ir import operations
-from hovis_xla import adapter
+from hovis_xla import adapter, packing
 from hovis_xla.effects import Printer
 from hovis_xla.executable import Executable
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.types import Known, Num, Owned
 
-MAGIC: Final = b"hovis_xla 1\n"
+MAGIC: Final = b"hovis_xla 2\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 _LENGTH: Final = 8
 
@@ -209,7 +209,7 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
     try:
-        program = adapter.deserialize(code, [(n.shape, n.dtype) for n in inputs], [(n.shape, n.dtype) for n in outputs], callbacks, exact)
+        program = adapter.deserialize(code, packing.interface(inputs), packing.interface(outputs), callbacks, exact)
     except adapter.XlaError as error:
         raise StorageError(f"XLA does not take this executable: {error}") from None
     return Executable(header["name"], types, lowered, exact, program), [(name, _plan_of(plan)) for name, plan in header["arguments"]]

@@ -1,0 +1,234 @@
+"""How the host calls a program: leaves are laid out in memory that XLA reads, and the result is put together.
+
+    leaves → checked → words and arrays → XLA → words and arrays → the result, with the types of the original
+
+Memory for what goes in is made once and used again (a *frame*: the buffers of one call, and the arrays that are the same
+memory), so that a call costs what XLA itself needs, about four microseconds, and two more.  For each executable the way
+is written as Python text, one line a leaf.  A call that a program gives up (``effects``) yields :data:`BAILED`.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla import adapter, packing
+from hovis_xla.adapter import Program, XlaError
+from hovis_xla.interface import Lowered, Template
+from hovis_xla.types import ARRAY, INT64, PYTHON, Known, Num
+
+
+class _Bailed:
+    def __repr__(self) -> str:
+        return "BAILED"
+
+
+#: The program has given up, or the leaves do not fit it: do the call in Python.
+BAILED: Final = _Bailed()
+
+#: Arrays of fewer bytes have memory of their own in each frame; larger ones are put anew, copied only if they are not aligned.
+PINNED_BELOW: Final = 1 << 20
+
+#: Calls that Python has a quicker way to write for.
+_DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
+
+
+def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program) -> Callable[..., Any]:
+    """The function from the leaves of a call to its result, or BAILED."""
+    return _Writer(types, lowered, program).function()
+
+
+class _Writer:
+    def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program) -> None:
+        self.types = types
+        self.lowered = lowered
+        self.lines: list[str] = []
+        self.free: list[Any] = []
+        self.scope: dict[str, Any] = {
+            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "array": np.array,
+            "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
+            "misfit": struct.error,
+        }  # fmt: skip
+        self.arrays = [(name, num) for name, num in zip(self.input_names(), lowered.inputs, strict=True) if not packing.is_scalar(num)]
+        self.words = packing.words(lowered.inputs)
+
+    def constant(self, value: object) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def input_names(self) -> list[str]:
+        """The names of the leaves that are inputs, and of the arrays that are read besides."""
+        names = [f"v{k}" for k, t in enumerate(self.types) if isinstance(t, Num)]
+        return names + [self.constant(array) for array in self.lowered.constants]
+
+    def function(self) -> Callable[..., Any]:
+        self.check()
+        self.fill()
+        self.run()
+        self.results()
+        head = f"def enter({', '.join(f'v{k}' for k in range(len(self.types)))}):\n"
+        exec(head + "\n".join("    " + line for line in self.lines), self.scope)
+        made: Callable[..., Any] = self.scope["enter"]
+        return made
+
+    # --------------------------------------------------------------------------------------------- in
+
+    def check(self) -> None:
+        """Are the leaves, and what else is read, what was compiled for?"""
+        tests = [test for name, num in zip(self.input_names(), self.lowered.inputs, strict=True) for test in self.tests(name, num)]
+        for read, where, value in self.lowered.environment:
+            tests.append(f"{self.constant(read)}(*{self.constant(where)}) is not {self.constant(value)}")
+        if tests:
+            self.lines.append(f"if {' or '.join(tests)}: return BAILED")
+
+    def tests(self, name: str, num: Num) -> list[str]:
+        if num.kind != ARRAY:
+            return [f"type({name}) is not {self.constant(num.python if num.kind == PYTHON else num.dtype.type)}"]
+        dtype = self.constant(num.dtype)
+        return [f"type({name}) is not ndarray", f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}", f"{name}.shape != {self.constant(num.shape)}"]
+
+    def frame(self) -> tuple[Any, ...]:
+        """The buffers of one call, and what is written into."""
+        found: list[Any] = []
+        buffers = []
+        if self.words:
+            memory, buffer = adapter.pinned((self.words,), INT64)
+            buffers.append(buffer)
+            found.append(memory.data.cast("B"))
+        for _, num in self.arrays:
+            pair: Any = adapter.pinned(num.shape, num.dtype) if _is_small(num) else (None, None)
+            found.append(pair[0])
+            buffers.append(pair[1])
+        return buffers, *found
+
+    def fill(self) -> None:
+        """Lines that write the leaves into a frame."""
+        names = [f"b{k}" for k in range(len(self.arrays))]
+        self.lines += ["try: here = free.pop()", "except IndexError: here = frame()"]
+        self.lines.append(f"buffers, {'words, ' if self.words else ''}{''.join(n + ', ' for n in names)} = here")
+        if self.words:
+            values = [v for name, num in zip(self.input_names(), self.lowered.inputs, strict=True) if packing.is_scalar(num) for v in _components(name, num)]
+            pack = self.constant(struct.Struct(packing.layout(self.lowered.inputs)).pack_into)
+            self.lines += [f"try: {pack}(words, 0, {', '.join(values)})", "except misfit:", "    free.append(here)", "    return BAILED"]
+        for k, (memory, (name, num)) in enumerate(zip(names, self.arrays, strict=True)):
+            if _is_small(num):
+                self.lines.append(f"{memory}[...] = {name}")
+            else:
+                self.lines.append(f"buffers[{k + bool(self.words)}] = put({name}, {self.constant(num.shape)}, {self.constant(num.dtype)})")
+
+    def run(self) -> None:
+        self.lines += ["try: found = execute(buffers).consume_with_handlers(handlers)", "except XlaError as error: raise failed(error) from None"]
+
+    def failed(self, error: BaseException) -> BaseException:
+        """What a run that XLA has broken off is to raise: what a callback raised, as the object that it is."""
+        failures = self.lowered.failures
+        if failures:
+            error = failures.pop()
+            failures.clear()
+        return error
+
+    # --------------------------------------------------------------------------------------------- out
+
+    def results(self) -> None:
+        low = self.lowered
+        self.sources: list[str] = []
+        self.raw: list[str] = []
+        words: list[str] = []
+        place = int(packing.words(low.outputs) > 0)
+        for num in low.outputs:
+            if not packing.is_scalar(num):
+                self.sources.append(self.read(num, f"found[{place}]"))
+                self.raw.append("")
+                place += 1
+                continue
+            mine = [f"w{len(words) + k}" for k in range(2 if num.dtype.kind == "c" else 1)]
+            words += mine
+            self.raw.append(mine[0])
+            self.sources.append(self.scalar(num, mine))
+        if words:
+            unpack = self.constant(struct.Struct(packing.layout(low.outputs)).unpack)
+            self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
+        # the program has run when its outputs can be read, and then the frame is free
+        large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if not _is_small(num)]
+        self.lines += [f"buffers[{k}] = None" for k in large] + ["free.append(here)"]
+        if low.bail is not None:
+            self.lines.append(f"if {self.raw[low.bail]}: return BAILED")
+        for j, template in enumerate(low.templates):
+            self.template(j, template)
+
+    def read(self, num: Num, source: str) -> str:
+        small = num.dtype.itemsize * int(np.prod(num.shape, dtype=np.int64)) < adapter.COPY_BELOW
+        return f"array({source})" if small else f"as_numpy({source})"
+
+    def scalar(self, num: Num, words: list[str]) -> str:
+        """One number out of its words."""
+        text = words[0] if len(words) == 1 else f"complex({', '.join(words)})"
+        if num.kind == ARRAY:
+            return f"array({text}, {self.constant(num.dtype)})"
+        return text if num.kind == PYTHON else f"{self.constant(num.dtype.type)}({text})"
+
+    def template(self, j: int, template: Template) -> None:
+        """Lines that put the result together."""
+        low = self.lowered
+        lines = [f"x{k} = {self.sources[low.starts[j] + k]}" for k in range(len(template.nums))]
+        if any(template.owners):
+            arrays = "".join(f"x{k}, " for k in range(len(template.nums)))
+            leaves = "".join(f"v{k}, " for k in range(len(self.types)))
+            lines.append(f"if {self.constant(self.may_be_owned)}({self.constant(template)}, ({arrays}), ({leaves})): return BAILED")
+        built: set[int] = set()
+        result = self.tree(template.tree, lines, built)
+        lines.append(f"return {result}")
+        if low.choice is not None and j < len(low.templates) - 1:
+            lines = [f"if {self.raw[low.choice]} == {j}:", *("    " + line for line in lines)]
+        self.lines += lines
+
+    def tree(self, tree: Any, lines: list[str], built: set[int]) -> str:
+        """The expression of a result; what is built in it has a line of its own, so that it is one object wherever it stands."""
+        match tree:
+            case ("leaf", at):
+                return f"x{at}"
+            case ("either", at):
+                return f"(x{at} if x{at + 1} else x{at}.item())"
+            case ("oneof", at, trees):
+                *ways, last = [self.tree(t, lines, built) for t in trees]
+                return "(" + "".join(f"{way} if x{at} == {k} else " for k, way in enumerate(ways)) + f"{last})"
+            case ("argument", at):
+                return f"v{at}"
+            case ("known", known):
+                return self.constant(known.value)
+            case ("build", callee, parts, number):
+                if number not in built:
+                    built.add(number)
+                    inner = ", ".join([self.tree(p, lines, built) for p in parts])
+                    display = _DISPLAYS.get(callee.value) if parts else None
+                    lines.append(f"r{number} = " + (display.format(inner) if display else f"{self.constant(callee.value)}({inner})"))
+                return f"r{number}"
+        raise AssertionError(tree)
+
+    def may_be_owned(self, template: Template, outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
+        """Has an array of the result just the bits of an argument that it may be?"""
+        for output, owners in zip(outputs, template.owners, strict=False):
+            for owner in owners:
+                array = next(a for a in self.lowered.constants if id(a) == owner.constant) if owner.argument is None else leaves[owner.argument]
+                if output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
+                    return True
+        return False
+
+
+def _is_small(num: Num) -> bool:
+    return num.dtype.itemsize * int(np.prod(num.shape, dtype=np.int64)) < PINNED_BELOW
+
+
+def _components(name: str, num: Num) -> list[str]:
+    """A scalar as ``struct`` takes it."""
+    return [f"{name}.real", f"{name}.imag"] if num.dtype.kind == "c" else [name]
+
+
+def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Equal to the last bit?  A look at the first elements says no, nearly always."""
+    if a.size > 64 and a[(0,) * (a.ndim - 1)][:8].tobytes() != b[(0,) * (b.ndim - 1)][:8].tobytes():
+        return False
+    return a.tobytes() == b.tobytes()
