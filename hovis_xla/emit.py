@@ -379,6 +379,15 @@ def callback(token: Any, operands: Sequence[T], index: int) -> Any:
     return made.results[0]
 
 
+def host_call(operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]]) -> list[T]:
+    """Call the host for a result that depends on the operands alone."""
+    config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
+    api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
+    types = [tensor_type(*r) for r in results]
+    made = hlo.CustomCallOp(types, [x.ir for x in operands], CALLBACK_TARGET, has_side_effect=False, backend_config=config, api_version=api)
+    return [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(made.results, results, strict=True)]
+
+
 def mlir_location(location: Location | None) -> Any:
     """The user's file and line for an operation: XLA keeps it to the end."""
     if location is None:

@@ -39,6 +39,8 @@ class Lowered:
     callbacks: list[Callable[..., Any]]
     failures: list[BaseException] = field(default_factory=list)
     environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = field(default_factory=list)
+    #: calls that the host does: what is called, and where
+    hosted: list[str] = field(default_factory=list)
 
 
 class Keyed:

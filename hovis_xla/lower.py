@@ -19,7 +19,7 @@ from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const
 from hovis.lattice.constants import is_immutable
-from hovis_xla import emit
+from hovis_xla import emit, host
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import Arrival, Walker, as_tensor
@@ -46,6 +46,7 @@ from hovis_xla.types import (
     OneOf,
     Operand,
     Owned,
+    ShapeUnknown,
     Slot,
     Struct,
     Val,
@@ -69,6 +70,9 @@ class Lowering(Walker):
         self.acted = False
         self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
         self.callbacks: list[Callable[..., Any]] = []
+        #: ops that the host does, and how many the program does itself
+        self.hosted: list[Op | None] = []
+        self.worked = 0
         self.failures: list[BaseException] = []
         self.environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = []
         self.arguments: dict[Any, tuple[int, Num]] = {}
@@ -169,7 +173,7 @@ class Lowering(Walker):
             roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY else frozenset[object]()
             owners = frozenset(r for r in roots if isinstance(r, Owned))
             fresh = roots - owners
-            if fresh & seen or any(r.view for r in owners) or (owners and self.callbacks):
+            if fresh & seen or any(r.view for r in owners) or (owners and self.acted):
                 raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
             seen |= fresh
             found.append(owners)
@@ -345,13 +349,27 @@ class Lowering(Walker):
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
-        row = _lookup(ROWS, callee)
-        found = row(self, *args, **kwargs) if row is not None and _binds(row, args, kwargs) else None
+        found, reason = self._by_row(callee, args, kwargs)
+        if found is not None:
+            self.worked += callee not in VIEWS and isinstance(found, Val)
+        elif not isinstance(reason, ShapeUnknown):
+            found = host.attempt(self, callee, args, kwargs, op)
         if found is None:
-            raise NotLowerable(f"{_name(callee)}({', '.join([_what(a) for a in args] + [f'{k}={_what(v)}' for k, v in kwargs.items()])})")
+            what = ", ".join([_what(a) for a in args] + [f"{k}={_what(v)}" for k, v in kwargs.items()])
+            raise reason or NotLowerable(f"{_name(callee)}({what})")
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
             found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
-        return cast(Operand, found)
+        return found
+
+    def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:
+        """What the row of a callee gives, or why it does not."""
+        row = _lookup(ROWS, callee)
+        if row is None or not _binds(row, args, kwargs):
+            return None, None
+        try:
+            return row(self, *args, **kwargs), None
+        except NotLowerable as reason:
+            return None, reason
 
     def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
         """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
@@ -474,6 +492,12 @@ def _name(callee: object) -> str:
     return name if module in (None, "builtins", "_operator") else f"{module}.{name}"
 
 
+def _where(op: Op) -> str:
+    """What is called, and where."""
+    at = op.location
+    return _name(op.callee) if at is None else f"{_name(op.callee)} ({at.file}:{at.line})"
+
+
 def _what(operand: Operand) -> str:
     if isinstance(operand, Val):
         return str(operand.num)
@@ -534,6 +558,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     """The outputs: the flag, the choice of template, then the leaves of each template."""
     if not arrival.entries:
         raise NotLowerable("it always raises")
+    host.only_hosted(lowering.worked, lowering.hosted)
     outputs: list[tuple[Num, Any]] = []
     bail = choice = None
     if lowering.bail is not None:
@@ -555,5 +580,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     module.operation.verify()
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
-        lowering.environment,
+        lowering.environment, [_where(op) for op in lowering.hosted if op is not None],
     )  # fmt: skip

@@ -21,7 +21,8 @@ class Decision:
 
     def __str__(self) -> str:
         if self.executable is not None:
-            return f"{self.executable.name} runs as one XLA executable."
+            hosted = ", ".join(dict.fromkeys(self.executable.lowered.hosted))
+            return f"{self.executable.name} runs as one XLA executable." + (f" Done by the host, inside of it: {hosted}." if hosted else "")
         return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
 
 

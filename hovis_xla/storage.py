@@ -24,6 +24,7 @@ from hovis.ir import operations
 from hovis_xla import adapter, packing
 from hovis_xla.effects import Printer
 from hovis_xla.executable import Executable
+from hovis_xla.host import HostCall
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.types import Known, Num, Owned
 
@@ -161,6 +162,57 @@ def _plan_of(form: Any) -> Any:
     return ["value", Keyed(decode(form[1]))] if form[0] == "value" else form if form[0] == "leaf" else [*form[:-1], [_plan_of(p) for p in form[-1]]]
 
 
+def _callback(made: Any) -> Any:
+    return _host_call(made) if isinstance(made, HostCall) else _printer(made)
+
+
+def _callback_of(form: Any, failures: list[BaseException]) -> Callable[..., Any]:
+    return _host_call_of(form, failures) if isinstance(form, dict) else _printer_of(form, failures)
+
+
+@functools.cache
+def _functions() -> dict[str, Callable[..., Any]]:
+    """What a stored executable may call on the host, by name."""
+    rooms: dict[str, Any] = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft, "numpy.ndarray": np.ndarray, "numpy.generic": np.generic}
+    return {f"{room}.{name}": fn for room, owner in rooms.items() for name, fn in vars(owner).items() if callable(fn) and not isinstance(fn, type)}
+
+
+def _host_call(made: HostCall) -> Any:
+    name = next((name for name, fn in _functions().items() if fn is made.fn), None)
+    if name is None:
+        raise StorageError(f"it can't be stored: it calls {made.fn!r} on the host")
+    nums, results = list(map(_num, made.nums)), list(map(_num, made.results))
+    return {"fn": name, "args": list(map(_place, made.args)), "names": list(made.names), "nums": nums, "tree": _place(made.tree), "results": results}
+
+
+def _host_call_of(form: Any, failures: list[BaseException]) -> HostCall:
+    args, nums, results = tuple(map(_place_of, form["args"])), list(map(_num_of, form["nums"])), list(map(_num_of, form["results"]))
+    made = HostCall(_functions()[form["fn"]], args, form["names"], nums, _place_of(form["tree"]), results)
+    made.failures = failures
+    return made
+
+
+#: What the arguments and the result of a call on the host are put together by.
+_KINDS: Final[dict[str, Any]] = {**_BUILDERS, "tuple": tuple, "list": list}
+
+
+def _place(tree: Any) -> Any:
+    if tree[0] == "known":
+        return ["known", encode(tree[1])]
+    if tree[0] == "leaf":
+        return list(tree)
+    name = next((name for name, made in _KINDS.items() if made is tree[1]), None)
+    if name is None:
+        raise StorageError(f"it can't be stored: a call on the host gives {tree[1].__name__}")
+    return ["build", name, [_place(p) for p in tree[2]]]
+
+
+def _place_of(form: Any) -> Any:
+    if form[0] == "build":
+        return "build", _KINDS[form[1]], tuple(map(_place_of, form[2]))
+    return ("known", decode(form[1])) if form[0] == "known" else tuple(form)
+
+
 def _printer(printer: Any) -> Any:
     parts = [encode(p) for p in printer.parts]
     return [parts, [None if n is None else _num(n) for n in printer.nums], {k: encode(v) for k, v in printer.options.items()}]
@@ -189,7 +241,7 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
         "bail": low.bail,
         "choice": low.choice,
         "constants": [[a.dtype.str, list(a.shape), _bytes(a.tobytes())] for a in low.constants],
-        "callbacks": [_printer(c) for c in low.callbacks],
+        "callbacks": [_callback(c) for c in low.callbacks],
     }
     text = json.dumps(header).encode()
     rest = len(text).to_bytes(_LENGTH, "big") + text + executable.program.serialize()
@@ -202,7 +254,7 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     _refuse_foreign(header)
     constants = [_array(data, dtype, shape) for dtype, shape, data in header["constants"]]
     failures: list[BaseException] = []
-    callbacks: list[Callable[..., Any]] = [_printer_of(form, failures) for form in header["callbacks"]]
+    callbacks: list[Callable[..., Any]] = [_callback_of(form, failures) for form in header["callbacks"]]
     inputs, outputs = ([_num_of(n) for n in header[k]] for k in ("inputs", "outputs"))
     templates = [_template_of(t, constants) for t in header["templates"]]
     lowered = Lowered(None, inputs, outputs, templates, header["starts"], header["bail"], header["choice"], constants, callbacks, failures)

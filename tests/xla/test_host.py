@@ -1,0 +1,100 @@
+"""Calls that XLA has no operation for: NumPy does them while the compiled program waits."""
+import numpy as np
+import pytest
+
+import hovis_xla
+from hovis.library.standard import STANDARD
+from tests.xla.checking import agree, check, hovis, outcome
+
+A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
+
+
+def hosted(jitted):
+    text = jitted.explain()
+    assert "one XLA executable" in text, text
+    return text
+
+
+def test_a_function_without_a_row_is_called_on_the_host():
+    def fn(a):
+        return np.kron(a * 2.0, a) + 1
+
+    jitted = check(fn, A, A[::-1], A.T)
+    assert "numpy.kron" in hosted(jitted)
+    assert f"{__file__}:" in jitted.explain()
+
+
+def test_in_loops_and_branches():
+    def fn(a, n):
+        s = 0.0
+        for i in range(n):
+            if i % 2 == 0:
+                s += np.median(a * i)
+        return s
+
+    check(fn, (A, 7), (A, 0), (-A, 3))
+
+
+def test_its_exception_is_raised_by_python_on_the_users_line():
+    def fn(a, v):
+        x = a * 2.0
+        return np.linalg.tensorsolve(x, v)
+
+    jitted = hovis_xla.jit(fn)
+    agree(fn, jitted, A, A[0])
+    hosted(jitted)
+    agree(fn, jitted, A * 0, A[0])
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix") as caught:
+        jitted(A * 0, A[0])
+    assert any(entry.path.name == "test_host.py" and "tensorsolve" in str(entry.statement) for entry in caught.traceback[1:])
+
+
+def test_a_shape_that_depends_on_values_is_not_promised():
+    def fn(a):
+        return np.flatnonzero(a > 1.0).sum() + (a * 2).sum()
+
+    agree(fn, hovis_xla.jit(fn), A)
+
+
+def test_the_whole_of_a_program_is_not_left_to_the_host():
+    def fn(a):
+        return np.kron(a, a)
+
+    jitted = hovis_xla.jit(fn)
+    agree(fn, jitted, A)
+    assert "residual Python" in jitted.explain()
+
+
+def test_after_a_print_it_may_not_give_up():
+    def fn(a):
+        print(a.shape)
+        return np.kron(a, a) + 1
+
+    jitted = hovis_xla.jit(fn)
+    assert outcome(jitted, (A,))[1] == outcome(fn, (A,))[1]
+    agree(fn, jitted, A)
+
+
+def test_stored_and_loaded():
+    def fn(a):
+        return np.kron(a, a) + 1
+
+    loaded = hovis_xla.load(hovis_xla.jit(fn).lower(A).compile().serialize())
+    assert np.array_equal(loaded(A), fn(A))
+
+
+def test_a_primitive_of_the_users_own():
+    calls = []
+
+    def twice(x):
+        calls.append((type(x), x.flags.writeable))
+        return 2 * x
+
+    def fn(x):
+        return twice(x) + 1.5
+
+    library = hovis.primitive(twice, lambda x: x) | STANDARD
+    compiled = hovis_xla.compile(hovis.trace(fn, hovis.Array("float64", (3, 3)), options=hovis.Options(library=library)))
+    calls.clear()
+    assert np.array_equal(compiled(A), 2 * A + 1.5)
+    assert calls == [(np.ndarray, False)]
