@@ -16,12 +16,13 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
+from hovis.lattice import AbstractValue, Partial, Union
 from hovis.library.numpy.ufuncs import OPERATORS
 from hovis_xla import emit
 from hovis_xla.effects import to_python
 from hovis_xla.emit import T
 from hovis_xla.slots import tensor
-from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, num_of_value
+from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_value
 
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
 L = Any
@@ -152,7 +153,9 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
     are not made of numbers and arrays.
     """
     found: list[tuple[Tree, list[Num]]] = []
-    for sample in (_ramp, _ones):
+    for sample in (_scattered, _ones, _unit):
+        if sample is _unit and found:
+            break  # it is for those that want a matrix of a certain kind
         given = [sample(n) for n in nums]
         leaves: list[Any] = []
         try:
@@ -182,10 +185,15 @@ def _ones(num: Num) -> Any:
     return _given(num, np.ones(num.shape, num.dtype))
 
 
-def _ramp(num: Num) -> Any:
-    """Values that differ, none of them integral if it can be."""
-    values = (np.arange(_size(num)) * 0.618034 % 1 * 5 + 0.25).reshape(num.shape)
+def _scattered(num: Num) -> Any:
+    """Values that differ, none of them integral if it can be, with no pattern in them."""
+    values = (np.sin(np.arange(1, _size(num) + 1) * 12.9898) * 43758.5453 % 5).reshape(num.shape)
     return _given(num, values.astype(num.dtype))
+
+
+def _unit(num: Num) -> Any:
+    """Unit matrices."""
+    return _given(num, np.broadcast_to(np.eye(num.shape[-2], num.shape[-1]), num.shape).astype(num.dtype)) if len(num.shape) > 1 else _ones(num)
 
 
 def _tree(value: Any, leaves: list[Any]) -> Tree | None:
@@ -204,9 +212,14 @@ def _tree(value: Any, leaves: list[Any]) -> Tree | None:
 # ------------------------------------------------------------------------------------------------- lowering
 
 
+def _varies(kind: AbstractValue) -> bool:
+    """May it be of one type or another, as it happens?"""
+    return isinstance(kind, Union) or (isinstance(kind, Partial) and any(map(_varies, kind.parts)))
+
+
 def is_hostable(callee: Any, op: Op | None) -> bool:
     """May the host do this call at any time, any number of times, with copies of its arguments?"""
-    if op is None or op.effect & ~_PURE:
+    if op is None or op.effect & ~_PURE or _varies(op.type):
         return False
     try:
         if callee in _OF_MEMORY:
@@ -265,7 +278,7 @@ def _rebuilt(tree: Tree, leaves: Sequence[Val]) -> Operand:
         return leaves[tree[1]]
     if tree[0] == "known":
         return Known(tree[1])
-    return Struct(_BUILDERS.get(tree[1]) or tree[1], tuple(_rebuilt(p, leaves) for p in tree[2]))
+    return Struct(_BUILDERS.get(tree[1]) or named_tuple(tree[1]), tuple(_rebuilt(p, leaves) for p in tree[2]))
 
 
 def only_hosted(worked: int, hosted: Sequence[Any]) -> None:

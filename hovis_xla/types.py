@@ -7,6 +7,7 @@
     UNDEF     the content of a slot on a path that does not define it
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir import operations
 from hovis.ir.model import Location
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 
@@ -136,6 +138,23 @@ class Struct:
     callee: Callable[..., object]
     parts: "tuple[Operand, ...]"
     op: object = None
+
+
+@functools.cache
+def named_tuple(cls: type) -> Callable[..., object]:
+    """The constructor of a named tuple, as the callee of a Struct."""
+
+    def build(*parts: object) -> object:
+        return tuple.__new__(cls, parts)
+
+    build.__name__ = cls.__name__
+    build.named = cls  # type: ignore[attr-defined]
+    return build
+
+
+def is_sequence(struct: Struct) -> bool:
+    """A tuple, named or not, or a list?"""
+    return struct.callee in (operations.make_tuple, operations.make_list) or hasattr(struct.callee, "named")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.numpy import numpy_over
+from hovis.library.numpy.acting import ACTIONS
 from hovis.library.numpy.attributes import ABSTRACTIONS, array_attributes, attribute, make_array
 from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.raises import RAISES
@@ -39,6 +40,7 @@ _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
 STANDARD: Final = VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
+STANDARD.actions.update(ACTIONS)
 STANDARD.attributes.update(_attributes())
 for _kind, _callables in _ALWAYS:
     STANDARD.always.update((fn, Type(_kind)) for fn in _callables)

@@ -14,7 +14,7 @@ from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, view_roots
+from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence, view_roots
 
 
 def items_of(index: Operand) -> tuple[Operand, ...] | None:
@@ -72,7 +72,7 @@ def expand(items: tuple[Operand, ...], rank: int) -> list[Operand] | None:
 
 
 def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
-    if isinstance(a, Struct) and isinstance(index, Known) and type(index.value) is int and a.callee in (operations.make_tuple, operations.make_list):
+    if isinstance(a, Struct) and isinstance(index, Known) and type(index.value) is int and is_sequence(a):
         return a.parts[index.value] if -len(a.parts) <= index.value < len(a.parts) else None
     if not is_numpy(a) or (isinstance(a, Val) and a.num.kind != ARRAY):
         return None

@@ -17,7 +17,7 @@ from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select, xor
 from hovis_xla.ops import arith
 from hovis_xla.slots import tensor
-from hovis_xla.types import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val, python_num
+from hovis_xla.types import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val, named_tuple, python_num
 
 #: A Lowering; rows get it first.
 L = Any
@@ -493,7 +493,16 @@ MATH: Final[dict[Any, Row]] = {
     math.floor: _to_whole("floor"), math.ceil: _to_whole("ceil"), math.trunc: _to_whole(""),
 }  # fmt: skip
 
+def new_tuple(low: L, cls: Operand, items: Operand) -> Operand | None:
+    """``tuple.__new__(P, items)``: how a named tuple is made."""
+    if not isinstance(cls, Known) or not isinstance(items, Struct) or items.callee is not operations.make_tuple:
+        return None
+    fields = getattr(cls.value, "_fields", None)
+    return Struct(named_tuple(cls.value), items.parts, low.op) if type(fields) is tuple and len(fields) == len(items.parts) else None
+
+
 ROWS: Final[dict[Any, Row]] = {
+    tuple.__new__: new_tuple,
     operator.add: add, operator.sub: sub, operator.mul: mul, operator.truediv: truediv, operator.floordiv: floordiv, operator.mod: mod,
     operator.pow: power, builtins.pow: power, builtins.divmod: divmod_, operator.and_: _bitwise("and"), operator.or_: _bitwise("or"),
     operator.xor: _bitwise("xor"), operator.lshift: lshift, operator.rshift: rshift, operator.invert: invert, operator.neg: neg, operator.pos: pos,

@@ -28,6 +28,7 @@ from hovis_xla.types import (
     Struct,
     Val,
     is_numpy,
+    is_sequence,
     num_of_value,
     view_roots,
 )
@@ -438,7 +439,7 @@ def _len(low: L, a: Operand) -> Operand | None:
         return Known(a.num.shape[0])
     if isinstance(a, Known) and isinstance(a.value, np.ndarray) and a.value.ndim:
         return Known(len(a.value))
-    return Known(len(a.parts)) if isinstance(a, Struct) and a.callee in (operations.make_tuple, operations.make_list) else None
+    return Known(len(a.parts)) if isinstance(a, Struct) and is_sequence(a) else None
 
 
 def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:

@@ -4,6 +4,8 @@ import pytest
 
 import hovis_xla
 from hovis.library.standard import STANDARD
+from hovis_xla.host import result_of
+from hovis_xla.types import Num
 from tests.xla.checking import agree, check, hovis, outcome
 
 A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
@@ -94,7 +96,24 @@ def test_a_primitive_of_the_users_own():
         return twice(x) + 1.5
 
     library = hovis.primitive(twice, lambda x: x) | STANDARD
-    compiled = hovis_xla.compile(hovis.trace(fn, hovis.Array("float64", (3, 3)), options=hovis.Options(library=library)))
+    compiled = hovis_xla.compile(hovis.options(library=library).trace(fn, hovis.Array("float64", (3, 3))))
     calls.clear()
     assert np.array_equal(compiled(A), 2 * A + 1.5)
     assert calls == [(np.ndarray, False)]
+
+
+def test_real_or_complex_as_it_happens():
+    def fn(a):
+        return np.linalg.eig(a * 2.0)
+
+    for a in (A, np.array([[0.0, 1.0], [-1.0, 0.0]])):
+        agree(fn, hovis_xla.jit(fn), a)
+
+
+def test_large_operands_are_asked_for_with_small_ones():
+    nums = [Num("array", np.dtype(float), (30000, 2000))]
+    leaf = (("leaf", 0),)
+    assert [n.shape for n in result_of(np.linalg.qr, leaf, (), nums)[1]] == [(30000, 2000), (2000, 2000)]
+    assert result_of(np.linalg.svdvals, leaf, (), nums)[1][0].shape == (2000,)
+    assert result_of(np.unique, leaf, (), nums) is None
+    assert result_of(np.transpose, leaf, (), nums) is None

@@ -106,14 +106,9 @@ def describe(value: object) -> AbstractValue:
             raise NotMine
         return Array(np.ndarray, value.dtype, value.ndim)
     if isinstance(value, tuple):
-        return Partial(type(value), range(len(value)), map(describe, value)) if type(value) is tuple else _named(value)
+        return Partial(type(value), range(len(value)), map(describe, value))
     if type(value) is list:
         return Partial(list, range(len(value)), map(describe, value))
-    return Type(type(value))
-
-
-def _named(value: tuple[Any, ...]) -> AbstractValue:
-    """A namedtuple of NumPy (``np.linalg.EighResult``): its class is known, its parts are not."""
     return Type(type(value))
 
 

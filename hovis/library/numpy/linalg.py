@@ -1,15 +1,19 @@
 """Contractions and linear algebra."""
 
 import operator
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
-from hovis.lattice import AbstractValue, Const
+from hovis.lattice import AbstractValue, Array, Const, Partial, join
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
-from hovis.library.numpy.array import ask, asking, concerns, rank_of, row
+from hovis.library.numpy.array import ask, asking, concerns, dtype_of, python_number, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
+
+#: Names of ``np.linalg`` that came with NumPy 2.
+_NEWER: Final = ("svdvals", "matrix_norm", "vector_norm", "matrix_transpose", "outer", "trace", "diagonal", "vecdot", "matmul", "tensordot")
 
 
 def _matmul_dims(a: Facts, b: Facts) -> Shape | None:
@@ -63,30 +67,96 @@ def _einsum_dims(subscripts: Facts, *operands: Facts) -> Shape | None:
     return None if sizes is None else tuple(sizes[c] for c in einsum_output(subscripts.value))
 
 
-def _norm(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    if not concerns(x) or not all(isinstance(t, Const) for t in (*rest, *named.values())):
-        return None
-    return ask(np.linalg.norm, x, *rest, **named)
-
-
 def _norm_dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
     axis = constant(rest[1] if len(rest) > 1 else named.get("axis"))
-    if x.dims is None or len(rest) > 2:
+    keepdims = constant(rest[2] if len(rest) > 2 else named.get("keepdims"), False)
+    return None if x.dims is None or not isinstance(keepdims, bool) else shapes.reduced(x.dims, axis, keepdims)
+
+
+def _chosen(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
+    """A rule that asks NumPy; what is no array chooses what is computed, and has to be known."""
+
+    def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        values = [*types, *named.values()]
+        if not concerns(*values) or "out" in named or not all(isinstance(t, Const | Partial) or dtype_of(t) is not None for t in values):
+            return None
+        return ask(fn, *types, **named)
+
+    return result
+
+
+def _matrix_power(a: AbstractValue, n: AbstractValue) -> AbstractValue | None:
+    """The exponent says what is done, not what comes out, but for its sign: an inverse is of floats."""
+    dtype = dtype_of(a)
+    if dtype is None or not (python_number(n) is int or dtype.kind in "fc"):
         return None
-    return shapes.reduced(x.dims, axis, bool(constant(named.get("keepdims"), False)))
+    sign = (n.value > 0) - (n.value < 0) if isinstance(n, Const) and isinstance(n.value, int) else None
+    return ask(np.linalg.matrix_power, a, Const(1 if sign is None else sign)) if sign is not None or dtype.kind in "fc" else None
+
+
+def _eigenvalues(fn: Callable[..., Any]) -> Callable[..., AbstractValue | None]:
+    """Those of a real matrix are real or complex, as it happens."""
+
+    def result(a: AbstractValue) -> AbstractValue | None:
+        dtype = dtype_of(a)
+        if dtype is None:
+            return None
+        found = ask(fn, a)
+        if dtype.kind == "c" or found is None:
+            return found
+        other = ask(fn, Array(np.ndarray, np.result_type(dtype, np.complex64), rank_of(a)))
+        if isinstance(found, Partial) and isinstance(other, Partial):
+            return Partial(found.cls, found.keys, map(join, found.parts, other.parts))
+        return None if other is None else join(found, other)
+
+    return result
 
 
 def _same(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
     return a.dims
 
 
+def _rows(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    return None if a.dims is None else a.dims[:-1]
+
+
+def _stack_of(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    """One number a matrix."""
+    return None if a.dims is None else a.dims[:-2]
+
+
+def _turned(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    return None if a.dims is None else (*a.dims[:-2], *a.dims[:-3:-1])
+
+
 def _solve_dims(a: Facts, b: Facts) -> Shape | None:
-    return b.dims if a.dims is not None and len(a.dims) == 2 else None
+    if a.dims is None or b.dims is None or len(a.dims) < 2:
+        return None
+    if len(b.dims) == 1:
+        return a.dims[:-1]
+    batch = shapes.broadcast(a.dims[:-2], b.dims[:-2])
+    return None if batch is None else (*batch, *b.dims[-2:])
 
 
-def _solve(a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    return ask(np.linalg.solve, a, b) if concerns(a, b) and rank_of(a) == 2 else None
+#: Functions by the dimensions of their result.
+_SQUARE: Final[list[tuple[Any, Any]]] = [
+    *((fn, _same) for fn in (np.linalg.inv, np.linalg.cholesky)),
+    *((fn, _stack_of) for fn in (np.linalg.det, np.linalg.matrix_rank, np.linalg.cond)),
+    (np.linalg.eigvalsh, _rows),
+    (np.linalg.pinv, _turned),
+    (np.linalg.solve, _solve_dims),
+    (np.linalg.norm, _norm_dims),
+]
 
+#: Functions of which nothing is said of dimensions.
+_OTHERS: Final[list[Any]] = [
+    np.linalg.slogdet, np.linalg.eigh, np.linalg.qr, np.linalg.svd, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve, np.linalg.tensorinv,
+    np.inner, np.vdot, np.tensordot, np.kron, np.trace, np.ndarray.trace, np.diagonal, np.ndarray.diagonal,
+    *(getattr(np.linalg, name) for name in _NEWER if hasattr(np.linalg, name)),
+]  # fmt: skip
+
+#: Contractions that came with NumPy 2: ufuncs with a signature.
+_UFUNCS: Final[list[Any]] = [getattr(np, name) for name in ("vecdot", "matvec", "vecmat") if hasattr(np, name)]
 
 ROWS: Final[list[Primitive]] = [
     row(np.matmul, asking(np.matmul), dims=for_engine(_matmul_dims)),
@@ -94,10 +164,9 @@ ROWS: Final[list[Primitive]] = [
     row(np.dot, asking(np.dot), dims=for_engine(_dot_dims)),
     row(np.ndarray.dot, asking(np.ndarray.dot), dims=for_engine(_dot_dims)),
     row(np.outer, asking(np.outer), dims=for_engine(_outer_dims)),
-    *(row(fn, asking(fn)) for fn in (np.inner, np.vdot, np.tensordot, np.kron, np.cross, np.trace, np.ndarray.trace)),
     row(np.einsum, _einsum, dims=for_engine(_einsum_dims)),
-    row(np.linalg.norm, _norm, dims=for_engine(_norm_dims)),
-    row(np.linalg.solve, _solve, dims=for_engine(_solve_dims)),
-    *(row(fn, asking(fn), dims=for_engine(_same)) for fn in (np.linalg.inv, np.linalg.cholesky)),
-    *(row(fn, asking(fn)) for fn in (np.linalg.det, np.linalg.slogdet, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.qr, np.linalg.svd, np.linalg.pinv)),
+    row(np.linalg.matrix_power, _matrix_power, dims=for_engine(_same)),
+    *(row(fn, _eigenvalues(fn)) for fn in (np.linalg.eig, np.linalg.eigvals)),
+    *(row(fn, _chosen(fn), dims=for_engine(dims)) for fn, dims in _SQUARE),
+    *(row(fn, _chosen(fn)) for fn in [*dict.fromkeys(_OTHERS), *_UFUNCS]),
 ]

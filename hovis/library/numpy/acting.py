@@ -1,0 +1,65 @@
+"""Functions of NumPy that the engine has to act for: named tuples as results, and types that depend on dimensions."""
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.engine.folding import constant_form
+from hovis.engine.heap import VObj
+from hovis.engine.primitives import primitive
+from hovis.engine.values import Dyn, Known, V
+from hovis.ir.model import Effect
+from hovis.lattice import Array, Partial
+from hovis.library.core import Action, Primitive
+from hovis.library.numpy import NUMPY, shapes
+from hovis.library.numpy.array import COMPUTES, ask, concerns
+from hovis.library.numpy.shapes import Shape, facts
+
+#: From the dimensions of a matrix, or a stack of them, to those of the parts of a result.
+_PARTS: Final[dict[Any, Callable[[Shape], tuple[Shape, ...]]]] = {
+    np.linalg.eigh: lambda a: (a[:-1], a),
+    np.linalg.eig: lambda a: (a[:-1], a),
+}
+
+
+def _named(rule: Primitive) -> Action:
+    """The call, and its named tuple as an object of the trace: its fields are read, unpacked and counted as those of any."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+        made = primitive(m, rule, [constant_form(m, a) for a in args], kwargs)
+        if not isinstance(made, Dyn) or not isinstance(made.type, Partial) or made.type.cls is tuple:
+            return made
+        rule_of_parts = _PARTS.get(rule.fn)
+        given = facts(m, args[0]).dims if rule_of_parts is not None else None
+        dims = rule_of_parts(given) if rule_of_parts is not None and given is not None else (None,) * len(made.type.parts)
+        cells = []
+        for k, (part, shape) in enumerate(zip(made.type.parts, dims, strict=True)):
+            known = tuple(d if isinstance(d, Known | Dyn) else Known(d) if isinstance(d, int) else None for d in shape) if shape else None
+            cells.append(m.emit(operator.getitem, [made, Known(k)], type=part, effect=Effect.PURE, dims=known if isinstance(part, Array) else None))
+        return m.new(VObj("tuple", made.type.cls, tuple(cells)))  # type: ignore[no-any-return]
+
+    return act
+
+
+def _cross(fn: Any) -> Action:
+    """Of vectors in space: those in the plane give numbers."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+        if len(args) != 2 or kwargs:
+            return None
+        given = [facts(m, a) for a in args]
+        kind = ask(np.add, *(g.type for g in given)) if concerns(*(g.type for g in given)) else None
+        if kind is None or any(not g.dims or g.dims[-1] not in (3, Known(3)) for g in given):
+            return None
+        found = shapes.broadcast(*(g.dims for g in given))
+        dims = None if found is None else tuple(Known(d) if isinstance(d, int) else d for d in found)
+        return m.emit(fn, args, {}, kind, COMPUTES, dims)  # type: ignore[no-any-return]
+
+    return act
+
+
+ACTIONS: Final[dict[Any, Action]] = {
+    fn: _named(NUMPY.primitives[fn]) for fn in (np.linalg.eigh, np.linalg.eig, np.linalg.slogdet, np.linalg.qr, np.linalg.svd)
+} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))}
