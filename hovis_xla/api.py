@@ -22,7 +22,7 @@ from hovis.specs import Promotable
 from hovis_xla import adapter, cache, storage
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.layout import Taker, plan_of, taker
-from hovis_xla.partition import Decision, decide, opaque_ops
+from hovis_xla.partition import Decision, Parts, decide, opaque_ops
 from hovis_xla.storage import StorageError
 from hovis_xla.types import ShapeUnknown
 
@@ -112,6 +112,8 @@ class Jitted(PythonJitted):
             made = self._compiled(args, kwargs)
         if made.xla is None and self._strict:
             raise TraceError(str(made.decision))
+        if made.xla is None:
+            made.cut_up(self._exact)
         return made
 
     def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
@@ -133,7 +135,7 @@ class Jitted(PythonJitted):
 class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to."""
 
-    __slots__ = ("bailed", "decision", "take", "xla")
+    __slots__ = ("bailed", "decision", "parts", "take", "xla")
 
     def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...], exact: bool) -> None:
         super().__init__(traced, original, key, count, names)
@@ -141,6 +143,14 @@ class Variant(PythonVariant):
         self.xla: Executable | None = self.decision.executable
         self.bailed = 0
         self.take = taker_of(traced, checked=False)
+        self.parts: Parts | None = None
+
+    def cut_up(self, exact: bool) -> None:
+        """Let XLA run the numeric pieces of what it can't run as a whole."""
+        if self.parts is None and self.picks is not None:
+            self.parts = Parts(self.trace, self.decision.reason, exact)
+        if self.parts is not None and self.parts.stale:
+            self.call = self.parts.build() or self.trace.compile()
 
     @property
     def shape_unknown(self) -> bool:
@@ -149,6 +159,8 @@ class Variant(PythonVariant):
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.xla is None or self.picks is None or _status_is_watched():
+            if self.parts is not None and self.parts.stale:
+                self.cut_up(self.parts.exact)
             return super().run(args, kwargs)
         values = self.take(*self.picked(args, kwargs))
         if values is None:
@@ -164,6 +176,8 @@ class Variant(PythonVariant):
 
     def explain(self) -> str:
         text = str(self.decision)
+        if self.parts is not None and self.parts.pieces:
+            text += f"\n{self.parts}"
         if self.decision.executable is not None and self.xla is None:
             text += f" It gave up {self.bailed} times in a row (an exception, or an int past 64 bits) and is Python now."
         return text

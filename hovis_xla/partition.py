@@ -1,15 +1,27 @@
 """Which part of a function runs where.
 
-In this cut the answer is the whole or nothing: a Function that lowers becomes one executable, however small it is; any
-other runs as residual Python, and a :class:`Decision` says why.
+A Function that lowers becomes one executable.  Of one that does not, the numeric pieces do: :class:`Parts` is its
+residual Python with calls of them.  What can't be compiled turns up when a piece is lowered, some of it only for the
+arguments of a call; then the function is cut up anew, around it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
-from hovis.ir.model import Effect, Function, Op
+from hovis import api
+from hovis.ir.model import Effect, Function, Op, callees
+from hovis.passes.rewriting import copy
+from hovis_xla.choosing import Choice, Limits, first_op, origins_of
 from hovis_xla.executable import Executable
-from hovis_xla.types import Known, NotLowerable, Num
+from hovis_xla.outline import Outlined, outline
+from hovis_xla.piece import Piece
+from hovis_xla.types import Known, NotLowerable, Num, ShapeUnknown, num_of_type
+
+#: How often a function is cut up anew.
+ROUNDS: Final = 24
+#: Functions with more ops than this are not cut up.
+LARGEST: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +49,92 @@ def decide(function: Function, types: Sequence[Num | Known | None] | None = None
 def opaque_ops(function: Function) -> list[Op]:
     """The calls that nothing is known of."""
     return [op for op in function.ops() if op.effect & Effect.OPAQUE]
+
+
+class Parts:
+    """A residual that calls executables for its numeric pieces."""
+
+    def __init__(self, traced: api.Trace, reason: NotLowerable | None, exact: bool) -> None:
+        self.traced = traced
+        self.exact = exact
+        self.limits = Limits()
+        self.pieces: list[Piece] = []
+        self.borders: list[NotLowerable] = []
+        self.rounds = 0
+        #: has a piece turned out not to be one since the residual was made?
+        self.stale = True
+        if reason is not None:
+            self._blame(reason)
+
+    def build(self) -> Callable[..., Any] | None:
+        """The residual with calls of pieces; None if there are none."""
+        self.stale = False
+        function = self.traced.function
+        if self.traced.fallback or sum(len(b.ops) for f in callees(function) for b in f.blocks) > LARGEST:
+            return None
+        while self.rounds < ROUNDS:
+            self.rounds += 1
+            found = self._cut(function)
+            if found is None or not self.stale:
+                break
+            self.stale = False
+        if found is None or not self.pieces or self.stale:
+            self.pieces = []
+            return None
+        traced = self.traced
+        other = api.Trace(traced.fn, traced.signature, callees(found), traced.options)
+        other.static, other.guards = traced.static, traced.guards
+        return other.compile()
+
+    def _cut(self, function: Function) -> Function | None:
+        """A copy of the function with its pieces outlined; stale if one of them can't be compiled."""
+        made = copy(function)
+        originals = dict(zip(callees(made), callees(function), strict=True))
+        origins = origins_of(function, made)
+        self.pieces = []
+        for one in list(originals):
+            for entry, blocks in Choice(one, origins, self.limits).pieces():
+                start = origins.get(first_op(one, blocks))
+                heads = [origins[b] for b in blocks if b in origins]
+                outline(one, entry, blocks, lambda o, start=start, heads=heads: self._piece(o, start, heads), originals)
+                if self.stale:
+                    return made
+        return made
+
+    def _piece(self, outlined: Outlined, start: Op | None, heads: list[Any]) -> Piece:
+        piece = Piece(outlined, self.exact, lambda _, reason: self._blame(reason, start, heads))
+        types = [num_of_type(p.type, p.dims) for p in outlined.params]
+        known = [t for t in types if t is not None]
+        if len(known) == len(types):
+            reason = piece.prepare(known)
+            if reason is not None:
+                self._blame(reason, start, heads)
+        self.pieces.append(piece)
+        return piece
+
+    def _blame(self, reason: NotLowerable, start: Op | None = None, blocks: Sequence[Any] = ()) -> None:
+        """Remember what a piece failed at, so that the next one stops there."""
+        self.stale = True
+        at = reason.location
+        ops = [op for f in callees(self.traced.function) for op in f.ops() if at is not None and op.location == at]
+        ops = [op for op in ops if op not in self.limits.bad]
+        if isinstance(reason, ShapeUnknown) and ops and not self.limits.cuts.issuperset(ops):
+            self.limits.cuts |= set(ops)
+        elif ops:
+            self.limits.bad |= set(ops)
+            self.borders.append(reason)
+        elif blocks and not self.limits.loops.issuperset(blocks):
+            self.limits.loops |= set(blocks)
+            self.borders.append(reason)
+        elif start is not None:
+            self.limits.dead.add(start)
+            self.borders.append(reason)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.pieces)} numeric {'piece is' if len(self.pieces) == 1 else 'pieces are'} compiled by XLA, the rest is residual Python:"]
+        for piece in self.pieces:
+            at = piece.outlined.location
+            where = f"{at.file}:{at.line}, in {at.function}" if at is not None else "?"
+            lines.append(f"  from {where}: {piece.compiled} executables, called {piece.calls} times")
+        lines += [f"  border: {reason}" for reason in self.borders]
+        return "\n".join(lines)

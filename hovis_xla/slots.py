@@ -80,7 +80,10 @@ def as_val(slot: Slot, num: Num) -> Val:
         return Val(num, plain.ir, emit.constant(kind is not None and kind.kind == SCALAR).ir)
     if isinstance(slot, Val):
         return slot
-    return Val(num, (emit.constant(slot.value, num.dtype) if isinstance(slot, Known) else emit.zeros(num.dtype, num.shape)).ir)
+    try:
+        return Val(num, (emit.constant(slot.value, num.dtype) if isinstance(slot, Known) else emit.zeros(num.dtype, num.shape)).ir)
+    except OverflowError:
+        raise NotLowerable("an integer of more than 64 bits") from None
 
 
 def block_of(value: Any) -> Any:
