@@ -9,6 +9,7 @@ What type a value has need not be known: ``a * b`` of unknown things may be nume
 """
 
 import operator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -59,8 +60,17 @@ def numeric(kind: AbstractValue) -> bool:
     return isinstance(kind, Type) and (kind.cls in CARRIERS or (issubclass(kind.cls, np.generic) and np.dtype(kind.cls).kind in "biufc"))
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A piece: where it is entered, its blocks, and the heads of the outermost loops among them."""
+
+    entry: Block
+    blocks: set[Block]
+    heads: set[Block]
+
+
 class Choice:
-    """The pieces of one Function, which is a copy made for this: (entry, blocks) of each."""
+    """The pieces of one Function, which is a copy made for this."""
 
     def __init__(self, function: Function, origins: dict[Any, Any], limits: Limits) -> None:
         self.function = function
@@ -68,17 +78,21 @@ class Choice:
         self.limits = limits
         self.whole: dict[Function, bool] = {}
         self.numeric: set[Block] = set()
+        #: for an op the first of the ops that are made once more for it
+        self.before: dict[Op, Op] = {}
+        self.first: dict[Op, Op] = {}
 
-    def pieces(self) -> list[tuple[Block, set[Block]]]:
+    def pieces(self) -> list[Chosen]:
         """The pieces that may be worth something, in the order of the blocks."""
         for block in list(self.function.blocks):
+            self._localize(block)
             self._cut(block)
         self.incoming = predecessors(self.function)
         return self._level(regions(self.function))
 
-    def _level(self, region: Region) -> list[tuple[Block, set[Block]]]:
+    def _level(self, region: Region) -> list[Chosen]:
         """The pieces among the blocks of a region; a loop in it is taken as a whole, or looked into."""
-        pieces: list[tuple[Block, set[Block]]] = []
+        pieces: list[Chosen] = []
         taken: set[Block] = set()
         for block in [b for b in self.function.blocks if b in region.blocks]:
             if block in taken:
@@ -89,13 +103,35 @@ class Choice:
             if found and not self._is_dead(found):
                 taken |= found
                 if self._promising(found, region):
-                    pieces.append((start, found))
+                    pieces.append(Chosen(start, found, {region.loops[b].heads[0] for b in found if b in region.loops}))
             elif loop is not None:
                 taken |= loop.blocks
                 pieces += self._level(loop)
         return pieces
 
     # --------------------------------------------------------------------------------------------- blocks
+
+    def _localize(self, block: Block) -> None:
+        """Make tuples and slices once more where they are used: a piece can't be given one."""
+        ops: list[Op] = []
+        for op in block.ops:
+            at = len(ops)
+            op.args = tuple(self._again(a, ops) for a in op.args)
+            if len(ops) > at:
+                self.before[op] = ops[at]
+                self.first[ops[at]] = op
+            ops.append(op)
+        block.ops = ops
+
+    def _again(self, value: Operand, ops: list[Op]) -> Operand:
+        if not isinstance(value, Op) or value.effect or not isinstance(value.type, Type):
+            return value
+        if value.type.cls not in (tuple, slice) or isinstance(value.callee, Function) or not self.admissible(value):
+            return value
+        made = Op(value.callee, (), value.kwargs, value.type, None, value.effect, value.location, value.name)
+        made.args = tuple(self._again(a, ops) for a in value.args)
+        ops.append(made)
+        return made
 
     def _cut(self, block: Block) -> None:
         """Cut a block where what is numeric begins or ends."""
@@ -117,7 +153,9 @@ class Choice:
             return
 
     def _begins(self, op: Op) -> bool:
-        old = self.origins.get(op)
+        if op in self.before:
+            return False
+        old = self.origins.get(self.first.get(op, op))
         return old in self.limits.cuts or old in self.limits.dead
 
     def admissible(self, op: Op) -> bool:
@@ -213,7 +251,7 @@ class Choice:
         return True
 
     def _is_dead(self, blocks: set[Block]) -> bool:
-        return self.origins.get(first_op(self.function, blocks)) in self.limits.dead
+        return self.origins.get(first_op(self.function, blocks, self.origins)) in self.limits.dead
 
     def _promising(self, blocks: set[Block], region: Region) -> bool:
         """Is there a loop in it, or arithmetic of arrays?"""
@@ -226,9 +264,9 @@ class Choice:
         return count >= 2 or any(isinstance(op.callee, Function) for op in ops)
 
 
-def first_op(function: Function, blocks: set[Block]) -> Op | None:
+def first_op(function: Function, blocks: set[Block], known: Collection[Any]) -> Op | None:
     """The first op of a piece: by it the piece is told again when the function is cut anew."""
-    return next((op for b in function.blocks if b in blocks for op in b.ops), None)
+    return next((op for b in function.blocks if b in blocks for op in b.ops if op in known), None)
 
 
 def _fits(value: Operand, made: set[Operand]) -> bool:
@@ -245,4 +283,4 @@ def origins_of(old: Function, new: Function) -> dict[Any, Any]:
     return found
 
 
-__all__ = ["Choice", "Limits", "first_op", "numeric", "origins_of"]
+__all__ = ["Choice", "Chosen", "Limits", "first_op", "numeric", "origins_of"]

@@ -265,10 +265,14 @@ def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
 
 def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
     """XLA clamps the starts: what is out of range has to be seen to before."""
+    if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
+        return zeros(a.dtype, tuple(sizes))  # of nothing: no start is in range
     return T(hlo.dynamic_slice(a.ir, [s.ir for s in starts], list(sizes)), a.dtype, tuple(sizes))
 
 
 def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
+    if any(size > dim for size, dim in zip(update.shape, a.shape, strict=True)):
+        return a
     return T(hlo.dynamic_update_slice(a.ir, update.ir, [s.ir for s in starts]), a.dtype, a.shape)
 
 

@@ -520,7 +520,10 @@ def lower(function: Function, args: list["Num | Known"]) -> Lowered:
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
-            return _lower_main(module, function, args)
+            try:
+                return _lower_main(module, function, args)
+            except ir.MLIRError as error:
+                raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
 
 
 def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> Lowered:

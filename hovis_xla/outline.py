@@ -86,7 +86,9 @@ class _Outline:
         self.region = region
         self.originals = originals
         self.loops = any(e.block is entry for b in self.order for e in edges(b.terminator))
-        self.made: dict[Value, Block] = {v: b for b in self.order for v in (*b.params, *b.ops)}
+        values: list[tuple[Value, Block]] = [(v, b) for b in self.order for v in b.params]
+        values += [(op, b) for b in self.order for op in b.ops]
+        self.made: dict[Value, Block] = dict(values)
         if not self.loops:
             for param in entry.params:  # they are there before the piece is
                 del self.made[param]

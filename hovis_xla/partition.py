@@ -5,6 +5,7 @@ residual Python with calls of them.  What can't be compiled turns up when a piec
 arguments of a call; then the function is cut up anew, around it.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -93,15 +94,15 @@ class Parts:
         origins = origins_of(function, made)
         self.pieces = []
         for one in list(originals):
-            for entry, blocks in Choice(one, origins, self.limits).pieces():
-                start = origins.get(first_op(one, blocks))
-                heads = [origins[b] for b in blocks if b in origins]
-                outline(one, entry, blocks, lambda o, start=start, heads=heads: self._piece(o, start, heads), originals)
+            for chosen in Choice(one, origins, self.limits).pieces():
+                start = origins.get(first_op(one, chosen.blocks, origins))
+                heads = [origins[b] for b in chosen.heads if b in origins]
+                outline(one, chosen.entry, chosen.blocks, functools.partial(self._piece, start, heads), originals)
                 if self.stale:
                     return made
         return made
 
-    def _piece(self, outlined: Outlined, start: Op | None, heads: list[Any]) -> Piece:
+    def _piece(self, start: Op | None, heads: list[Any], outlined: Outlined) -> Piece:
         piece = Piece(outlined, self.exact, lambda _, reason: self._blame(reason, start, heads))
         types = [num_of_type(p.type, p.dims) for p in outlined.params]
         known = [t for t in types if t is not None]
