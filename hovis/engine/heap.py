@@ -5,6 +5,7 @@ a dict.  ``node`` is None while the object is virtual, else the SSA value of the
 cells then cache.  The *shape* is what must be equal for a join cell by cell.
 """
 
+import collections
 from collections.abc import Hashable
 from types import CodeType
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 from hovis.engine.templates import parts
 from hovis.engine.values import Known, Ref, V
 from hovis.ir.model import Operand
+from hovis.lattice import AbstractValue, Type
 from hovis.lattice.constants import ATOMS, constant_key
 
 #: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
@@ -44,6 +46,18 @@ def fields_of(cls: type) -> tuple[str, ...]:
 
 #: The key under which an instance of a subclass of a builtin class has what C code keeps in it (see stores).
 STORED: Final = "<stored>"
+
+
+#: What holds items: as long as it is alive, so are they.
+CONTAINERS: Final = frozenset({"tuple", "list", "dict", "set", "instance", "exception"})
+
+
+_HOLDERS: Final = frozenset({tuple, list, dict, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter})
+
+
+def holds(kind: AbstractValue) -> bool:
+    """Is a value of this type a container of whose items nothing is known?"""
+    return type(kind) is Type and kind.cls in _HOLDERS
 
 
 class VObj:
@@ -111,6 +125,18 @@ class VObj:
         made = self.replace(cells=cells, node=node)
         made._shape = self._shape
         return made
+
+    @property
+    def watched(self) -> bool:
+        """Is it a real object whose own end may show?
+
+        By what a generator has to close, by a weak reference to an instance, by what is in a container that is not known any more.
+        """
+        if self.node is None or self.argument:
+            return False
+        if self.kind == "generator":
+            return bool(self.extra[1].guarded)
+        return (self.forgotten is True and self.kind in CONTAINERS) or (self.kind == "instance" and self.cls.__weakrefoffset__ != 0)
 
     def shape(self) -> Hashable:
         """Equal shapes can be joined cell by cell."""

@@ -49,22 +49,13 @@ def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
         elif isinstance(value, Ref) and value.aid not in seen:
             seen.add(value.aid)
             obj = state.heap[value.aid]
-            if _is_watched(obj):
+            if obj.watched:
                 assert obj.node is not None
                 found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=True)
             if not obj.bulk:
                 # the last item goes first (list_dealloc, tuple_dealloc)
                 todo.extend(obj.cells if obj.kind in ("list", "tuple") else reversed(obj.cells))
     return found
-
-
-def _is_watched(obj: VObj) -> bool:
-    """Is it a real object whose end may show: by what a generator has to close, or by a weak reference to an instance?"""
-    if obj.node is None or obj.argument:
-        return False
-    if obj.kind == "generator":
-        return bool(obj.extra[1].guarded)
-    return obj.kind == "instance" and obj.cls.__weakrefoffset__ != 0
 
 
 def taken(frame: Frame, popped: int) -> list[V]:

@@ -14,7 +14,7 @@ from hovis.bytecode.instructions import Code
 from hovis.engine import escape, exceptions, lifetimes, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Look, can_change
-from hovis.engine.heap import VObj, may_be_one
+from hovis.engine.heap import VObj, holds, may_be_one
 from hovis.engine.reading import Reader
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Tables
@@ -314,7 +314,8 @@ class Machine(Reader, abc.ABC):
         self.add(op, land, within)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         # what is taken out of something that may end may end with it
-        ends = self.endings and type is ANY and any(isinstance(arg, Dyn) and arg.ends for arg in args) and any(callee is one for one in _TAKING)
+        taken = type is ANY and any(isinstance(arg, Dyn) and arg.ends for arg in args) and any(callee is one for one in _TAKING)
+        ends = self.endings and (taken or holds(type))
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
     def add(self, op: Op, land: "Landing | None" = None, within: int | None = None) -> None:

@@ -13,7 +13,7 @@ from hovis.engine import dispatch, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.escape import NotMaterializable
-from hovis.engine.heap import VObj, shape_in
+from hovis.engine.heap import VObj, holds, shape_in
 from hovis.engine.joins import Matching, agree, align, told_apart, unlike_generators
 from hovis.engine.machine import Machine
 from hovis.engine.opening import Opening
@@ -575,7 +575,7 @@ class Meeting(Machine):
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
         lost = self.label(entry, path) if can_split and strength != STRONG else None
         dims = self._join_dims(a, b)
-        ends = self.endings and (matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
+        ends = self.endings and (holds(kind) or matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end
         few = either(a, b) if lost is None and not end and not unbound else None

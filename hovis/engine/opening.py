@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from hovis.engine import lifetimes, templates
 from hovis.engine.entries import Entry
-from hovis.engine.heap import VObj
+from hovis.engine.heap import VObj, holds
 from hovis.engine.joins import Matching
 from hovis.engine.state import State
 from hovis.engine.values import STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, among
@@ -107,7 +107,7 @@ class Opening:
         can_split = self.forced.get(path) != STRONG
         param = engine.param(self.entry, path, kind, self.arriving)
         if type(value) is not Dyn:
-            ends = engine.endings and self.arriving.ends_visibly(value, set())
+            ends = engine.endings and (holds(kind) or self.arriving.ends_visibly(value, set()))
             at_end = isinstance(value, Known) and value.value is END
             few = None if can_split or at_end else among(value)
             return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end, among=few)

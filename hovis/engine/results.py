@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
 from hovis.engine import templates
+from hovis.engine.heap import holds
 from hovis.engine.machine import Landing, Machine
 from hovis.engine.tables import Restart
 from hovis.engine.values import Dyn, Known, V
@@ -102,7 +103,7 @@ def opaque(
     if kind is ANY and isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
     made = m.emit(callee, args, kwargs, kind, land=land)
-    if kind is ANY and id(callee) not in _QUIET:
+    if holds(kind) or (kind is ANY and id(callee) not in _QUIET):
         made.ends = m.endings = True
     return made
 

@@ -137,7 +137,7 @@ class State:
         while todo:
             aid = todo.pop()
             obj = self.heap[aid]
-            if obj.kind == "generator" and obj.extra[1].guarded:
+            if obj.watched or (obj.kind == "generator" and obj.extra[1].guarded):
                 return True
             for cell in () if aid in clean or obj.bulk else obj.cells:
                 if type(cell) is Dyn:

@@ -21,6 +21,7 @@ def _layers(function: Function) -> bool:
     if not made:
         return False
     users = _users(function, {op for _, op in made})
+    written = {op.args[0] for op in function.ops() if op.effect & (Effect.WRITES | Effect.OPAQUE) and op.args}
     new: dict[Value, Operand] = {}
     gone: set[Op] = set()
     for block, op in made:
@@ -28,6 +29,8 @@ def _layers(function: Function) -> bool:
         if not used:
             continue
         filled = _filling(block, op, used, users)
+        if filled is not None and not written.isdisjoint(filled[1:]):
+            continue  # what is put out of a layer may have lived on in the dictionary
         found = {user: _found(user, filled) for user in used if _is_read(user, op)} if filled is not None else {}
         if filled is None or None in found.values():
             continue

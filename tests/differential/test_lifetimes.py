@@ -274,10 +274,80 @@ def referred_to_weakly(n):
     return before, seen() is None
 
 
+class Finalized:
+    """Ends by a weak reference's callback, without a ``__del__``."""
+
+    alive: set[str] = set()
+
+    def __init__(self, name):
+        self.name = name
+        self.alive.add(name)
+        weakref.finalize(self, self.alive.discard, name)
+
+
+class Plain:
+    pass
+
+
+def _names_alive(things):
+    names = [thing.name for thing in things]
+    return [name in Finalized.alive for name in names]
+
+
+def filled_in_a_loop(n):
+    things = []
+    for k in range(n):
+        things.append(Finalized(str(k)))
+    print(_names_alive(things))
+    return _names_alive([*things, Finalized("more")])
+
+
+def entries_filled_in_a_loop(n):
+    things = {}
+    for k in range(n):
+        things[k] = Finalized(str(k))
+    names = [thing.name for thing in things.values()]
+    return [name in Finalized.alive for name in names]
+
+
+def measured_list(n):
+    things = [Finalized("only")]
+    print(len_of(things), n)
+    name = things[0].name
+    return name in Finalized.alive
+
+
+def len_of(things):
+    return len(things)
+
+
+def laid_over(n):
+    things = {**dict.fromkeys(range(n)), "thing": Finalized("over")}
+    name = things["thing"].name
+    return name in Finalized.alive
+
+
+def in_an_object(n):
+    holder = Plain()
+    holder.thing = Finalized("held")
+    print(isinstance(vars(holder), dict), n)
+    name = holder.thing.name
+    return name in Finalized.alive
+
+
+def made_from_an_iterable(n):
+    things = list(map(Ends, range(n)))
+    names = [thing.name for thing in things]
+    print("all", names)
+    things = None
+    print("gone")
+
+
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
     held_weakly, referred_to_weakly,
     frames_that_a_traceback_holds, a_generator_in_such_a_frame, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
+    filled_in_a_loop, entries_filled_in_a_loop, measured_list, laid_over, in_an_object, made_from_an_iterable,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 
