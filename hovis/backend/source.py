@@ -350,7 +350,7 @@ class _Writer:
         target = self.variables.name(op) if self.variables.uses.get(op) else None
         if op.callee is ops.drop and op.args[0] in self.variables.nested:
             return [ast.Expr(self.write(op.args[0]))]  # no variable holds it: it ends with the statement
-        if op.callee is ops.drop and op not in self.variables.last:
+        if op.callee is ops.drop and (op not in self.variables.last or op in self.variables.unsaid):
             return []
         if op.callee is handling_again:
             return [ast.Raise(self.write(op.args[0]), None)]
@@ -368,7 +368,8 @@ class _Writer:
         """Assignments to the parameters behind edge, in an order in which none is read too late."""
         waiting: list[tuple[str, ast.expr, Operand]] = []
         for param, arg in zip(edge.block.params, edge.args, strict=True):
-            if arg is not CAUGHT and not self.variables.same(param, arg) and self.variables.uses.get(param):
+            nothing = isinstance(arg, Const) and arg.value is ops.UNBOUND and param in self.variables.unread
+            if arg is not CAUGHT and not nothing and not self.variables.same(param, arg) and self.variables.uses.get(param):
                 waiting.append((self.variables.name(param), self.write(arg), arg))
         found: list[ast.stmt] = []
         while waiting:

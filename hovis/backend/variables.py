@@ -39,6 +39,11 @@ class Variables:
         self._fixed: set[Op] = set()
         #: drops behind which nothing reads the value
         self.last: set[Op] = set()
+        #: drops that are not written out, and the values that nothing else uses
+        self.unsaid: set[Op] = set()
+        self.unread: set[Value] = set()
+        #: drops that stand right behind an op: where that takes over the variable, storing it is the drop
+        self.behind: dict[Op, Op] = {}
         self._size: dict[Op, int] = {}
         for block in function.blocks:
             self._nest(block)
@@ -48,6 +53,7 @@ class Variables:
         self.leader: dict[Value, Value] = {}
         self.members: dict[Value, set[Value]] = {}
         self._share()
+        self._unsaid()
         self.names: dict[Value, str] = {}
         self._name(reserved)
 
@@ -161,19 +167,25 @@ class Variables:
     def _walk(self, block: Block, note: bool) -> set[Value]:
         """Backwards through a block; what is live at its start (its own parameters are not)."""
         live = self._behind(block, note)
-        for op in reversed(self.statements(block)):
-            self._define(op, live, note)
+        statements = self.statements(block)
+        for k, op in reversed(list(enumerate(statements))):
+            after = statements[k + 1] if k + 1 < len(statements) else None
+            ending = after if after in self.last and op.callee is not drop and op.callee not in IN_PLACE else None
+            if ending is not None:
+                self.behind[ending] = op
+            self._define(op, live, note, ending)
         if note:
             for param in block.params:
                 self._conflict(param, live | set(block.params))
         return live - set(block.params)
 
-    def _define(self, op: Op, live: set[Value], note: bool) -> None:
+    def _define(self, op: Op, live: set[Value], note: bool, ending: Op | None) -> None:
+        """ending: the drop that follows, of a value that this may take the place of."""
         read = self.leaves_of(op)
         if op.callee is drop and live.isdisjoint(read):
             self.last.add(op)
         if note and self.uses.get(op):
-            self._conflict(op, live)
+            self._conflict(op, live if ending is None else live - self.leaves_of(ending))
             if op.callee in IN_PLACE:
                 # it is a copy of the first operand before the others are read
                 self._conflict(op, {v for operand in op.args[1:] for v in self.leaves(operand)})
@@ -283,6 +295,22 @@ class Variables:
         """Are both in one variable?"""
         return isinstance(b, Param | Op) and b in self.leader and self._find(a) is self._find(b)
 
+    def _unsaid(self) -> None:
+        """The drops that need no word: a store into the variable, or the end of the function, does the same."""
+        silent: dict[Value, int] = {}
+        for block in self.function.blocks:
+            statements = self.statements(block)
+            for before, op in zip([None, *statements], statements, strict=False):
+                if op not in self.last or not isinstance(ended := op.args[0], Param | Op):
+                    continue
+                stored = self.behind.get(op)
+                over = stored is not None and stored in self.leader and self.same(stored, ended)
+                alone = op is statements[-1] and (before is None or before.callee is not drop)
+                if over or (alone and _at_once(block.terminator, self.nested)):
+                    self.unsaid.add(op)
+                    silent[ended] = silent.get(ended, 0) + 1
+        self.unread = {value for value, count in silent.items() if count == self.uses[value]}
+
     def of(self, value: Value) -> bool:
         """Has value a variable?"""
         return value in self.leader
@@ -312,3 +340,8 @@ def _free(wanted: str, taken: set[str], reserved: Callable[[str], bool]) -> str:
             taken.add(name)
             return name
     raise AssertionError("numbers have no end")
+
+
+def _at_once(end: object, nested: set[Op]) -> bool:
+    """Does the function end here with a value that is there already?"""
+    return isinstance(end, Return) and not (isinstance(end.value, Op) and end.value in nested)

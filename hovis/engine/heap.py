@@ -49,7 +49,7 @@ STORED: Final = "<stored>"
 
 
 #: What holds items: as long as it is alive, so are they.
-CONTAINERS: Final = frozenset({"tuple", "list", "dict", "set", "instance", "exception"})
+CONTAINERS: Final = frozenset({"tuple", "list", "dict", "set", "instance"})
 
 
 _HOLDERS: Final = frozenset({tuple, list, dict, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter})

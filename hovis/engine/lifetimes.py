@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from hovis.engine import delegation
 from hovis.engine.escape import NotMaterializable
-from hovis.engine.heap import VObj, reachable
+from hovis.engine.heap import VObj, holds, reachable
 from hovis.engine.state import Frame, State
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir import operations as ops
@@ -104,6 +104,11 @@ def _used_last(m: "Machine", value: V) -> bool:
         if block is not m.block:
             m.ends_first = m.block, value.value
         return block is not m.block or first is value.value
+    return _just_used(m, value)
+
+
+def _just_used(m: "Machine", value: Dyn) -> bool:
+    """Has nothing been emitted behind the op that makes or uses value?"""
     return m.latest is not None and (value.value is m.latest or any(value.value is x for x in m.latest.operands()))
 
 
@@ -126,7 +131,7 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
         after |= held_by(m.state, map(Ref, dying(m)))
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
-        if key not in after and key != spared:
+        if key not in after and key != spared and not (holds(value.type) and _just_used(m, value)):
             m.latest = Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location())
             m.block.ops.append(m.latest)
 
