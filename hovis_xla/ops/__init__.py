@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.ops import indexing, linalg, python, reductions, shaping, storing, ufuncs
+from hovis_xla.ops import contractions, indexing, linalg, python, reductions, shaping, storing, ufuncs
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.shaping import VIEWS
 from hovis_xla.types import Operand
@@ -73,7 +73,7 @@ def _in_place(plain: Any, row: Row) -> Row:
 
 
 ROWS: Final[dict[Any, Row]] = {
-    **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **reductions.ROWS, **shaping.ROWS, **indexing.ROWS, **linalg.ROWS, **storing.ROWS,
+    **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **reductions.ROWS, **shaping.ROWS, **indexing.ROWS, **contractions.ROWS, **linalg.ROWS, **storing.ROWS,
 }  # fmt: skip
 
 #: What may be done while lowering, if all arguments are known: pure, and cheap on small constants.

@@ -134,7 +134,7 @@ def _small(value: object) -> object:
         if abs(value) > 64:
             raise NotMine
         return value
-    if value is None or isinstance(value, bool | float | complex | str | np.dtype) or value in _PYTHON_NUMBERS:
+    if value is None or value is Ellipsis or isinstance(value, bool | float | complex | str | np.dtype) or value in _PYTHON_NUMBERS:
         return value
     if isinstance(value, type) and issubclass(value, np.generic):
         return value

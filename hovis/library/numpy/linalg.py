@@ -8,8 +8,8 @@ import numpy as np
 
 from hovis.lattice import AbstractValue, Array, Const, Partial, join
 from hovis.library.core import Primitive
-from hovis.library.numpy import shapes
-from hovis.library.numpy.array import ask, asking, concerns, dtype_of, python_number, rank_of, row
+from hovis.library.numpy import shapes, subscripts
+from hovis.library.numpy.array import ask, asking, concerns, dtype_of, is_numeric, python_number, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
 
 #: Names of ``np.linalg`` that came with NumPy 2.
@@ -30,41 +30,37 @@ def _outer_dims(a: Facts, b: Facts) -> Shape | None:
     return shapes.product(a.dims), shapes.product(b.dims)
 
 
-def _einsum(subscripts: AbstractValue, *operands: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """The subscripts have to be known and spelt as a string."""
-    if not isinstance(subscripts, Const) or not isinstance(subscripts.value, str) or named or not concerns(*operands):
+#: Options of einsum that say how, not what.
+_HOW: Final = {"optimize"}
+
+
+def _einsum(*operands: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+    """The subscripts have to be known."""
+    if not concerns(*operands) or not set(named) <= {"optimize", "dtype", "casting"} or not all(isinstance(t, Const) for t in named.values()):
         return None
-    return ask(np.einsum, subscripts, *operands)
-
-
-def einsum_sizes(subscripts: str, shapes_: tuple[Shape, ...]) -> dict[str, object] | None:
-    """The dimension that each letter stands for; None where there is an ellipsis."""
-    inputs = subscripts.replace(" ", "").split("->")[0].split(",")
-    if "." in subscripts or len(inputs) != len(shapes_):
+    if not all(isinstance(t, Const) or is_numeric(t) or _constants(t) for t in operands):
         return None
-    sizes: dict[str, object] = {}
-    for letters, shape in zip(inputs, shapes_, strict=True):
-        if len(letters) != len(shape):
-            return None
-        for letter, dim in zip(letters, shape, strict=True):
-            sizes[letter] = shapes.broadcast_dim(sizes.get(letter, 1), dim)
-    return sizes
+    return ask(np.einsum, *operands, **{k: v for k, v in named.items() if k not in _HOW})
 
 
-def einsum_output(subscripts: str) -> str:
-    """The letters of the result: those written, else the ones that come once, in order of the alphabet."""
-    plain = subscripts.replace(" ", "")
-    if "->" in plain:
-        return plain.split("->")[1]
-    letters = plain.replace(",", "")
-    return "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+def _constants(t: AbstractValue) -> bool:
+    return isinstance(t, Partial) and all(isinstance(p, Const) for p in t.parts)
 
 
-def _einsum_dims(subscripts: Facts, *operands: Facts) -> Shape | None:
-    if not isinstance(subscripts.value, str) or any(o.dims is None for o in operands):
+def _einsum_dims(*operands: Facts, **named: Facts) -> Shape | None:
+    if operands[0].known and isinstance(operands[0].value, str):
+        inputs, output = subscripts.split(operands[0].value)
+        given = operands[1:]
+    else:
+        given = operands[: len(operands) // 2 * 2 : 2]
+        written = [[p.value for p in o.parts or ()] for o in operands[1::2]] + [[p.value for p in o.parts or ()] for o in operands[-1:] if len(operands) % 2]
+        inputs, output = written[: len(given)], written[-1] if len(operands) % 2 else None
+    shapes_ = [o.dims for o in given if o.dims is not None]
+    terms = subscripts.parse(inputs, output, [len(s) for s in shapes_]) if len(shapes_) == len(given) else None
+    if terms is None:
         return None
-    sizes = einsum_sizes(subscripts.value, tuple(o.dims for o in operands if o.dims is not None))
-    return None if sizes is None else tuple(sizes[c] for c in einsum_output(subscripts.value))
+    sizes = subscripts.sizes(terms, shapes_)
+    return tuple(sizes[c] for c in terms.output)
 
 
 def _norm_dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
@@ -151,7 +147,7 @@ _SQUARE: Final[list[tuple[Any, Any]]] = [
 #: Functions of which nothing is said of dimensions.
 _OTHERS: Final[list[Any]] = [
     np.linalg.slogdet, np.linalg.eigh, np.linalg.qr, np.linalg.svd, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve, np.linalg.tensorinv,
-    np.inner, np.vdot, np.tensordot, np.kron, np.trace, np.ndarray.trace, np.diagonal, np.ndarray.diagonal,
+    np.tensordot, np.trace, np.ndarray.trace, np.diagonal, np.ndarray.diagonal,
     *(getattr(np.linalg, name) for name in _NEWER if hasattr(np.linalg, name)),
 ]  # fmt: skip
 
@@ -164,6 +160,7 @@ ROWS: Final[list[Primitive]] = [
     row(np.dot, asking(np.dot), dims=for_engine(_dot_dims)),
     row(np.ndarray.dot, asking(np.ndarray.dot), dims=for_engine(_dot_dims)),
     row(np.outer, asking(np.outer), dims=for_engine(_outer_dims)),
+    *(row(fn, asking(fn)) for fn in (np.inner, np.vdot, np.kron)),
     row(np.einsum, _einsum, dims=for_engine(_einsum_dims)),
     row(np.linalg.matrix_power, _matrix_power, dims=for_engine(_same)),
     *(row(fn, _eigenvalues(fn)) for fn in (np.linalg.eig, np.linalg.eigvals)),
