@@ -21,6 +21,7 @@ from hovis.lattice import Const, Type
 from hovis.specs import Promotable
 from hovis_xla import adapter, cache, storage
 from hovis_xla.executable import BAILED, Executable
+from hovis_xla.hlotext import Loops
 from hovis_xla.layout import Taker, plan_of, taker
 from hovis_xla.partition import Decision, Parts, decide, opaque_ops
 from hovis_xla.storage import StorageError
@@ -180,6 +181,8 @@ class Variant(PythonVariant):
             text += f"\n{self.parts}"
         if self.decision.executable is not None and self.xla is None:
             text += f" It gave up {self.bailed} times in a row (an exception, or an int past 64 bits) and is Python now."
+        elif self.xla is not None:
+            text = f"{text} {self.xla.loops}".rstrip()
         return text
 
 
@@ -237,6 +240,11 @@ class Compiled:
     def as_text(self) -> str:
         """The optimized HLO."""
         return self.executable.as_text()
+
+    @property
+    def loops(self) -> Loops:
+        """How many loops are native code, how many are not, and how many arrays are copied in their rounds."""
+        return self.executable.loops
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed …"""

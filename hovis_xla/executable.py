@@ -11,6 +11,7 @@ from hovis_xla import adapter, packing
 from hovis_xla.adapter import Program
 from hovis_xla.calling import BAILED, entrance
 from hovis_xla.effects import GREATEST, LEAST
+from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
 from hovis_xla.lower import lower
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, NotLowerable, Num, num_of_type
@@ -66,6 +67,11 @@ class Executable:
     def as_text(self) -> str:
         """The optimized HLO."""
         return self.program.as_text()
+
+    @property
+    def loops(self) -> Loops:
+        """What XLA has made of the loops."""
+        return loops_of(self.as_text())
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed …"""

@@ -28,6 +28,7 @@ from hovis_xla.emit import T, tensor_type
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.kinds import WHICH
 from hovis_xla.loops import lower_loop
+from hovis_xla.nests import nested
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
 from hovis_xla.slots import TAG, as_val, block_of, join_nums, num_of, same_slot, tensor, unify
@@ -388,6 +389,10 @@ class Lowering(Walker):
             self.bail_if(emit.select(tag, scalar, python))
         return self._either(tag, found[0], found[1])
 
+    def pick(self, condition: T, yes: Operand, no: Operand) -> Operand:
+        """One of two numbers."""
+        return self._either(condition, no, yes)
+
     def _either(self, tag: T, python: Operand, scalar: Operand) -> Operand:
         if same_slot(python, scalar):
             return python
@@ -516,6 +521,7 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def lower(function: Function, args: list["Num | Known"]) -> Lowered:
     """The module of a function whose parameters are these."""
+    function = nested(function)
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

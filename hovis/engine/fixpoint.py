@@ -25,9 +25,6 @@ from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import is_immutable, same_constant
 from hovis.library.core import Library
 
-#: Ops in one chain, and instructions in one chain, before a loop in it is rolled.
-UNROLL_OPS = 400
-UNROLL_STEPS = 20_000
 ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
 UNROLL = "hovis.unroll(…) around what it goes over would keep its rounds apart"
 #: Before an instruction that relies on the environment: look again after an opaque call; or never fold anything of it.
@@ -174,6 +171,7 @@ class Engine(Meeting):
         program, heads = self.program(code), code.loop_heads
         merges = self.tables.merge.setdefault(ctx, set())
         watched = self.tables.watched.get(ctx)
+        rolled = self.tables.unrolling
         while True:
             pc = frame.pc
             if pc in merges and not first:
@@ -182,7 +180,7 @@ class Engine(Meeting):
             first = False
             if pc in heads:
                 self.visits[ctx, pc] = self.visits.get((ctx, pc), 0) + 1
-                if (self.emitted > UNROLL_OPS or self.steps > UNROLL_STEPS) and self._roll(self.visits):
+                if (self.emitted > rolled.ops or self.steps > rolled.steps) and self._roll(self.visits):
                     return False
             self.steps += 1
             if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):

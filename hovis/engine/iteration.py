@@ -88,7 +88,7 @@ def iter_instance(m: Machine, value: V, mode: str) -> Any:
 
 
 def _steps(step: V) -> bool:
-    return isinstance(step, Known) and type(step.value) is int and step.value != 0
+    return (type(step.value) is int and step.value != 0) if isinstance(step, Known) else isinstance(step, Dyn) and step.type == Type(int)
 
 
 def sequence_iterator(m: Machine, source: V, cls: type) -> Ref:
@@ -340,10 +340,8 @@ def alike(m: Machine, source: V) -> bool:
 
 def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     current, stop, stride = obj.cells
-    assert isinstance(stride, Known)
-    assert isinstance(stride.value, int)
-    up = stride.value > 0
-    if isinstance(current, Known) and isinstance(stop, Known):
+    up = isinstance(stride, Known) and stride.value > 0  # type: ignore[operator]
+    if isinstance(current, Known) and isinstance(stop, Known) and isinstance(stride, Known):
         labels = labels_of(current, stop)
         if labels:
             m.mark(labels, WEAK)
@@ -358,9 +356,12 @@ def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if isinstance(current, Known) and isinstance(stop, Dyn) and stop.lost is None:
             m.counts(current)
     lost = current.lost if isinstance(current, Dyn) and isinstance(stop, Known) else None
-    more = m.emit(operator.lt if up else operator.gt, [current, stop], type=Type(bool), effect=Effect.PURE, lost=lost)
+    if isinstance(stride, Known):
+        more = m.emit(operator.lt if up else operator.gt, [current, stop], type=Type(bool), effect=Effect.PURE, lost=lost)
+    else:
+        more = m.emit(ops.range_goes_on, [current, stop, stride], type=Type(bool), effect=Effect.PURE)
     _stop_unless(m, more, mode)
-    if isinstance(current, Known):
+    if isinstance(current, Known) and isinstance(stride, Known):
         beyond: V = Known(current.value + stride.value, current.labels)  # type: ignore[operator]
     else:
         beyond = m.emit(operator.add, [current, stride], type=Type(int), effect=Effect.PURE, lost=current.lost if isinstance(current, Dyn) else None)

@@ -1,7 +1,7 @@
 """What a trace learns: tables that survive a restart, and what asks for one."""
 
 from types import CodeType
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from hovis.engine import templates
 from hovis.engine.state import Paths
@@ -20,10 +20,28 @@ class GiveUp(Exception):
     """The function as a whole is left as one call of the original; the argument says why."""
 
 
+class Unrolling(NamedTuple):
+    """How far loops are followed round by round.
+
+    ops, steps  ops and instructions in one chain, before a loop in it is rolled
+    values      of a slot that only counts, before it is forced to be unknown
+    """
+
+    ops: int
+    steps: int
+    values: int
+
+
+FREELY: Final = Unrolling(400, 20_000, 8)
+#: For back ends that compile loops: what is written out there costs time, and gains nothing.
+SPARINGLY: Final = Unrolling(64, 2_000, 2)
+
+
 class Tables:
     """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
 
-    def __init__(self) -> None:
+    def __init__(self, unrolling: Unrolling = FREELY) -> None:
+        self.unrolling = unrolling
         self.used: dict[Any, dict[int, int]] = {}
         self.forced: dict[Any, dict[int, int]] = {}
         #: forced slots of loops that count rounds without a known end: the first value is as unknown as the others

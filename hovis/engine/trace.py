@@ -14,7 +14,7 @@ from hovis.engine.fixpoint import Engine
 from hovis.engine.heap import VObj
 from hovis.engine.instructions import HANDLERS
 from hovis.engine.state import Frame, State
-from hovis.engine.tables import GiveUp, Tables
+from hovis.engine.tables import FREELY, SPARINGLY, GiveUp, Tables
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Function, Location, Operand, Param
 from hovis.lattice import Const, constants
@@ -134,7 +134,7 @@ def run(
     code = normalize(fn.__code__)
     if code.unsupported:
         raise GiveUp(code.unsupported)
-    tables = Tables()
+    tables = Tables(SPARINGLY if known_sizes else FREELY)
     engine = PythonEngine(library, tables, package, fuel, frozen)
     engine.known_sizes, engine.volatile = known_sizes, volatile
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hovis.engine.tables import GiveUp, Restart, Tables
 from hovis.engine.values import STRONG, TEST, WEAK
 
-#: Different constants in a slot that only counts, before it is forced to be unknown.
+#: So many constants are never too many for what chooses.
 WEAK_VARIANTS: Final = 8
 #: The same for a number that is tested, and computed from the one before.
 TEST_VARIANTS: Final = 8
@@ -46,13 +46,14 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
     if not used:
         return
     many = len(table)
-    if LENGTHS <= many <= WEAK_VARIANTS:
+    weak = tables.unrolling.values
+    if LENGTHS <= many <= max(weak, LENGTHS):
         _force_collected(site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
-    if many < WEAK_VARIANTS or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 3) - 1)):
+    if many < weak or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 3) - 1)):
         return  # looking at all of a large table for each new entry would be quadratic: it is done when it has grown by a quarter or less
     forced = tables.forced.setdefault(site, {})
     keys = [dict(key) for key in table]
-    path = _varied(keys, used, WEAK, WEAK_VARIANTS, [path for path, strength in used.items() if strength == WEAK and path not in forced])
+    path = _varied(keys, used, WEAK, weak, [path for path, strength in used.items() if strength == WEAK and path not in forced])
     if path is not None:
         forced[path] = WEAK
         raise Restart("force", site)

@@ -387,6 +387,8 @@ row(CONTAINERS, operations.converted_to_hash, lambda result: Answer(INT) if clas
 row(CONTAINERS, operations.converted, _converted, False)
 row(CONTAINERS, operations.make_iterator, _made, False)
 row(CONTAINERS, operations.make_range_iterator, lambda *bounds: Answer(_any_of(RANGE_ITERATORS)), False)
+row(CONTAINERS, operations.range_step, lambda step: Answer(INT, RAISES) if class_of(step) is int else None, False)
+row(CONTAINERS, operations.range_goes_on, lambda at, stop, step: Answer(BOOL) if {class_of(b) for b in (at, stop, step)} == {int} else None)
 row(CONTAINERS, operations.make_dict_iterator, _made_of_dict, False)
 
 

@@ -16,8 +16,8 @@ from hovis.ir import operations
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select, xor
 from hovis_xla.ops import arith
-from hovis_xla.slots import tensor
-from hovis_xla.types import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val, named_tuple, python_num
+from hovis_xla.slots import num_of, tensor
+from hovis_xla.types import ARRAY, CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, SCALAR, TRUTH, Known, Operand, Struct, Val, named_tuple
 
 #: A Lowering; rows get it first.
 L = Any
@@ -351,6 +351,20 @@ def is_not(low: L, a: Operand, b: Operand) -> Operand | None:
     return Known(not found.value) if isinstance(found, Known) else None
 
 
+# ------------------------------------------------------------------------------------------------- ranges
+
+
+def range_step(low: L, step: Operand) -> Operand | None:
+    t = as_class(low, step, int)
+    _nonzero(low, step, t)
+    return whole(t)
+
+
+def range_goes_on(low: L, current: Operand, stop: Operand, step: Operand) -> Operand | None:
+    at, end, by = (as_class(low, x, int) for x in (current, stop, step))
+    return number(select(compare("GT", by, like(0, by)), compare("LT", at, end), compare("GT", at, end)))
+
+
 # ------------------------------------------------------------------------------------------------- conversions
 
 
@@ -367,6 +381,15 @@ def int_(low: L, a: Operand) -> Operand | None:
 def _fits(low: L, x: T) -> None:
     """Give up unless the float is finite and within 64 bits."""
     low.bail_if(not_(and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))))
+
+
+def _index(low: L, a: Operand) -> Operand | None:
+    if isinstance(a, Val) and a.num.kind == SCALAR and a.num.dtype.kind in "iu":
+        x = emit.convert(tensor(a), INT64)
+        if a.num.dtype == np.uint64:
+            low.bail_if(compare("LT", x, like(0, x)))
+        return whole(x)
+    return int_(low, a) if class_of(a) in (bool, int) else None
 
 
 def float_(low: L, a: Operand) -> Operand | None:
@@ -405,14 +428,13 @@ def _extreme(direction: str) -> Row:
     """``min(a, b, …)``: the first one that no later one beats."""
 
     def row(low: L, *xs: Operand) -> Operand | None:
-        classes = {class_of(x) for x in xs}
-        if len(xs) < 2 or len(classes) != 1 or classes <= {None, complex}:
+        nums = [n for n in map(num_of, xs) if n is not None and n.kind != ARRAY and n.dtype.kind != "c"]
+        if len(xs) < 2 or len(nums) < len(xs) or len({n.dtype for n in nums}) > 1:
             return None
-        best = tensor(low.val(xs[0]))
+        best = xs[0]
         for x in xs[1:]:
-            other = tensor(low.val(x))
-            best = select(compare(direction, other, best), other, best)
-        return Val(python_num(classes.pop()), best.ir)  # type: ignore[arg-type]
+            best = low.pick(compare(direction, tensor(low.val(x)), tensor(low.val(best))), x, best)
+        return best
 
     return row
 
@@ -509,7 +531,8 @@ ROWS: Final[dict[Any, Row]] = {
     operator.abs: abs_, builtins.abs: abs_, operator.truth: truth, bool: truth, operator.not_: not_row,
     operator.lt: _comparison("LT"), operator.le: _comparison("LE"), operator.gt: _comparison("GT"), operator.ge: _comparison("GE"),
     operator.eq: _comparison("EQ"), operator.ne: _comparison("NE"), operator.is_: is_, operator.is_not: is_not,
-    int: int_, float: float_, complex: complex_, operator.index: lambda low, a: int_(low, a) if class_of(a) in (bool, int) else None,
+    int: int_, float: float_, complex: complex_, operator.index: _index,
     builtins.round: round_, builtins.min: _extreme("LT"), builtins.max: _extreme("GT"), type: type_, isinstance: isinstance_,
+    operations.range_step: range_step, operations.range_goes_on: range_goes_on,
     **MATH,
 }  # fmt: skip

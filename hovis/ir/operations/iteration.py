@@ -104,6 +104,17 @@ def make_range_iterator(current: int, stop: int, step: int) -> object:
     return iter(range(current, stop, step))
 
 
+def range_step(step: int) -> int:
+    """The step of a range, which may not be zero."""
+    range(0, 0, step)
+    return step
+
+
+def range_goes_on(current: int, stop: int, step: int) -> bool:
+    """Does a range go on with current?"""
+    return current < stop if step > 0 else current > stop
+
+
 def make_dict_iterator(source: dict[Any, Any], position: int, view: str, size: int = -1) -> object:
     """``iter(source.keys())``, ``.values()`` or ``.items()``, stepped to position (-1: exhausted).
 

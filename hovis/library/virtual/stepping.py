@@ -6,9 +6,11 @@ from typing import Any
 
 from hovis.engine import iteration, models
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import NOT_MODELLED
+from hovis.engine.lookups import NOT_MODELLED, is_python_class
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import primitive
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
+from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.virtual.base import Args, Named, action, pushed
@@ -47,17 +49,32 @@ def take_next(m: Machine, args: Args, named: Named) -> Any:
 
 @action(range, counts=(1, 3))
 def make_range(m: Machine, args: Args, named: Named) -> Any:
-    """A range of exact ints with a known step; of known bounds it is a constant."""
-    if named or not 1 <= len(args) <= 3 or any(m.class_of(a) is not int for a in args):
+    """A range of ints; of known bounds it is a constant."""
+    if named or not 1 <= len(args) <= 3:
+        return None
+    args = [_whole(m, a) for a in args]
+    if any(m.class_of(a) is not int for a in args):
         return None
     if all(isinstance(a, Known) for a in args):
         if len(args) == 3 and args[2].value == 0:  # type: ignore[union-attr]
             return m.raise_new(ValueError, "range() arg 3 must not be zero")
         return m.new(VObj("range", range, _bounds(args)), labels_of(*args))
     start, stop, step = _bounds(args)
-    if isinstance(step, Known) and step.value != 0:
-        return m.new(VObj("range", range, (start, stop, step)))
-    return None
+    if isinstance(step, Dyn):
+        step = m.emit(ops.range_step, [step], type=Type(int), effect=Effect.RAISES)
+    elif step.value == 0:  # type: ignore[union-attr]
+        return m.raise_new(ValueError, "range() arg 3 must not be zero")
+    return m.new(VObj("range", range, (start, stop, step)))
+
+
+def _whole(m: Machine, value: V) -> V:
+    """A bound as an exact int, if C turns it into one (a number of NumPy)."""
+    cls = m.class_of(value)
+    rule = m.library.primitives.get(operator.index)
+    if not isinstance(value, Dyn) or cls is None or cls is int or rule is None or is_python_class(cls):
+        return value
+    found = primitive(m, rule, [value], {})
+    return value if found is None or m.class_of(found) is not int else found
 
 
 def _bounds(args: Args) -> tuple[V, V, V]:

@@ -1,0 +1,72 @@
+"""What XLA has made of loops, read off the optimized HLO.
+
+A loop is native if it, or what it stands in, is one function of machine code; any other is walked op by op, at some 50 ns
+an operation.  And an array that is copied in every round is a store that was not made in place.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+#: Copies of fewer elements are not worth a word.
+LARGE: Final = 256
+
+_HEAD: Final = re.compile(r"(ENTRY )?%?([\w.\-]+) .*\{$")
+_CALLED: Final = re.compile(r"(?:body|condition|to_apply|calls|true_computation|false_computation)=%?([\w.\-]+)")
+_BRANCHES: Final = re.compile(r"branch_computations=\{([^}]*)\}")
+_WHILE: Final = re.compile(r"[\]})] while\(")
+_COPY: Final = re.compile(r"= \(?\w+\[([\d,]*)\]\S* copy\(")
+_NATIVE: Final = "xla_cpu_small_call"
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """``native`` and ``walked``: loops that are machine code, and those that are not; ``copies``: of large arrays, in each round of a loop."""
+
+    native: int
+    walked: int
+    copies: int
+
+    def __str__(self) -> str:
+        count = self.native + self.walked
+        if not count:
+            return ""
+        text = "Its loop is" if count == 1 else f"Its {count} loops are"
+        text += " native code" if not self.walked else " not native code" if not self.native else f" native code, but for {self.walked}"
+        return text + (f"; in each round {self.copies} arrays are copied." if self.copies else ".")
+
+
+def loops_of(text: str) -> Loops:
+    """The loops in the optimized HLO of a module."""
+    bodies, main = _computations(text)
+    found = [0, 0, 0]
+    todo = [(main, False, False)]
+    while todo:
+        name, native, inside = todo.pop()
+        for line in bodies.get(name, ()):
+            loop = _WHILE.search(line) is not None
+            if loop:
+                found[0 if native else 1] += 1
+            copied = _COPY.search(line)
+            if copied and inside and math.prod(int(d) for d in copied[1].split(",") if d) >= LARGE:
+                found[2] += 1
+            branches = _BRANCHES.search(line)
+            called = _CALLED.findall(line) + ([b.strip().lstrip("%") for b in branches[1].split(",")] if branches else [])
+            todo += [(one, native or _NATIVE in line, inside or loop) for one in called]
+    return Loops(*found)
+
+
+def _computations(text: str) -> tuple[dict[str, list[str]], str]:
+    """The lines of each computation, and the name of the first one."""
+    bodies: dict[str, list[str]] = {}
+    current: list[str] = []
+    main = ""
+    for line in text.splitlines():
+        head = None if line.startswith(" ") else _HEAD.match(line)
+        if head:
+            current = bodies[head[2]] = []
+            main = head[2] if head[1] else main
+        elif line.startswith(" "):
+            current.append(line)
+    return bodies, main
