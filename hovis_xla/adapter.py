@@ -8,6 +8,7 @@ arrays go in by ``batched_device_put`` and come out by ``memoryview``.
 """
 
 import functools
+import gc
 import importlib.metadata
 import io
 import os
@@ -178,6 +179,11 @@ def as_numpy(buffer: Any) -> Array:
 def put(array: object, shape: tuple[int, ...], dtype: Any) -> Any:
     """A buffer with what is in an array: its very memory if that is aligned and in C order, else a copy."""
     return xla_client.batched_device_put(_Aval(shape, dtype), _sharding(), [array], [_device()], True, enable_x64=True)
+
+
+#: Buffers that are gone keep the arrays that they stood on until this is called: after a call, and when Python collects garbage.
+let_go: Final[Callable[[], None]] = _jax.collect_garbage
+gc.callbacks.append(lambda phase, _: let_go() if phase == "stop" else None)
 
 
 def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:

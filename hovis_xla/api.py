@@ -5,25 +5,28 @@ differs: an executable, and the residual Python wherever that gives up.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any, Final
-
-import numpy as np
 
 import hovis
 from hovis import api
 from hovis.backend.entry import leaves
+from hovis.backend.load import hide
 from hovis.errors import SpecError, TraceError
+from hovis.ir.operations import UNBOUND
 from hovis.jit import Jitted as PythonJitted
 from hovis.jit import Variant as PythonVariant
-from hovis.keys import DYNAMIC, KNOWN, Key, Path, constant, part_at
-from hovis.lattice import Const, Type
-from hovis.specs import Promotable
-from hovis_xla import adapter, cache, storage
-from hovis_xla.executable import BAILED, Executable
+from hovis.keys import DYNAMIC, KNOWN, Key, constant
+from hovis_xla import adapter, storage
+from hovis_xla.arguments import Walk, aliasing, is_mutable, part_at
+from hovis_xla.calling import BAILED
+from hovis_xla.executable import Executable
 from hovis_xla.hlotext import Loops
-from hovis_xla.layout import Taker, plan_of, taker
+from hovis_xla.interface import Keyed
+from hovis_xla.layout import Taker, plan_of, quick_entry, taker
 from hovis_xla.partition import Decision, Parts, decide, opaque_ops
+from hovis_xla.status import is_watched
 from hovis_xla.storage import StorageError
 from hovis_xla.types import ShapeUnknown
 
@@ -32,6 +35,8 @@ TARGETS: Final = ("auto", "xla", "python")
 
 #: After this many calls in a row that were given up, a variant stays Python.
 PATIENCE: Final = 8
+#: Variants that a call tries before it looks at the key.
+QUICK: Final = 4
 
 
 def jit(
@@ -64,48 +69,77 @@ def jit(
 
 
 class Jitted(PythonJitted):
-    """A function that XLA compiles for what it is called with.  Use :func:`jit`."""
+    """A function that XLA compiles for what it is called with.  Use :func:`jit`.
+
+    A call tries the entries of a few variants (``layout.quick_entry``), each of which sees for itself whether the arguments
+    are its own; where none is, the key of the arguments decides.
+    """
 
     def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str = "auto") -> None:
         super().__init__(fn, static, api.Options(strict="whole" if strict else False, frozen=False, known_sizes=True))
         self._exact = exact
         self._strict = strict
         self._target = target
+        #: the variants that were used last, by how many arguments there are and which of them have names
+        self._quick: dict[Any, tuple[Variant, ...]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tried = self._quick.get((len(args), *kwargs) if kwargs else len(args), ())
+        try:
+            for variant in tried:
+                found = variant.entry(*args, *kwargs.values())
+                if found is not BAILED:
+                    return found
+            return self._call(args, kwargs, tried)
+        except BaseException:
+            hide()
+            raise
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: "tuple[Variant, ...]") -> Any:
+        """A call that no quick entry is for, or that XLA has given up."""
+        variant = self._variants.get(self._key(args, kwargs))
+        if variant is None or not variant.holds():
+            variant = self._compile(args, kwargs)
+        assert isinstance(variant, Variant)
+        # what has given up is tried again by the long way, until it has got through
+        quick = tuple(v for v in tried if v is not variant)
+        found = variant.give_up(args, kwargs) if variant in tried else variant.run(args, kwargs)
+        if variant.bailed == 0:
+            quick = (variant, *quick)[:QUICK]
+        self._quick = {**self._quick, (len(args), *kwargs) if kwargs else len(args): quick}
+        return found
+
+    def clear_cache(self) -> None:
+        """Forget all executables and residuals."""
+        with self._lock:
+            super().clear_cache()
+            self._quick = {}
+
+    def _walk(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Walk]:
+        """Key and spec of each argument."""
+        walk = Walk(self._policy)
+        return [walk.argument(a, (k,)) for k, a in enumerate(args)], {name: walk.argument(v, (name,)) for name, v in kwargs.items()}, walk
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
-        parts: list[Any] = [cache.key_of(a, (k,) in self._static) for k, a in enumerate(args)]
-        parts += [(name, cache.key_of(v, (name,) in self._static)) for name, v in kwargs.items()]
-        for path, how in self._policy.items():
-            if how is KNOWN and path not in self._static:
-                parts.append(constant(part_at(path, args, kwargs)))
-        return Key((cache.aliasing([*args, *kwargs.values()]), *parts))
+        given, named, _ = self._walk(args, kwargs)
+        return Key((aliasing([*args, *kwargs.values()]), *[key for key, _ in given], *[(name, key) for name, (key, _) in named.items()]))
 
     def _specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        return [self._spec((k,), a) for k, a in enumerate(args)], {name: self._spec((name,), v) for name, v in kwargs.items()}
-
-    def _spec(self, path: Path, value: Any) -> Any:
-        """What the key says of an argument, as a spec."""
-        kind = type(value)
-        how = self._policy.get(path)
-        if how is KNOWN:
-            return Const(value)
-        if kind in cache.NUMBERS:
-            return Type(kind) if how is DYNAMIC else Promotable(kind)
-        parts = cache.parts_of(value)
-        if parts is None:
-            return cache.spec_of(value)
-        specs = [self._spec((*path, k), v) for k, v in enumerate(parts)]
-        return dict(zip(value, specs, strict=True)) if kind is dict else kind(specs)
+        given, named, _ = self._walk(args, kwargs)
+        return [spec for _, spec in given], {name: spec for name, (_, spec) in named.items()}
 
     def _promote_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """A shape depends on a number: make the integer arguments known, unless they have had too many values."""
-        given: list[tuple[Path, Any]] = [*(((k,), a) for k, a in enumerate(args)), *(((name,), v) for name, v in kwargs.items())]
-        fresh = {path: KNOWN for path, v in given if type(v) is int and path not in self._policy}
+        fresh = dict.fromkeys(self._walk(args, kwargs)[2].ints, KNOWN)
         self._policy = {**self._policy, **fresh}
         return bool(fresh)
 
     def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._count_numbers(args, kwargs)
+        for path, how in self._policy.items():
+            if how is KNOWN and path not in self._static:
+                value = part_at(path, args, kwargs)
+                if value is not UNBOUND:
+                    self._count(path, constant(value), DYNAMIC)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         made = self._compiled(args, kwargs)
@@ -118,8 +152,7 @@ class Jitted(PythonJitted):
         return made
 
     def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        traced = self.trace(*args, **kwargs)
-        return Variant(traced, self.__wrapped__, self._key(args, kwargs), len(args), tuple(kwargs), self._exact)
+        return Variant(self.trace(*args, **kwargs), self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact)
 
     def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""
@@ -136,15 +169,17 @@ class Jitted(PythonJitted):
 class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to."""
 
-    __slots__ = ("bailed", "decision", "parts", "take", "xla")
+    __slots__ = ("_given", "bailed", "decision", "entry", "parts", "xla")
 
-    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...], exact: bool) -> None:
-        super().__init__(traced, original, key, count, names)
+    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool) -> None:
+        super().__init__(traced, original, key, len(args), tuple(kwargs))
         self.decision = decision_of(traced, exact)
         self.xla: Executable | None = self.decision.executable
         self.bailed = 0
-        self.take = taker_of(traced, checked=False)
         self.parts: Parts | None = None
+        self.entry: Callable[..., Any] = self._first_entry
+        #: what is not unknown of the arguments, until the entry is made
+        self._given = args, kwargs
 
     def cut_up(self, exact: bool) -> None:
         """Let XLA run the numeric pieces of what it can't run as a whole."""
@@ -153,26 +188,61 @@ class Variant(PythonVariant):
         if self.parts is not None and self.parts.stale:
             self.call = self.parts.build() or self.trace.compile()
 
+    def in_pieces(self, *unknown: Any) -> Any:
+        """The residual, cut up anew if a piece has turned out not to be one."""
+        if self.parts is not None and self.parts.stale:
+            self.cut_up(self.parts.exact)
+        return self.call(*unknown)
+
+    def _first_entry(self, *values: Any) -> Any:
+        """Make the entry, and use it: the program is compiled now."""
+        args, kwargs = self._given
+        self.entry = self._make_entry([*args, *kwargs.values()], [*range(len(args)), *kwargs])
+        self._given = (), {}
+        return self.entry(*values)
+
+    def _make_entry(self, values: list[Any], places: list[int | str]) -> Callable[..., Any]:
+        """The function of all arguments that checks them and calls the executable, or else the residual."""
+        plans = plan_of(self.trace.signature) if self.picks is not None else None
+        if plans is None:
+            return never
+        chosen = [places.index(pick) for pick in self.picks or ()]
+        given: dict[int, Any] = dict(zip(chosen, plans, strict=False))
+        whole = [given.get(k) or ["value", Keyed(value)] for k, value in enumerate(values)]
+        mutable = [f"a{k}" for k, value in enumerate(values) if is_mutable(value)]
+        scope: dict[str, Any] = {"holds": self.holds, "aliasing": aliasing, "is_watched": is_watched, "pattern": self.key[0]}
+        tests = ["not holds()"]
+        if self.key[0] != () or len(mutable) > 3:
+            tests.append(f"aliasing([{', '.join(mutable)}]) != pattern")
+        else:
+            tests += [f"{a} is {b}" for a, b in itertools.combinations(mutable, 2)]
+        if self.xla is not None:
+            tests.append("is_watched()")
+        residual = self.call if self.parts is None else self.in_pieces
+        made: Callable[..., Any] = quick_entry(whole, tests, scope, None if self.xla is None else self.xla.enter, (residual, chosen))
+        return made
+
     @property
     def shape_unknown(self) -> bool:
         """Would it be an executable if its integer arguments were known?"""
         return isinstance(self.decision.reason, ShapeUnknown)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.xla is None or self.picks is None or _status_is_watched():
-            if self.parts is not None and self.parts.stale:
-                self.cut_up(self.parts.exact)
-            return super().run(args, kwargs)
-        values = self.take(*self.picked(args, kwargs))
-        if values is None:
-            return super().run(args, kwargs)
-        result = self.xla(values)
-        if result is not BAILED:
-            self.bailed = 0
-            return result
-        self.bailed += 1
-        if self.bailed >= PATIENCE:
-            self.xla = None
+        found = self.entry(*args, *kwargs.values())
+        if found is BAILED:
+            return self.give_up(args, kwargs)
+        self.bailed = 0
+        return found
+
+    def give_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call in Python; after a few in a row, all calls."""
+        if self.xla is not None and not is_watched():
+            self.bailed += 1
+            if self.bailed >= PATIENCE:
+                self.xla = None
+                self.entry, self.bailed = self._make_entry([*args, *kwargs.values()], [*range(len(args)), *kwargs]), 0
+        if self.parts is not None and self.parts.stale:
+            self.cut_up(self.parts.exact)
         return super().run(args, kwargs)
 
     def explain(self) -> str:
@@ -180,15 +250,15 @@ class Variant(PythonVariant):
         if self.parts is not None and self.parts.pieces:
             text += f"\n{self.parts}"
         if self.decision.executable is not None and self.xla is None:
-            text += f" It gave up {self.bailed} times in a row (an exception, or an int past 64 bits) and is Python now."
+            text += f" It gave up {PATIENCE} times in a row (an exception, or an int past 64 bits) and is Python now."
         elif self.xla is not None:
             text = f"{text} {self.xla.loops}".rstrip()
         return text
 
 
-def _status_is_watched() -> bool:
-    """Has somebody asked to hear of floating-point errors?  Compiled code would not tell."""
-    return any(how in ("raise", "call", "log", "print") for how in np.geterr().values())
+def never(*values: Any) -> Any:
+    """The entry of what has none: the residual is called by the long way."""
+    return BAILED
 
 
 def decision_of(traced: api.Trace, exact: bool = False) -> Decision:
@@ -226,7 +296,7 @@ class Compiled:
         functools.update_wrapper(self, traced.fn, updated=())
 
     def __call__(self, *unknown: Any) -> Any:
-        if not _status_is_watched():
+        if not is_watched():
             values = self._take(*self._filled(unknown)) if len(unknown) <= len(self.trace.signature.unknown) else None
             result = BAILED if values is None else self.executable(values)
             if result is not BAILED:
@@ -279,7 +349,7 @@ class Loaded:
     def __call__(self, *unknown: Any) -> Any:
         if len(unknown) != len(self._names):
             raise SpecError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}), not {len(unknown)}")
-        values = None if self.fallback is not None and _status_is_watched() else self._take(*unknown)
+        values = None if self.fallback is not None and is_watched() else self._take(*unknown)
         result = BAILED if values is None else self.executable(values)
         if result is not BAILED:
             return result

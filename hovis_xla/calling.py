@@ -47,11 +47,12 @@ class _Writer:
         self.lines: list[str] = []
         self.free: list[Any] = []
         self.scope: dict[str, Any] = {
-            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "array": np.array,
-            "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
+            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "let_go": adapter.let_go,
+            "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
             "misfit": struct.error,
         }  # fmt: skip
-        self.arrays = [(name, num) for name, num in zip(self.input_names(), lowered.inputs, strict=True) if not packing.is_scalar(num)]
+        self.inputs = self.input_names()
+        self.arrays = [(name, num) for name, num in zip(self.inputs, lowered.inputs, strict=True) if not packing.is_scalar(num)]
         self.words = packing.words(lowered.inputs)
 
     def constant(self, value: object) -> str:
@@ -78,17 +79,11 @@ class _Writer:
 
     def check(self) -> None:
         """Are the leaves, and what else is read, what was compiled for?"""
-        tests = [test for name, num in zip(self.input_names(), self.lowered.inputs, strict=True) for test in self.tests(name, num)]
+        tests = [test for name, num in zip(self.inputs, self.lowered.inputs, strict=True) for test in leaf_tests(name, num, self.constant)]
         for read, where, value in self.lowered.environment:
             tests.append(f"{self.constant(read)}(*{self.constant(where)}) is not {self.constant(value)}")
         if tests:
             self.lines.append(f"if {' or '.join(tests)}: return BAILED")
-
-    def tests(self, name: str, num: Num) -> list[str]:
-        if num.kind != ARRAY:
-            return [f"type({name}) is not {self.constant(num.python if num.kind == PYTHON else num.dtype.type)}"]
-        dtype = self.constant(num.dtype)
-        return [f"type({name}) is not ndarray", f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}", f"{name}.shape != {self.constant(num.shape)}"]
 
     def frame(self) -> tuple[Any, ...]:
         """The buffers of one call, and what is written into."""
@@ -110,7 +105,7 @@ class _Writer:
         self.lines += ["try: here = free.pop()", "except IndexError: here = frame()"]
         self.lines.append(f"buffers, {'words, ' if self.words else ''}{''.join(n + ', ' for n in names)} = here")
         if self.words:
-            values = [v for name, num in zip(self.input_names(), self.lowered.inputs, strict=True) if packing.is_scalar(num) for v in _components(name, num)]
+            values = [v for name, num in zip(self.inputs, self.lowered.inputs, strict=True) if packing.is_scalar(num) for v in _components(name, num)]
             pack = self.constant(struct.Struct(packing.layout(self.lowered.inputs)).pack_into)
             self.lines += [f"try: {pack}(words, 0, {', '.join(values)})", "except misfit:", "    free.append(here)", "    return BAILED"]
         for k, (memory, (name, num)) in enumerate(zip(names, self.arrays, strict=True)):
@@ -153,7 +148,7 @@ class _Writer:
             self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
         # the program has run when its outputs can be read, and then the frame is free
         large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if not _is_small(num)]
-        self.lines += [f"buffers[{k}] = None" for k in large] + ["free.append(here)"]
+        self.lines += [f"buffers[{k}] = None" for k in large] + (["let_go()"] if large else []) + ["free.append(here)"]
         if low.bail is not None:
             self.lines.append(f"if {self.raw[low.bail]}: return BAILED")
         for j, template in enumerate(low.templates):
@@ -216,6 +211,14 @@ class _Writer:
                 if output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
                     return True
         return False
+
+
+def leaf_tests(name: str, num: Num, constant: Callable[[object], str]) -> list[str]:
+    """Conditions that a leaf is something else than was compiled for; ``constant`` gives objects names."""
+    if num.kind != ARRAY:
+        return [f"type({name}) is not {constant(num.python if num.kind == PYTHON else num.dtype.type)}"]
+    dtype = constant(num.dtype)
+    return [f"type({name}) is not ndarray", f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}", f"{name}.shape != {constant(num.shape)}"]
 
 
 def _is_small(num: Num) -> bool:

@@ -155,11 +155,29 @@ def _template_of(form: Any, constants: list[Any]) -> Template:
 
 
 def _plan(plan: Any) -> Any:
-    return ["value", encode(plan[1].value)] if plan[0] == "value" else plan if plan[0] == "leaf" else [*plan[:-1], [_plan(p) for p in plan[-1]]]
+    match plan:
+        case ["value", known]:
+            return ["value", encode(known.value)]
+        case ["leaf", place, wanted]:
+            return ["leaf", place, _num(wanted) if isinstance(wanted, Num) else None]
+        case ["dict", keys, parts]:
+            return ["dict", [encode(k) for k in keys], [_plan(p) for p in parts]]
+        case [("list" | "tuple") as kind, parts]:
+            return [kind, [_plan(p) for p in parts]]
+    raise StorageError("it can't be stored: an argument is an instance")
 
 
 def _plan_of(form: Any) -> Any:
-    return ["value", Keyed(decode(form[1]))] if form[0] == "value" else form if form[0] == "leaf" else [*form[:-1], [_plan_of(p) for p in form[-1]]]
+    match form:
+        case ["value", known]:
+            return ["value", Keyed(decode(known))]
+        case ["leaf", place, wanted]:
+            return ["leaf", place, None if wanted is None else _num_of(wanted)]
+        case ["dict", keys, parts]:
+            return ["dict", [decode(k) for k in keys], [_plan_of(p) for p in parts]]
+        case [kind, parts]:
+            return [kind, [_plan_of(p) for p in parts]]
+    raise StorageError("a damaged header")
 
 
 def _callback(made: Any) -> Any:

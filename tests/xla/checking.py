@@ -9,7 +9,6 @@ import numpy as np
 
 import hovis
 import hovis_xla
-from hovis_xla import cache
 from hovis_xla.executable import BAILED, Executable
 
 
@@ -102,4 +101,4 @@ def run_function(function, *leaves, types=None):
     return found
 
 
-__all__ = ["BAILED", "Executable", "agree", "cache", "check", "compiled", "hovis", "outcome", "run_function", "same", "stays_python"]
+__all__ = ["BAILED", "Executable", "agree", "check", "compiled", "hovis", "outcome", "run_function", "same", "stays_python"]
