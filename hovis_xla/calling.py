@@ -208,7 +208,7 @@ class _Writer:
         for output, owners in zip(outputs, template.owners, strict=False):
             for owner in owners:
                 array = next(a for a in self.lowered.constants if id(a) == owner.constant) if owner.argument is None else leaves[owner.argument]
-                if output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
+                if type(array) is np.ndarray and output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
                     return True
         return False
 
