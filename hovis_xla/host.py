@@ -110,16 +110,18 @@ def _place(tree: Tree, given: Sequence[Any]) -> Any:
 # ------------------------------------------------------------------------------------------------- what the result is
 
 
-def result_of(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num]) -> tuple[Tree, list[Num]] | None:
+def result_of(
+    fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], general: bool = False
+) -> tuple[Tree, list[Num]] | None:
     """What fn gives for operands like these, by calling it on stand-ins: small ones, if the dimensions of the result can be
-    told from theirs, else ones of full size."""
-    by_size = [_asked(fn, args, names, [_shrunk(n, small) for n in nums]) for small in _small_sizes(nums)]
+    told from theirs, else ones of full size.  general: of values with no pattern, whatever it gives for others."""
+    by_size = [_asked(fn, args, names, [_shrunk(n, small) for n in nums], general) for small in _small_sizes(nums)]
     if len(by_size) == 2 and None not in by_size:
         (tree, a), (other, b) = cast(Any, by_size)
         grown = [_grown(x, y, _small_sizes(nums)) for x, y in zip(a, b, strict=True)] if tree == other and len(a) == len(b) else [None]
         if None not in grown:
             return tree, cast(list[Num], grown)
-    return _asked(fn, args, names, nums) if sum(_size(n) for n in nums) <= MOST_ELEMENTS else None
+    return _asked(fn, args, names, nums, general) if sum(_size(n) for n in nums) <= MOST_ELEMENTS else None
 
 
 def _small_sizes(nums: Sequence[Num]) -> list[dict[int, int]]:
@@ -146,7 +148,7 @@ def _grown(a: Num, b: Num, sizes: list[dict[int, int]]) -> Num | None:
     return Num(a.kind, a.dtype, tuple(shape))
 
 
-def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num]) -> tuple[Tree, list[Num]] | None:
+def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], general: bool) -> tuple[Tree, list[Num]] | None:
     """What fn gives for two sets of stand-ins.
 
     Nothing, if the two results differ in kind (a shape that depends on values), if they may be views of an operand, or if they
@@ -154,8 +156,8 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
     """
     found: list[tuple[Tree, list[Num]]] = []
     for sample in (_scattered, _ones, _unit):
-        if sample is _unit and found:
-            break  # it is for those that want a matrix of a certain kind
+        if found and (general or sample is _unit):
+            break  # unit matrices are for those that want a certain kind
         given = [sample(n) for n in nums]
         leaves: list[Any] = []
         try:
@@ -234,7 +236,7 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
     return module.split(".")[0] not in ("", "hovis", "hovis_xla", "builtins", "operator", "_operator")
 
 
-def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand], op: Op | None, general: bool = False) -> Operand | None:
     """The call as one that the host does, if it can be."""
     if not is_hostable(callee, op):
         return None
@@ -243,7 +245,7 @@ def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]
     if None in trees or not any(v.num.kind != "python" for v in values):
         return None
     known = tuple(trees)
-    found = result_of(callee, known, tuple(kwargs), [v.num for v in values])
+    found = result_of(callee, known, tuple(kwargs), [v.num for v in values], general)
     return None if found is None else call(low, callee, known, tuple(kwargs), values, *found)
 
 

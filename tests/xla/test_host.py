@@ -19,10 +19,10 @@ def hosted(jitted):
 
 def test_a_function_without_a_row_is_called_on_the_host():
     def fn(a):
-        return np.kron(a * 2.0, a) + 1
+        return np.linalg.pinv(a * 2.0) + 1
 
     jitted = check(fn, A, A[::-1], A.T)
-    assert "numpy.kron" in hosted(jitted)
+    assert "numpy.linalg.pinv" in hosted(jitted)
     assert f"{__file__}:" in jitted.explain()
 
 
@@ -60,7 +60,7 @@ def test_a_shape_that_depends_on_values_is_not_promised():
 
 def test_the_whole_of_a_program_is_not_left_to_the_host():
     def fn(a):
-        return np.kron(a, a)
+        return np.linalg.pinv(a)
 
     jitted = hovis_xla.jit(fn)
     agree(fn, jitted, A)
@@ -70,7 +70,7 @@ def test_the_whole_of_a_program_is_not_left_to_the_host():
 def test_after_a_print_it_may_not_give_up():
     def fn(a):
         print(a.shape)
-        return np.kron(a, a) + 1
+        return np.linalg.pinv(a) + 1
 
     jitted = hovis_xla.jit(fn)
     assert outcome(jitted, (A,))[1] == outcome(fn, (A,))[1]
@@ -79,7 +79,7 @@ def test_after_a_print_it_may_not_give_up():
 
 def test_stored_and_loaded():
     def fn(a):
-        return np.kron(a, a) + 1
+        return np.linalg.pinv(a) + 1
 
     loaded = hovis_xla.load(hovis_xla.jit(fn).lower(A).compile().serialize())
     assert np.array_equal(loaded(A), fn(A))

@@ -148,6 +148,7 @@ _SQUARE: Final[list[tuple[Any, Any]]] = [
 _OTHERS: Final[list[Any]] = [
     np.linalg.slogdet, np.linalg.eigh, np.linalg.qr, np.linalg.svd, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve, np.linalg.tensorinv,
     np.tensordot, np.trace, np.ndarray.trace, np.diagonal, np.ndarray.diagonal,
+    *([np.matrix_transpose] if hasattr(np, "matrix_transpose") else []),
     *(getattr(np.linalg, name) for name in _NEWER if hasattr(np.linalg, name)),
 ]  # fmt: skip
 
