@@ -313,6 +313,22 @@ def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch
     return T(hlo.dot_general(tensor_type(a.dtype, shape), a.ir, b.ir, numbers), a.dtype, shape)
 
 
+def scatter_add(a: T, at: T, amounts: T) -> T:
+    """A vector to which amounts have been added, each at its place, in order; what is out of range is left out."""
+    numbers = hlo.ScatterDimensionNumbers.get(
+        update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
+        scattered_dims_to_operand_dims=[0], index_vector_dim=1,
+    )  # fmt: skip
+    places = reshape(at, (at.size, 1))
+    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [reshape(amounts, (amounts.size,)).ir], numbers)
+    scalar = tensor_type(a.dtype)
+    block = made.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        x, y = (T(v, a.dtype, ()) for v in block.arguments)
+        hlo.return_([add(x, y).ir])
+    return T(made.results[0], a.dtype, a.shape)
+
+
 # ------------------------------------------------------------------------------------------------- with regions
 
 

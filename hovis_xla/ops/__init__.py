@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.ops import contractions, indexing, linalg, python, reductions, shaping, storing, ufuncs
+from hovis_xla.ops import arranging, calculus, contractions, indexing, linalg, python, reductions, shaping, standin, statistics, storing, ufuncs
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.shaping import VIEWS
 from hovis_xla.types import Operand
@@ -72,8 +72,12 @@ def _in_place(plain: Any, row: Row) -> Row:
     return rebound
 
 
+#: Their models are in the table as soon as they are imported.
+WRITTEN: Final = (arranging, calculus, statistics)
+
 ROWS: Final[dict[Any, Row]] = {
-    **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **reductions.ROWS, **shaping.ROWS, **indexing.ROWS, **contractions.ROWS, **linalg.ROWS, **storing.ROWS,
+    **standin.MODELS, **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **reductions.ROWS, **shaping.ROWS, **indexing.ROWS,
+    **contractions.ROWS, **linalg.ROWS, **storing.ROWS,
 }  # fmt: skip
 
 #: What may be done while lowering, if all arguments are known: pure, and cheap on small constants.

@@ -170,22 +170,6 @@ def _flip(low: L, m: Operand, axis: Operand = NONE) -> Operand | None:
     return None if t is None or axes is None else as_array(emit.reverse(t, list(axes)))
 
 
-def _roll(low: L, a: Operand, shift: Operand, axis: Operand = NONE) -> Operand | None:
-    t = array(low, a)
-    if t is None or not isinstance(shift, Known) or not isinstance(axis, Known) or not isinstance(shift.value, int):
-        return None
-    if axis.value is None:
-        flat = _rolled(emit.reshape(t, (t.size,)), shift.value, 0)
-        return as_array(emit.reshape(flat, t.shape))
-    return as_array(_rolled(t, shift.value, axis.value % len(t.shape))) if isinstance(axis.value, int) else None
-
-
-def _rolled(t: T, shift: int, axis: int) -> T:
-    size = t.shape[axis]
-    cut = -shift % size if size else 0
-    return t if not cut else emit.concatenate([_part(t, axis, cut, size), _part(t, axis, 0, cut)], axis)
-
-
 def _part(t: T, axis: int, start: int, stop: int) -> T:
     rank = range(len(t.shape))
     return emit.static_slice(t, [start if k == axis else 0 for k in rank], [stop if k == axis else t.shape[k] for k in rank], [1] * len(t.shape))
@@ -399,34 +383,6 @@ def _copy(low: L, a: Operand) -> Operand | None:
     return None if t is None else as_array(t)
 
 
-def _triangle(lower: bool) -> Row:
-    def row(low: L, m: Operand, k: Operand = ZERO) -> Operand | None:
-        t = array(low, m)
-        if t is None or not isinstance(k, Known) or len(t.shape) < 2:
-            return None
-        i, j = (emit.iota(np.dtype(np.int64), t.shape, len(t.shape) - n) for n in (2, 1))
-        off = emit.sub(j, i)
-        keep = emit.compare("LE" if lower else "GE", off, emit.like(k.value, off))
-        return as_array(emit.select(keep, t, emit.like(0, t)))
-
-    return row
-
-
-def _diag(low: L, v: Operand) -> Operand | None:
-    t = array(low, v)
-    if t is None or len(t.shape) not in (1, 2):
-        return None
-    shape = t.shape * 2 if len(t.shape) == 1 else t.shape
-    i, j = (emit.iota(np.dtype(np.int64), shape, n) for n in (0, 1))
-    if len(t.shape) == 1:
-        wide = emit.broadcast(emit.reshape(t, (t.shape[0], 1)), shape)
-        return as_array(emit.select(emit.compare("EQ", i, j), wide, emit.like(0, wide)))
-    n = min(shape)
-    at = emit.iota(np.dtype(np.int64), (n,), 0)
-    found = emit.gather_points(t, [at, at])
-    return Val(Num(ARRAY, found.dtype, found.shape), found.ir, roots=view_roots([low.val(v)]))
-
-
 # ------------------------------------------------------------------------------------------------- attributes, shapes
 
 
@@ -482,13 +438,13 @@ ROWS: Final[dict[Any, Row]] = {
     np.ndarray.flatten: _flat, np.transpose: _transpose_function, np.ndarray.transpose: _transpose, np.swapaxes: _swapaxes,
     np.ndarray.swapaxes: _swapaxes, np.moveaxis: _moveaxis, np.expand_dims: _expand_dims, np.squeeze: _squeeze, np.ndarray.squeeze: _squeeze,
     np.broadcast_to: _broadcast_to, np.flip: _flip, np.flipud: lambda low, m: _flip(low, m, Known(0)), np.fliplr: lambda low, m: _flip(low, m, Known(1)),
-    np.roll: _roll, np.concatenate: _concatenate, np.stack: _stack, np.hstack: _joined(at_least_1d, lambda rank: 0 if rank == 1 else 1),
+    np.concatenate: _concatenate, np.stack: _stack, np.hstack: _joined(at_least_1d, lambda rank: 0 if rank == 1 else 1),
     np.vstack: _joined(at_least_2d, lambda rank: 0), np.column_stack: _joined(_as_column, lambda rank: 1), np.atleast_1d: _at_least(at_least_1d),
     np.atleast_2d: _at_least(at_least_2d), np.repeat: _repeat, np.ndarray.repeat: _repeat, np.tile: _tile,
     np.zeros: _filled(0), np.ones: _filled(1), np.empty: _filled(0), np.full: _full, np.zeros_like: _like(0), np.ones_like: _like(1),
-    np.empty_like: _like(0), np.full_like: _full_like, np.arange: _arange, np.linspace: _known_array(np.linspace), np.eye: _known_array(np.eye),
+    np.empty_like: _like(0), np.full_like: _full_like, np.arange: _arange, np.eye: _known_array(np.eye),
     np.identity: _known_array(np.identity), np.array: _asarray(True), np.asarray: _asarray(False), np.asanyarray: _asarray(False),
-    np.copy: _copy, np.ndarray.copy: _copy, np.tril: _triangle(True), np.triu: _triangle(False), np.diag: _diag,
+    np.copy: _copy, np.ndarray.copy: _copy,
     np.shape: _shape, np.ndim: lambda low, a: Known(len(a.num.shape)) if isinstance(a, Val) else None,
     np.size: lambda low, a: Known(math.prod(a.num.shape)) if isinstance(a, Val) else None, builtins.len: _len,
     builtins.getattr: _attribute, np.ndarray.item: _item, np.generic.item: _item,

@@ -112,11 +112,11 @@ def describe(value: object) -> AbstractValue:
     return Type(type(value))
 
 
-def stand_in(t: AbstractValue) -> object:
-    """A tiny value of type t for NumPy to be asked with."""
+def stand_in(t: AbstractValue, size: int = 1, value: int = 1) -> object:
+    """A tiny value of type t for NumPy to be asked with: arrays have ``size`` elements in each dimension."""
     dtype = dtype_of(t)
     if dtype is not None:
-        made = np.ones((1,) * rank_of(t), dtype)
+        made = np.full((size,) * rank_of(t), value, dtype)
         return made if is_array(t) else made[()]
     if isinstance(t, Const):
         return _small(t.value)
@@ -124,36 +124,45 @@ def stand_in(t: AbstractValue) -> object:
     if number is not None:
         return _PYTHON_NUMBERS[number]
     if isinstance(t, Partial) and t.cls in (tuple, list):
-        return t.cls(map(stand_in, t.parts))
+        return t.cls(stand_in(p, size, value) for p in t.parts)
     raise NotMine
 
 
 def _small(value: object) -> object:
-    """A constant as it is, if it is one that can't make NumPy build something big or run foreign code."""
+    """A constant as it is, if it is one that can't make NumPy build something big or run foreign code.
+
+    Of a large integer only the sign counts: no rank and no dtype depends on how large it is.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) > 64:
+        if abs(value) >= 1 << 63:
             raise NotMine
-        return value
+        return value if abs(value) <= 64 else 2 if value > 0 else -2
     if value is None or value is Ellipsis or isinstance(value, bool | float | complex | str | np.dtype) or value in _PYTHON_NUMBERS:
         return value
     if isinstance(value, type) and issubclass(value, np.generic):
         return value
     if type(value) is tuple:
         return tuple(map(_small, value))
+    if type(value) is slice:
+        return slice(_small(value.start), _small(value.stop), _small(value.step))
     raise NotMine
 
 
 @functools.lru_cache(maxsize=65536)
 def _ask(fn: Callable[..., object], types: tuple[AbstractValue, ...], named: tuple[tuple[str, AbstractValue], ...]) -> AbstractValue | None:
-    try:
-        args = [stand_in(t) for t in types]
-        kwargs = {name: stand_in(t) for name, t in named}
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return describe(fn(*args, **kwargs))
-    except Exception:
-        # NotMine, or NumPy refuses: at run time it does so again, in its own words
-        return None
+    for size, value in ((1, 1), (1, 0), (2, 1), (3, 1)):
+        try:
+            args = [stand_in(t, size, value) for t in types]
+            kwargs = {name: stand_in(t, size, value) for name, t in named}
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return describe(fn(*args, **kwargs))
+        except NotMine:
+            return None
+        except Exception:
+            # NumPy refuses: perhaps only so small an array; at run time it says so again, in its own words
+            continue
+    return None
 
 
 def ask(fn: Callable[..., object], *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:

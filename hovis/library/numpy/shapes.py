@@ -5,12 +5,16 @@ compared by identity, never computed with.  ``None`` for a dimension, or for a w
 A rule gets one :class:`Facts` per argument.
 """
 
-from collections.abc import Callable, Sequence
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from hovis.engine.values import Dyn, Known, V
-from hovis.lattice import AbstractValue
+from hovis.lattice import AbstractValue, Array, Partial, Type
 
 #: int, an opaque object, or None.
 Dim = Any
@@ -227,6 +231,42 @@ def for_engine(rule: DimsRule) -> Callable[[Any, Sequence[V], dict[str, V]], "tu
 
     dims.rule = rule  # type: ignore[attr-defined]
     return dims
+
+
+#: Shapes are asked for by doing the thing on arrays of zeros of up to so many elements.
+MOST_ASKED: Final = 1 << 14
+
+
+def asked(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, Facts]) -> Shape | None:
+    """The shape of ``fn(*args)``, by doing it on arrays of these shapes; only where none depends on values."""
+    try:
+        given = [_sample(a) for a in args]
+        options = {name: _sample(a) for name, a in named.items()}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fn(*given, **options)
+    except Exception:
+        return None
+    return found.shape if type(found) is np.ndarray else None
+
+
+class _Unasked(Exception):
+    pass
+
+
+def _sample(a: Facts) -> Any:
+    if isinstance(a.type, Array):
+        if a.dims is None or not all(isinstance(d, int) for d in a.dims) or math.prod(a.dims) > MOST_ASKED:
+            raise _Unasked
+        return np.zeros(a.dims, a.type.dtype)  # type: ignore[call-overload]
+    if a.parts is not None:
+        parts = map(_sample, a.parts)
+        return list(parts) if isinstance(a.type, Partial) and a.type.cls is list else tuple(parts)
+    if isinstance(a.type, Type) and issubclass(a.type.cls, float | complex | np.inexact):
+        return a.type.cls(1)  # no shape is decided by it
+    if not a.known or (isinstance(a.value, np.ndarray) and a.value.size > MOST_ASKED) or (isinstance(a.value, int) and abs(a.value) > MOST_ASKED):
+        raise _Unasked
+    return a.value
 
 
 def constant(facts: Facts | None, default: Any = None) -> Any:

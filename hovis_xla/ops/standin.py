@@ -1,0 +1,274 @@
+"""Functions of NumPy that are written in NumPy: a row that runs Python code on stand-ins for arrays.
+
+    @model(np.ediff1d)
+    def ediff1d(a):
+        return a[1:] - a[:-1]
+
+While lowering, shapes and dtypes are known and values are not, so such a function is plain NumPy on :class:`StandIn`
+objects: each operation on one is lowered by its own row, with NumPy's rules of dtypes, its checks of indexes, and what it
+says of views.  A stand-in has no value to look at: code that wants one can't be lowered, and says so.
+"""
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.model import Op
+from hovis_xla import emit
+from hovis_xla.emit import T
+from hovis_xla.ops.arith import any_of
+from hovis_xla.ops.python import L, Row
+from hovis_xla.slots import tensor
+from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, num_of_value
+
+#: Arrays that a model computes while lowering become constants of the program up to this many bytes.
+MOST_BYTES: Final = 1 << 22
+
+
+class StandIn:
+    """A number or an array of the program that is being lowered."""
+
+    __slots__ = ("low", "val")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, low: L, val: Val) -> None:
+        self.low = low
+        self.val = val
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.val.num.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return self.tensor.size
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        return self.val.num.dtype
+
+    @property
+    def tensor(self) -> T:
+        return tensor(self.val)
+
+    @property
+    def number(self) -> type | None:
+        """bool, int, float or complex, if it is a number of Python's."""
+        return self.val.num.python
+
+    def call(self, fn: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """What ``fn(*args)`` means in the program."""
+        return called(self.low, fn, args, named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("T", "real", "imag"):
+            return self.call(getattr, self, name)
+        method = getattr(np.ndarray if self.val.num.kind == ARRAY else self.dtype.type, name)
+        return lambda *args, **named: self.call(method, self, *args, **named)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["StandIn"]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.call(operator.getitem, self, index)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+        return called(self.low, ufunc if method == "__call__" else getattr(ufunc, method), inputs, named)
+
+    def __array_function__(self, fn: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        return called(self.low, fn, args, kwargs)
+
+    def _unseen(self, *args: Any) -> Any:
+        raise NotLowerable("a value is needed while compiling that is known at run time only")
+
+    __bool__ = __int__ = __float__ = __index__ = __complex__ = __array__ = _unseen
+
+    def refuse(self) -> None:
+        """Where this truth (or one of these) holds, Python does the call again: it raises, or knows better."""
+        self.low.bail_if(any_of(emit.convert(self.tensor, BOOL)))
+
+
+def _operator(fn: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    if swapped:
+        return lambda self, other: self.call(fn, other, self)
+    return lambda self, *others: self.call(fn, self, *others)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift", "matmul"):
+    _fn = getattr(operator, _name)
+    setattr(StandIn, f"__{_name.rstrip('_')}__", _operator(_fn))
+    setattr(StandIn, f"__r{_name.rstrip('_')}__", _operator(_fn, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"):
+    setattr(StandIn, f"__{_name}__", _operator(getattr(operator, _name)))
+
+
+# ------------------------------------------------------------------------------------------------- to and fro
+
+
+def value_of(low: L, operand: Operand) -> Any:
+    """An operand as a model sees it."""
+    if isinstance(operand, Val):
+        if operand.num.kind not in (ARRAY, SCALAR, PYTHON):
+            raise NotLowerable("a number that is Python's or NumPy's")
+        return StandIn(low, operand)
+    if isinstance(operand, Known):
+        if type(operand.value) is np.ndarray and num_of_value(operand.value) is not None:
+            return StandIn(low, low.val(operand))
+        return operand.value
+    if isinstance(operand, Struct):
+        parts = [value_of(low, p) for p in operand.parts]
+        if operand.callee is operations.make_tuple:
+            return tuple(parts)
+        if operand.callee is operations.make_list:
+            return parts
+        if operand.callee is slice:
+            return slice(*parts)
+    raise NotLowerable("a container as an argument of a function of NumPy")
+
+
+def operand_of(low: L, value: Any) -> Operand:
+    """What a model gives, as an operand."""
+    if isinstance(value, StandIn):
+        return value.val
+    if type(value) in (tuple, list, slice):
+        items = [value.start, value.stop, value.step] if type(value) is slice else value
+        parts = [operand_of(low, v) for v in items]
+        if type(value) is not list and all(isinstance(p, Known) for p in parts):
+            return Known(value)
+        callee = {tuple: operations.make_tuple, list: operations.make_list, slice: slice}[type(value)]
+        return Struct(callee, tuple(parts), Op(callee, ()))
+    if isinstance(value, np.ndarray):
+        if value.nbytes > MOST_BYTES:
+            raise NotLowerable("a constant array of megabytes")
+        return Val(Num(ARRAY, value.dtype, value.shape), emit.constant(value).ir)
+    return Known(value)
+
+
+def called(low: L, fn: Callable[..., Any], args: Any, named: Any) -> Any:
+    given = {name: operand_of(low, v) for name, v in named.items() if v is not np._NoValue}  # type: ignore[attr-defined]
+    return value_of(low, low.call(fn, [operand_of(low, a) for a in args], given))
+
+
+#: Function → its model.
+MODELS: Final[dict[Any, Row]] = {}
+
+
+def model(*fns: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: the function below, on stand-ins, is what fns mean."""
+
+    def register(written: Callable[..., Any]) -> Callable[..., Any]:
+        MODELS.update(dict.fromkeys(fns, row_of(written)))
+        return written
+
+    return register
+
+
+def row_of(written: Callable[..., Any]) -> Row:
+    signature = inspect.signature(written)
+
+    def row(low: L, *args: Operand, **named: Operand) -> Operand | None:
+        try:
+            signature.bind(*args, **named)
+        except TypeError:
+            return None
+        given = [value_of(low, a) for a in args]
+        options = {name: value_of(low, v) for name, v in named.items()}
+        try:
+            return operand_of(low, written(*given, **options))
+        except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError, AttributeError) as error:
+            raise NotLowerable(f"{getattr(written, '__name__', 'a function')}: {error}") from error
+
+    return row
+
+
+# ------------------------------------------------------------------------------------------------- for models
+
+
+def standing(*values: Any) -> StandIn:
+    """The first stand-in among values (in tuples and lists, too): who knows the program."""
+    for value in values:
+        if isinstance(value, StandIn):
+            return value
+        if isinstance(value, tuple | list):
+            for item in value:
+                if isinstance(item, StandIn):
+                    return item
+    raise NotLowerable("a call of NumPy on known values only")
+
+
+def is_array(x: Any) -> bool:
+    return isinstance(x, StandIn) and x.val.num.kind == ARRAY
+
+
+def is_numpy(x: Any) -> bool:
+    """An array or a NumPy scalar of the program."""
+    return isinstance(x, StandIn) and x.val.num.kind != PYTHON
+
+
+def wrap(low: L, t: T) -> StandIn:
+    """A computed tensor: an array, or a scalar if it has no dimensions."""
+    return StandIn(low, Val(Num(ARRAY if t.shape else SCALAR, t.dtype, t.shape), t.ir))
+
+
+def zeros(x: StandIn, shape: Any, dtype: Any) -> StandIn:
+    """``np.zeros`` in the program (a large one is no constant)."""
+    found: StandIn = x.call(np.zeros, shape, dtype)
+    return found
+
+
+def numbers(x: StandIn, count: int) -> StandIn:
+    """``np.arange(count)`` in the program."""
+    found: StandIn = x.call(np.arange, count)
+    return found
+
+
+def as_python(truth: StandIn) -> StandIn:
+    """``bool(truth)``: Python's."""
+    return StandIn(truth.low, Val(Num(PYTHON, BOOL), emit.convert(emit.reshape(truth.tensor, ()), BOOL).ir))
+
+
+def arrayed(x: Any, low: Any = None) -> Any:
+    """``np.asarray(x)``."""
+    if isinstance(x, StandIn):
+        return x if is_array(x) else x.call(np.asarray, x)
+    return standing(x, low).call(np.asarray, x)
+
+
+def axis_of(axis: Any, rank: int) -> int:
+    """An axis counted from the front."""
+    found = operator.index(axis)
+    if not -rank <= found < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return found % rank
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
+    """One axis or several, counted from the front; None: all of them."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(axis_of(a, rank) for a in (axis if isinstance(axis, tuple | list) else (axis,)))
+
+
+def cut(x: Any, axis: int, *bounds: int | None) -> Any:
+    """``x[:, start:stop:step]`` along one axis."""
+    return x[(slice(None),) * axis + (slice(*bounds),)]
+
+
+def at(x: Any, axis: int, k: int) -> Any:
+    """``x[:, k]`` along one axis."""
+    return x[(slice(None),) * axis + (k,)]
