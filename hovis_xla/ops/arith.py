@@ -92,6 +92,11 @@ def any_of(x: T) -> T:
     return emit.reduce([x], [emit.constant(False)], range(len(x.shape)), lambda a, b: [or_(a, b)])[0]
 
 
+def all_of(x: T) -> T:
+    """Are all of the truths of a tensor set?  A rank-0 truth."""
+    return emit.not_(any_of(emit.not_(x)))
+
+
 def integer_range(dtype: "np.dtype[np.generic]") -> tuple[int, int]:
     if dtype == BOOL:
         return 0, 1

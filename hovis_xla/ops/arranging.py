@@ -5,9 +5,7 @@ import math
 import operator
 from typing import Any
 
-import numpy as np
-
-from hovis_xla.ops.standin import StandIn, arrayed, axes_of, axis_of, cut, is_array, is_numpy, model, numbers, standing, zeros
+from hovis_xla.ops.standin import StandIn, arrayed, axes_of, axis_of, cut, is_array, is_numpy, model, np, numbers, standing, zeros
 from hovis_xla.types import NotLowerable
 
 # ------------------------------------------------------------------------------------------------- axes
@@ -310,7 +308,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> A
         else:
             for axis, width in enumerate(widths):
                 if width != (0, 0):
-                    places = np.pad(np.arange(array.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
+                    places = np.pad(np.arange(array.shape[axis]), width, mode=mode)
                     array = np.take(array, places, axis=axis)
             return np.copy(array)
     if mode == "constant":
@@ -392,7 +390,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def _weakly(x: Any) -> Any:
     """What ``np.result_type`` is to be asked with: a dtype, or a number of Python's."""
     if isinstance(x, StandIn):
-        return x.dtype if x.number in (None, bool) else x.number(0)  # type: ignore[misc]
+        return x.dtype if x.number in (None, bool) else x.number(0)
     return x if type(x) in (int, float, complex) else np.asarray(x)
 
 
@@ -512,7 +510,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 @model(np.indices)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    return np.indices(dimensions, dtype, sparse)  # type: ignore[call-overload]
+    return np.indices(dimensions, dtype, sparse)
 
 
 @model(np.packbits)

@@ -4,9 +4,7 @@ import math
 import operator
 from typing import Any
 
-import numpy as np
-
-from hovis_xla.ops.standin import StandIn, arrayed, as_python, at, axes_of, axis_of, cut, is_array, is_numpy, model, numbers, standing, zeros
+from hovis_xla.ops.standin import StandIn, arrayed, as_python, at, axes_of, axis_of, cut, is_array, is_numpy, model, np, numbers, standing, zeros
 from hovis_xla.types import NotLowerable
 
 # ------------------------------------------------------------------------------------------------- differences
@@ -277,21 +275,21 @@ def polyder(p: Any, m: int = 1) -> Any:
 # ------------------------------------------------------------------------------------------------- ranges
 
 
-def _inexact(*ends: Any) -> "np.dtype[Any]":
+def _inexact(*ends: Any) -> Any:
     """The dtype of a range between these ends: at least a float."""
     return np.result_type(*(_weak(e) for e in ends), 0.0)
 
 
 def _weak(x: Any) -> Any:
     if isinstance(x, StandIn):
-        return x.dtype if x.number in (None, bool) else x.number(1)  # type: ignore[misc]
+        return x.dtype if x.number in (None, bool) else x.number(1)
     return x
 
 
 @model(np.linspace)
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0) -> Any:
     if not isinstance(start, StandIn) and not isinstance(stop, StandIn):
-        return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)  # type: ignore[call-overload]
+        return np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
     count = operator.index(num)
     if count < 0:
         raise ValueError("Number of samples must be non-negative.")
@@ -324,7 +322,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     if isinstance(base, StandIn):
         raise NotLowerable("np.logspace to a base that is not known")
     if not isinstance(start, StandIn) and not isinstance(stop, StandIn):
-        return np.logspace(start, stop, num, endpoint, base, dtype, axis)  # type: ignore[call-overload]
+        return np.logspace(start, stop, num, endpoint, base, dtype, axis)
     y = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else y.astype(np.dtype(dtype))
 
@@ -332,7 +330,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 @model(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     if not isinstance(start, StandIn) and not isinstance(stop, StandIn):
-        return np.geomspace(start, stop, num, endpoint, dtype, axis)  # type: ignore[call-overload]
+        return np.geomspace(start, stop, num, endpoint, dtype, axis)
     first = standing(start, stop)
     start, stop = (first.call(np.asarray, e) for e in (start, stop))
     real = np.result_type(start.dtype, stop.dtype, 1.0, np.zeros((), dtype))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,13 @@ from hovis.lattice import Array
 from hovis.library.numpy.array import ask, dtype_of
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
+from hovis_xla.ops.arith import all_of, any_of, is_zero, sign_bit
 from hovis_xla.ops.python import L, Row
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, BOOL, FALSE, INT64, LAST, NONE, PYTHON, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy
+from hovis_xla.types import ARRAY, BOOL, FALSE, INT64, LAST, NONE, PYTHON, SCALAR, TRUE, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy, num_of_value
+
+#: ``np._NoValue``: an option that is left out.
+NOTHING: Final = Known(np._NoValue)
 
 
 def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
@@ -71,64 +75,145 @@ def _dtype(fn: Callable[..., object], x: T, dtype: Operand) -> "np.dtype[Any] | 
     return result_dtype(fn, x.dtype) if dtype.value is None else np.dtype(dtype.value)
 
 
+# ------------------------------------------------------------------------------------------------- what is reduced
+
+
+class Chosen(NamedTuple):
+    """What a reduction is of: the elements, which axes go, and which elements count (None: all)."""
+
+    x: T
+    axes: tuple[int, ...]
+    where: T | None = None
+
+    def filled(self, identity: Any) -> T:
+        """The elements, with the identity in place of those that do not count."""
+        return self.x if self.where is None else select(self.where, self.x, like(identity, self.x))
+
+    def many(self) -> T | int:
+        """How many elements each result is made of."""
+        if self.where is None:
+            return count(self.x.shape, self.axes)
+        return total(emit.convert(self.where, INT64), self.axes)
+
+    def over(self, x: T, keepdims: bool = False) -> T:
+        """x divided by how many there are."""
+        many = self.many()
+        if isinstance(many, int):
+            return emit.div(x, like(many, x))
+        return emit.div(x, emit.broadcast(emit.reshape(emit.convert(many, x.dtype), x.shape), x.shape))
+
+
+def chosen(low: L, a: Operand, axis: Operand, where: Operand = TRUE) -> Chosen | None:
+    """The operand of a reduction; None: not for these."""
+    x = _array(low, a)
+    axes = None if x is None else axes_of(axis, len(x.shape))
+    if x is None or axes is None:
+        return None
+    if isinstance(where, Known) and where.value is True:
+        return Chosen(x, axes)
+    if not is_numpy(where):
+        return None
+    test = tensor(low.val(where))
+    if test.dtype != BOOL or len(test.shape) > len(x.shape) or np.broadcast_shapes(test.shape, x.shape) != x.shape:
+        raise NotLowerable("a reduction where something holds that is no truth, or of another shape")
+    return Chosen(x, axes, emit.broadcast(test, x.shape))
+
+
+def _starting(low: L, result: T, initial: Operand, body: Callable[[T, T], T]) -> T | None:
+    """The result together with ``initial=``; None: not for these."""
+    if isinstance(initial, Known) and initial.value is np._NoValue:
+        return result
+    start = low.val(initial) if isinstance(initial, Val) or (isinstance(initial, Known) and num_of_value(initial.value) is not None) else None
+    if start is None or start.num.shape or (result.dtype.kind != "f" and start.num.dtype.kind not in {result.dtype.kind, "b"}):
+        return None
+    if start.num.dtype.kind == "c" or (result.dtype.kind in "iu" and not (isinstance(initial, Known) and fits(initial.value, result.dtype))):
+        return None
+    return body(emit.broadcast(emit.convert(tensor(start), result.dtype), result.shape), result)
+
+
+def fits(value: Any, dtype: "np.dtype[Any]") -> bool:
+    """Can an array of integers hold this number?"""
+    return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
+
+
 # ------------------------------------------------------------------------------------------------- sums and means
 
 
-def _sum(low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
-    x = _array(low, a)
-    axes = None if x is None else axes_of(axis, len(x.shape))
-    found = None if x is None else _dtype(np.sum, x, dtype)
-    if x is None or axes is None or found is None or not _plain(out):
-        return None
-    return finish(total(emit.convert(x, found), axes), axes, x.shape, keepdims)
+def _folded(fn: Callable[..., object], identity: int, body: Callable[[T, T], T]) -> Row:
+    """A sum, or a product."""
+
+    def row(
+        low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE,
+        initial: Operand = NOTHING, where: Operand = TRUE,
+    ) -> Operand | None:  # fmt: skip
+        what = chosen(low, a, axis, where)
+        found = None if what is None else _dtype(fn, what.x, dtype)
+        if what is None or found is None or not _plain(out):
+            return None
+        combine = body if found != BOOL else or_ if identity == 0 else and_
+        # NumPy adds halves up as singles
+        wide = np.dtype(np.float32) if found == np.float16 else found
+        elements = emit.convert(emit.convert(Chosen(what.x, what.axes, what.where).filled(identity), found), wide)
+        result = _starting(low, emit.convert(reduce(elements, what.axes, identity, combine), found), initial, combine)
+        return None if result is None else finish(result, what.axes, what.x.shape, keepdims)
+
+    return row
 
 
-def _prod(low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
-    x = _array(low, a)
-    axes = None if x is None else axes_of(axis, len(x.shape))
-    found = None if x is None else _dtype(np.prod, x, dtype)
-    if x is None or axes is None or found is None or not _plain(out):
-        return None
-    return finish(reduce(emit.convert(x, found), axes, 1, emit.mul), axes, x.shape, keepdims)
+_sum: Final = _folded(np.sum, 0, emit.add)
+_prod: Final = _folded(np.prod, 1, emit.mul)
 
 
 def count(shape: Sequence[int], axes: Sequence[int]) -> int:
     return math.prod(shape[k] for k in axes)
 
 
-def mean_of(x: T, axes: Sequence[int], dtype: "np.dtype[Any]") -> T:
-    """NumPy sums halves as singles."""
-    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
-    summed = total(emit.convert(x, wide), axes)
-    return emit.convert(emit.div(summed, like(count(x.shape, axes), summed)), dtype)
+def mean_of(what: Chosen, dtype: "np.dtype[Any]", keepdims: bool = False) -> T:
+    """The mean in this dtype; with keepdims with dimensions of one for those that are gone."""
+    summed = total(emit.convert(what.filled(0), dtype), what.axes)
+    found = what.over(summed)
+    return emit.reshape(found, tuple(1 if k in what.axes else d for k, d in enumerate(what.x.shape))) if keepdims else found
 
 
-def _mean(low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
-    x = _array(low, a)
-    axes = None if x is None else axes_of(axis, len(x.shape))
-    found = None if x is None else _dtype(np.mean, x, dtype)
-    if x is None or axes is None or found is None or found.kind not in "fc" or not _plain(out):
+def _mean(
+    low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, where: Operand = TRUE
+) -> Operand | None:
+    what = chosen(low, a, axis, where)
+    found = None if what is None else _dtype(np.mean, what.x, dtype)
+    if what is None or found is None or found.kind not in "fc" or not _plain(out):
         return None
-    return finish(mean_of(x, axes, found), axes, x.shape, keepdims)
+    # NumPy sums halves as singles, unless it is told to sum halves
+    wide = np.dtype(np.float32) if found == np.float16 else found
+    return finish(emit.convert(mean_of(what, wide), found), what.axes, what.x.shape, keepdims)
 
 
 def _variance(root: bool) -> Row:
     def row(
-        low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, ddof: Operand = ZERO, keepdims: Operand = FALSE
-    ) -> Operand | None:
-        x = _array(low, a)
-        axes = None if x is None else axes_of(axis, len(x.shape))
-        found = None if x is None else _dtype(np.mean, x, dtype)
-        if x is None or axes is None or found is None or found.kind != "f" or not _plain(out) or not isinstance(ddof, Known):
+        low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, ddof: Operand = ZERO, keepdims: Operand = FALSE,
+        where: Operand = TRUE,
+    ) -> Operand | None:  # fmt: skip
+        what = chosen(low, a, axis, where)
+        found = None if what is None else _dtype(np.mean, what.x, dtype)
+        if what is None or found is None or found.kind not in "fc" or not _plain(out) or not isinstance(ddof, Known):
+            return None
+        if not isinstance(ddof.value, int | float) or (found.kind == "c" and not _plain(dtype)):
             return None
         wide = np.dtype(np.float32) if found == np.float16 else found
-        x = emit.convert(x, wide)
-        kept = tuple(1 if k in axes else d for k, d in enumerate(x.shape))
-        center = emit.broadcast(emit.reshape(mean_of(x, axes, wide), kept), x.shape)
-        off = emit.sub(x, center)
-        summed = total(emit.mul(off, off), axes)
-        found_var = emit.div(summed, like(max(count(x.shape, axes) - ddof.value, 0), summed))
-        return finish(emit.convert(emit.op("sqrt", found_var) if root else found_var, found), axes, x.shape, keepdims)
+        what = what._replace(x=emit.convert(what.x, wide))
+        off = emit.sub(what.x, emit.broadcast(mean_of(what, wide, keepdims=True), what.x.shape))
+        parts = [emit.real(off), emit.imag(off)] if wide.kind == "c" else [off]
+        squares = [emit.mul(p, p) for p in parts]
+        square = squares[0] if len(squares) == 1 else emit.add(*squares)
+        summed = total(what._replace(x=square).filled(0), what.axes)
+        many = what.many()
+        if isinstance(many, int):
+            rest = like(max(many - ddof.value, 0), summed)
+        else:
+            rest = emit.convert(many, summed.dtype)
+            rest = emit.op("maximum", emit.sub(rest, like(ddof.value, rest)), like(0, rest))
+        variance = emit.div(summed, rest)
+        narrow = found if found.kind == "f" else summed.dtype
+        return finish(emit.convert(emit.op("sqrt", variance) if root else variance, narrow), what.axes, what.x.shape, keepdims)
 
     return row
 
@@ -155,31 +240,44 @@ def extreme(x: T, axes: Sequence[int], name: str) -> T:
 
 
 def _extreme(name: str) -> Row:
-    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
-        x = _array(low, a)
-        axes = None if x is None else axes_of(axis, len(x.shape))
-        if x is None or axes is None or not _plain(out) or x.dtype.kind == "c":
+    def row(
+        low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, initial: Operand = NOTHING, where: Operand = TRUE
+    ) -> Operand | None:
+        what = chosen(low, a, axis, where)
+        if what is None or not _plain(out) or what.x.dtype.kind == "c":
             return None
-        return finish(extreme(x, axes, name), axes, x.shape, keepdims)
+        started = not (isinstance(initial, Known) and initial.value is np._NoValue)
+        if what.where is not None and not started:
+            raise NotLowerable("reduction operation does not have an identity: this raises")
+        if not started:
+            return finish(extreme(what.x, what.axes, name), what.axes, what.x.shape, keepdims)
+        identity = least(what.x.dtype) if name == "maximum" else greatest(what.x.dtype)
+        combine = _combined(name)
+        found = _starting(low, reduce(what.filled(identity), what.axes, identity, combine), initial, combine)
+        return None if found is None else finish(found, what.axes, what.x.shape, keepdims)
 
     return row
 
 
+def _combined(name: str) -> Callable[[T, T], T]:
+    return lambda a, b: emit.op(name, a, b)
+
+
 def _ptp(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
-    x = _array(low, a)
-    axes = None if x is None else axes_of(axis, len(x.shape))
-    if x is None or axes is None or not _plain(out) or x.dtype.kind in "bc":
+    what = chosen(low, a, axis)
+    if what is None or not _plain(out) or what.x.dtype.kind in "bc":
         return None
-    return finish(emit.sub(extreme(x, axes, "maximum"), extreme(x, axes, "minimum")), axes, x.shape, keepdims)
+    span = emit.sub(extreme(what.x, what.axes, "maximum"), extreme(what.x, what.axes, "minimum"))
+    return finish(span, what.axes, what.x.shape, keepdims)
 
 
 def _truths(every: bool) -> Row:
-    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
-        x = _array(low, a)
-        axes = None if x is None else axes_of(axis, len(x.shape))
-        if x is None or axes is None or not _plain(out):
+    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, *, where: Operand = TRUE) -> Operand | None:
+        what = chosen(low, a, axis, where)
+        if what is None or not _plain(out):
             return None
-        return finish(reduce(emit.convert(x, BOOL), axes, every, and_ if every else or_), axes, x.shape, keepdims)
+        what = what._replace(x=emit.convert(what.x, BOOL))
+        return finish(reduce(what.filled(every), what.axes, every, and_ if every else or_), what.axes, what.x.shape, keepdims)
 
     return row
 
@@ -258,51 +356,82 @@ def _scan(fn: Callable[..., object], init: Any, combine: Callable[[T, T], T]) ->
 
 
 def _less(a: T, b: T) -> T:
-    """NumPy's order: nans last."""
+    """NumPy's order: nans last; complex numbers by their real parts, then by the imaginary ones."""
+    if a.dtype.kind == "c":
+        parts = [(emit.real(v), emit.imag(v)) for v in (a, b)]
+        same = not_(or_(_less(parts[0][0], parts[1][0]), _less(parts[1][0], parts[0][0])))
+        return or_(_less(parts[0][0], parts[1][0]), and_(same, _less(parts[0][1], parts[1][1])))
     if a.dtype.kind == "f":
         return or_(compare("LT", a, b), and_(not_(emit.is_nan(a)), emit.is_nan(b)))
     return compare("LT", a, b)
 
 
-def _sort(low: L, a: Operand, axis: Operand = LAST) -> Operand | None:
+def _sortable(low: L, a: Operand, axis: Operand) -> tuple[T, int] | None:
+    """What is sorted, and along which axis (None: the flat array)."""
     x = _array(low, a)
-    axes = None if x is None else axes_of(axis, len(x.shape))
-    if x is None or axes is None or len(axes) != 1 or x.dtype.kind == "c":
+    if x is None or not isinstance(axis, Known):
         return None
-    (result,) = emit.sort([x], axes[0], _less)
+    if axis.value is None:
+        return emit.reshape(x, (x.size,)), 0
+    axes = axes_of(axis, len(x.shape))
+    return None if axes is None or len(axes) != 1 else (x, axes[0])
+
+
+def _is_stable(kind: Operand, stable: Operand) -> bool:
+    return (isinstance(kind, Known) and kind.value in ("stable", "mergesort")) or (isinstance(stable, Known) and stable.value is True)
+
+
+def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, order: Operand = NONE, stable: Operand = NONE) -> Operand | None:
+    found = _sortable(low, a, axis)
+    # complex numbers with nans have an order of their own; of those without, equal ones look alike but for the sign of zeros
+    if found is None or not _plain(order) or not isinstance(kind, Known):
+        return None
+    x, at = found
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(emit.is_nan(x)))
+    if x.dtype.kind in "fc" and not _is_stable(kind, stable):
+        _same_zeros(low, x)
+    (result,) = emit.sort([x], at, _less)
     return Val(Num(ARRAY, x.dtype, x.shape), result.ir)
 
 
-def _argsort(low: L, a: Operand, axis: Operand = LAST, *, kind: Operand = NONE, stable: Operand = NONE) -> Operand | None:
-    """Only the stable sort: the others leave the order of equal elements open, and NumPy's own choice is not known."""
-    x = _array(low, a)
-    axes = None if x is None else axes_of(axis, len(x.shape))
-    steady = (isinstance(kind, Known) and kind.value in ("stable", "mergesort")) or (isinstance(stable, Known) and stable.value is True)
-    if x is None or axes is None or len(axes) != 1 or x.dtype.kind == "c" or not steady:
+def _same_zeros(low: L, x: T) -> None:
+    """Zeros of both signs are equal, and where each ends is NumPy's secret, unless the sort is stable."""
+    for part in [emit.real(x), emit.imag(x)] if x.dtype.kind == "c" else [x]:
+        zero, negative = is_zero(part), sign_bit(part)
+        low.bail_if(and_(any_of(and_(zero, negative)), any_of(and_(zero, not_(negative)))))
+
+
+def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, order: Operand = NONE, *, stable: Operand = NONE) -> Operand | None:
+    """A sort that is not stable leaves the order of equal elements open: where there are any, NumPy is asked."""
+    found = _sortable(low, a, axis)
+    if found is None or not _plain(order) or not isinstance(kind, Known):
         return None
-    _, order = emit.sort([x, emit.iota(INT64, x.shape, axes[0])], axes[0], lambda a0, b0, a1, b1: _less(a0, b0))
-    return Val(Num(ARRAY, INT64, x.shape), order.ir)
+    x, at = found
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(emit.is_nan(x)))
+    keys, places = emit.sort([x, emit.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
+    if not _is_stable(kind, stable) and x.shape[at] > 1:
+        rank = range(len(x.shape))
+        ends = [1 if k == at else 0 for k in rank]
+        before = emit.static_slice(keys, [0] * len(rank), [d - e for d, e in zip(x.shape, ends, strict=True)], [1] * len(rank))
+        after = emit.static_slice(keys, ends, x.shape, [1] * len(rank))
+        low.bail_if(not_(all_of(_less(before, after))))
+    return Val(Num(ARRAY, INT64, x.shape), places.ir)
 
 
-def _of_ufunc(row: Row) -> Row:
+def of_ufunc(row: Row) -> Row:
     """``np.add.reduce``: the axis is 0 if none is given."""
     return lambda low, a, axis=ZERO, **named: row(low, a, axis, **named)
 
 
-_BY_UFUNC: Final[dict[Any, Row]] = {
+BY_UFUNC: Final[dict[Any, Row]] = {
     np.add: _sum, np.multiply: _prod, np.maximum: _extreme("maximum"), np.minimum: _extreme("minimum"), np.logical_and: _truths(True),
     np.logical_or: _truths(False),
 }  # fmt: skip
 
 
-def _reduce(low: L, ufunc: Operand, array: Operand, axis: Operand = ZERO, *rest: Operand, **named: Operand) -> Operand | None:
-    """``np.add.reduce(a)`` where the method has been taken from the class."""
-    row = _BY_UFUNC.get(ufunc.value) if isinstance(ufunc, Known) else None
-    return None if row is None or rest else row(low, array, axis, **named)
-
-
 ROWS: Final[dict[Any, Row]] = {
-    np.ufunc.reduce: _reduce,
     np.sum: _sum, np.ndarray.sum: _sum, np.prod: _prod, np.ndarray.prod: _prod, np.mean: _mean, np.ndarray.mean: _mean,
     np.var: _variance(False), np.ndarray.var: _variance(False), np.std: _variance(True), np.ndarray.std: _variance(True),
     np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.ndarray.max: _extreme("maximum"),
@@ -311,5 +440,5 @@ ROWS: Final[dict[Any, Row]] = {
     np.argmax: _arg(True), np.ndarray.argmax: _arg(True), np.argmin: _arg(False), np.ndarray.argmin: _arg(False),
     np.cumsum: _scan(np.cumsum, 0, emit.add), np.ndarray.cumsum: _scan(np.cumsum, 0, emit.add),
     np.cumprod: _scan(np.cumprod, 1, emit.mul), np.ndarray.cumprod: _scan(np.cumprod, 1, emit.mul), np.sort: _sort, np.argsort: _argsort,
-    np.ndarray.argsort: _argsort, **{u.reduce: _of_ufunc(row) for u, row in _BY_UFUNC.items()},
+    np.ndarray.argsort: _argsort,
 }  # fmt: skip

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import numpy as np
+import numpy
 
 from hovis.ir import operations
 from hovis.ir.model import Op
@@ -24,6 +24,9 @@ from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, num_of_value
+
+#: NumPy as models see it: what its functions give are stand-ins, of which its static types know nothing.
+np: Final[Any] = numpy
 
 #: Arrays that a model computes while lowering become constants of the program up to this many bytes.
 MOST_BYTES: Final = 1 << 22
@@ -52,7 +55,7 @@ class StandIn:
         return self.tensor.size
 
     @property
-    def dtype(self) -> "np.dtype[Any]":
+    def dtype(self) -> "numpy.dtype[Any]":
         return self.val.num.dtype
 
     @property
@@ -87,7 +90,7 @@ class StandIn:
     def __getitem__(self, index: Any) -> Any:
         return self.call(operator.getitem, self, index)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
         return called(self.low, ufunc if method == "__call__" else getattr(ufunc, method), inputs, named)
 
     def __array_function__(self, fn: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
@@ -150,7 +153,7 @@ def operand_of(low: L, value: Any) -> Operand:
         parts = [operand_of(low, v) for v in items]
         if type(value) is not list and all(isinstance(p, Known) for p in parts):
             return Known(value)
-        callee = {tuple: operations.make_tuple, list: operations.make_list, slice: slice}[type(value)]
+        callee: Any = {tuple: operations.make_tuple, list: operations.make_list, slice: slice}[type(value)]
         return Struct(callee, tuple(parts), Op(callee, ()))
     if isinstance(value, np.ndarray):
         if value.nbytes > MOST_BYTES:
@@ -160,7 +163,7 @@ def operand_of(low: L, value: Any) -> Operand:
 
 
 def called(low: L, fn: Callable[..., Any], args: Any, named: Any) -> Any:
-    given = {name: operand_of(low, v) for name, v in named.items() if v is not np._NoValue}  # type: ignore[attr-defined]
+    given = {name: operand_of(low, v) for name, v in named.items() if v is not np._NoValue}
     return value_of(low, low.call(fn, [operand_of(low, a) for a in args], given))
 
 

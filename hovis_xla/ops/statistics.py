@@ -3,10 +3,8 @@
 import operator
 from typing import Any
 
-import numpy as np
-
 from hovis_xla import emit
-from hovis_xla.ops.standin import StandIn, arrayed, at, axes_of, axis_of, cut, is_array, is_numpy, model, standing, wrap, zeros
+from hovis_xla.ops.standin import StandIn, arrayed, at, axes_of, axis_of, cut, is_array, is_numpy, model, np, standing, wrap, zeros
 from hovis_xla.types import NotLowerable
 
 # ------------------------------------------------------------------------------------------------- medians, quantiles
@@ -327,7 +325,7 @@ def _searched(a: Any, v: Any, right: bool) -> Any:
     if dtype.kind == "c":
         raise NotLowerable("a search among complex numbers")
     a, v = a.astype(dtype), v.astype(dtype)
-    found = zeros(a, v.shape, np.int64)
+    found: Any = zeros(a, v.shape, np.int64)
     n = len(a)
     if n == 0:
         return found
@@ -395,10 +393,10 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if kind is not None or element.dtype.kind == "c" or tests.dtype.kind == "c":
         raise NotLowerable("np.isin of complex numbers, or with a kind")
     if len(tests) == 0 or element.size == 0:
-        return np.full(element.shape, bool(invert)) if element.size < 1 << 16 else zeros(element, element.shape, bool) != bool(invert)
+        return element.call(np.full, element.shape, bool(invert))
     dtype = np.result_type(element.dtype, tests.dtype)
     if len(tests) <= 16:
-        found = None
+        found: Any = None
         for k in range(len(tests)):
             same = element == tests[k]
             found = same if found is None else found | same

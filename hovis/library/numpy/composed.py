@@ -50,7 +50,7 @@ def _dtypes(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | No
     if any(f is None for f in found) or not concerns(*types):
         return None
     try:
-        return Const(np.result_type(*found))  # type: ignore[arg-type]
+        return Const(np.result_type(*found))
     except TypeError:
         return None
 

@@ -8,7 +8,7 @@ import numpy as np
 from hovis.lattice import AbstractValue, Const
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
-from hovis.library.numpy.array import ask, concerns, rank_of, row
+from hovis.library.numpy.array import ask, asking, concerns, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
 
 #: Functions and unbound methods; ``axis`` stands second in all of them.
@@ -29,7 +29,7 @@ SCAN: Final[list[Any]] = [np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, np
 #: Ufuncs whose ``reduce`` and ``accumulate`` have rows.
 FOLDING: Final = [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or, np.bitwise_xor]
 
-_OPTIONS: Final = {"axis", "keepdims", "dtype", "ddof", "initial", "a", "array", "x"}
+_OPTIONS: Final = {"axis", "keepdims", "dtype", "ddof", "initial", "where", "a", "array", "x"}
 
 
 def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
@@ -48,9 +48,34 @@ def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]
 
 def _reduce(ufunc: AbstractValue, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     """``np.ufunc.reduce(np.add, a)``: the method as it is found on the class."""
-    if not isinstance(ufunc, Const) or ufunc.value not in FOLDING:
-        return None
-    return _reduction(ufunc.value.reduce)(*types, **named)
+    u = _folding(ufunc)
+    return None if u is None else _reduction(u.reduce)(*types, **named)
+
+
+def _folding(ufunc: AbstractValue) -> np.ufunc | None:
+    """A ufunc of two, which has methods."""
+    u = ufunc.value if isinstance(ufunc, Const) else None
+    own = isinstance(u, np.ufunc) and u.nin == 2 and u.nout == 1 and u.signature is None and getattr(np, u.__name__, None) is u
+    return u if own else None  # type: ignore[return-value]
+
+
+def _method(name: str) -> Callable[..., AbstractValue | None]:
+    """``np.ufunc.outer(np.add, a, b)`` and its like: NumPy is asked."""
+
+    def result(ufunc: AbstractValue, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        u = _folding(ufunc)
+        if u is None or not set(named) <= {"axis", "dtype"}:
+            return None
+        return asking(getattr(u, name))(*types, **named)
+
+    return result
+
+
+def _method_dims(name: str) -> Callable[..., Any]:
+    def rule(ufunc: Facts, *args: Facts, **named: Facts) -> Shape | None:
+        return shapes.asked(getattr(ufunc.value, name), args, named)
+
+    return for_engine(rule)
 
 
 def _reduce_dims(ufunc: Facts, x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
@@ -95,5 +120,6 @@ ROWS: Final[list[Primitive]] = [
     *(row(u.accumulate, _reduction(u.accumulate)) for u in FOLDING),
     *(row(fn, _reduction(fn), dims=for_engine(_argsort_dims)) for fn in (np.sort, np.argsort, np.ndarray.argsort)),
     row(np.ufunc.reduce, _reduce, dims=for_engine(_reduce_dims)),
+    *(row(getattr(np.ufunc, name), _method(name), dims=_method_dims(name)) for name in ("outer", "accumulate", "reduceat")),
     row(np.ndarray.item, _item),
 ]

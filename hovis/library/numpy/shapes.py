@@ -258,7 +258,7 @@ def _sample(a: Facts) -> Any:
     if isinstance(a.type, Array):
         if a.dims is None or not all(isinstance(d, int) for d in a.dims) or math.prod(a.dims) > MOST_ASKED:
             raise _Unasked
-        return np.zeros(a.dims, a.type.dtype)  # type: ignore[call-overload]
+        return np.zeros(a.dims, a.type.dtype)
     if a.parts is not None:
         parts = map(_sample, a.parts)
         return list(parts) if isinstance(a.type, Partial) and a.type.cls is list else tuple(parts)
