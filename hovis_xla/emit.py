@@ -220,6 +220,11 @@ def _float_to_int(a: T, dtype: Dtype) -> T:
     return select(fits, _raw_convert(a, dtype), full(-(2 ** (bits - 1)), dtype, a.shape))
 
 
+def bits_as(a: T, dtype: Dtype) -> T:
+    """The bits of elements as those of another dtype of the same size."""
+    return T(hlo.bitcast_convert(tensor_type(dtype, a.shape), a.ir), dtype, a.shape)
+
+
 # ------------------------------------------------------------------------------------------------- structure
 
 
@@ -343,6 +348,17 @@ def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: C
         operands = [T(v, x.dtype, ()) for v, x in zip(block.arguments, [*inputs, *inputs], strict=True)]
         hlo.return_([r.ir for r in body(*operands)])
     return [T(r, x.dtype, shape) for r, x in zip(made.results, inputs, strict=True)]
+
+
+def repeat(values: Sequence[T], more: Callable[..., T], step: Callable[..., Sequence[T]]) -> list[T]:
+    """While ``more(*values)`` holds, ``values = step(*values)``."""
+    types = [x.ir.type for x in values]
+    made = hlo.WhileOp(types, [x.ir for x in values])
+    for region, body in zip(made.regions, (lambda *xs: [more(*xs)], step), strict=True):
+        block = region.blocks.append(*types)
+        with ir.InsertionPoint(block):
+            hlo.return_([r.ir for r in body(*(T(v, x.dtype, x.shape) for v, x in zip(block.arguments, values, strict=True)))])
+    return [T(r, x.dtype, x.shape) for r, x in zip(made.results, values, strict=True)]
 
 
 def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:

@@ -82,6 +82,10 @@ def generic(m: Machine, access: Access, cls: type) -> int | None:
         found = rule(m, value) if rule is not None else None
         if found is not None:
             return finish(m, found, access.mode)
+    if cls in m.library.fixed and isinstance(value, Known):
+        constant = getattr(value.value, name, ABSENT)
+        if is_immutable(constant) or isinstance(constant, type) or type(constant) in m.library.fixed or type(constant).__module__ == "numpy":
+            return finish(m, Known(constant, value.labels), access.mode)
     raw = class_attribute(m, cls, name)
     if isinstance(raw, Thawed):
         return _thawed(m, access, cls, raw)

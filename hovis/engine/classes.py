@@ -43,7 +43,7 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         made = _exception(m, cls, args, kwargs, mode)
         if made is not NOT_MINE:
             return made  # type: ignore[return-value]
-    if not is_python_class(cls) or cls in m.library.models:
+    if not is_python_class(cls) or cls in m.library.models or cls in m.library.fixed:
         return _builtin_class(m, cls, args, kwargs, mode)
     meta_call = special(type(cls), "__call__")
     if meta_call is not None:

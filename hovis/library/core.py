@@ -146,7 +146,7 @@ Action = Callable[[Any, list[Any], dict[str, Any]], Any]
 class Library:
     """Primitives, models and actions by callable.  A value: composition gives a new one."""
 
-    __slots__ = ("abstractions", "actions", "always", "attributes", "codes", "eager", "lazy", "models", "name", "primitives", "raises")
+    __slots__ = ("abstractions", "actions", "always", "attributes", "codes", "eager", "fixed", "lazy", "models", "name", "primitives", "raises")
 
     def __init__(
         self,
@@ -161,7 +161,10 @@ class Library:
         eager: Iterable[Any] = (),
         raises: Mapping[Any, Callable[..., Any]] | None = None,
         codes: Mapping[int, Action] | None = None,
+        fixed: Iterable[type] = (),
     ) -> None:
+        #: classes of C code whose objects never change, although they are no builtin ones
+        self.fixed: set[type] = set(fixed)
         #: id of the code of functions of which there are many -> what acts for them, given the function as well
         self.codes: dict[int, Action] = dict(codes or {})
         #: callable -> (*types of the operands) -> the one exception that can come out of it, None: not known
@@ -195,6 +198,7 @@ class Library:
             self.eager | other.eager,
             {**other.raises, **self.raises},
             {**other.codes, **self.codes},
+            self.fixed | other.fixed,
         )
 
     def of_value(self, value: object) -> AbstractValue:

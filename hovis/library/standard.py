@@ -10,7 +10,8 @@ from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.numpy import numpy_over
 from hovis.library.numpy.acting import ACTIONS
-from hovis.library.numpy.attributes import ABSTRACTIONS, array_attributes, attribute, make_array
+from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
+from hovis.library.numpy.entering import ENTERING
 from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.raises import RAISES
 from hovis.library.virtual import VIRTUAL
@@ -40,7 +41,8 @@ _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
 STANDARD: Final = VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
-STANDARD.actions.update(ACTIONS)
+STANDARD.actions.update({**ENTERING, **ACTIONS})
+STANDARD.fixed.update(FIXED)
 STANDARD.attributes.update(_attributes())
 for _kind, _callables in _ALWAYS:
     STANDARD.always.update((fn, Type(_kind)) for fn in _callables)

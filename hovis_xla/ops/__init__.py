@@ -10,7 +10,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.ops import arranging, calculus, contractions, indexing, linalg, methods, python, reductions, shaping, standin, statistics, storing, ufuncs
+from hovis_xla.ops import (
+    arranging,
+    calculus,
+    contractions,
+    indexing,
+    linalg,
+    methods,
+    python,
+    ranges,
+    reductions,
+    shaping,
+    standin,
+    statistics,
+    storing,
+    ufuncs,
+)
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.shaping import VIEWS
 from hovis_xla.types import Operand
@@ -76,7 +91,7 @@ def _in_place(plain: Any, row: Row) -> Row:
 WRITTEN: Final = (arranging, calculus, statistics)
 
 ROWS: Final[dict[Any, Row]] = {
-    **standin.MODELS, **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **methods.ROWS, **reductions.ROWS, **shaping.ROWS, **indexing.ROWS,
+    **standin.MODELS, **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **methods.ROWS, **reductions.ROWS, **shaping.ROWS, **ranges.ROWS, **indexing.ROWS,
     **contractions.ROWS, **linalg.ROWS, **storing.ROWS,
 }  # fmt: skip
 

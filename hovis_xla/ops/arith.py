@@ -81,6 +81,72 @@ def int_power_any(x: T, y: T) -> T:
     return result
 
 
+def _float_bits(x: T) -> tuple[T, "np.dtype[np.generic]", int, int]:
+    """The bits of a float as integers, their dtype, how many of them are the fraction's, and the bias of the exponent."""
+    dtype: np.dtype[np.generic] = np.dtype(f"i{x.dtype.itemsize}")
+    fraction, bias = {8: (52, 1023), 4: (23, 127)}[x.dtype.itemsize]
+    return T(hlo.bitcast_convert(emit.tensor_type(dtype, x.shape), x.ir), dtype, x.shape), dtype, fraction, bias
+
+
+def _of_bits(bits: T, dtype: "np.dtype[np.generic]") -> T:
+    return T(hlo.bitcast_convert(emit.tensor_type(dtype, bits.shape), bits.ir), dtype, bits.shape)
+
+
+def frexp(x: T) -> tuple[T, T]:
+    """Mantissa (from a half to one) and exponent (an int32)."""
+    bits, _, fraction, bias = _float_bits(x)
+    field = emit.and_(emit.op("shift_right_logical", bits, like(fraction, bits)), like(2 * bias + 1, bits))
+    plain = and_(emit.is_finite(x), emit.not_(is_zero(x)))
+    cleared = emit.and_(bits, like(~((2 * bias + 1) << fraction), bits))
+    mantissa = _of_bits(or_(cleared, like((bias - 1) << fraction, bits)), x.dtype)
+    exponent = sub(field, like(bias - 1, bits))
+    return select(plain, mantissa, x), emit.convert(select(plain, exponent, like(0, bits)), np.dtype(np.int32))
+
+
+def ldexp(x: T, n: T) -> T:
+    """``x * 2**n``, in four steps: no power of two on the way is too large or too small."""
+    dtype: np.dtype[np.generic] = np.dtype(f"i{x.dtype.itemsize}")
+    _, _, fraction, bias = _float_bits(x)
+    n = emit.convert(n, np.dtype(np.int64))
+    n = emit.op("maximum", emit.op("minimum", n, like(3 * bias, n)), like(-3 * bias, n))
+    quarter = int_floor_div(n, like(4, n))
+    rest = sub(n, mul(quarter, like(3, n)))
+    for step in (rest, quarter, quarter, quarter):
+        bits = emit.op("shift_left", emit.convert(add(step, like(bias, step)), dtype), emit.full(fraction, dtype, x.shape))
+        x = mul(x, _of_bits(bits, x.dtype))
+    return x
+
+
+def modf(x: T) -> tuple[T, T]:
+    """Fraction and whole part, both with the sign of x."""
+    whole = select(compare("LT", x, like(0, x)), emit.op("ceil", x), emit.op("floor", x))
+    whole = copy_sign(whole, x)
+    fraction = select(emit.is_finite(x), sub(x, whole), select(emit.is_nan(x), x, like(0, x)))
+    return copy_sign(fraction, x), select(emit.is_nan(x), x, whole)
+
+
+def gcd(x: T, y: T) -> T:
+    """The greatest common divisor, as NumPy's: without a sign (but for the least integer)."""
+    a, b = (v if v.dtype.kind == "u" else emit.absolute(v) for v in (x, y))
+
+    def more(a: T, b: T) -> T:
+        return any_of(compare("NE", b, like(0, b)))
+
+    def step(a: T, b: T) -> list[T]:
+        done = is_zero(b)
+        rest = rem(a, select(done, like(1, b), b))
+        return [select(done, a, b), select(done, b, rest)]
+
+    return emit.repeat([a, b], more, step)[0]
+
+
+def lcm(x: T, y: T) -> T:
+    divisor = gcd(x, y)
+    none = is_zero(divisor)
+    a, b = (v if v.dtype.kind == "u" else emit.absolute(v) for v in (x, y))
+    return select(none, like(0, x), mul(div(a, select(none, like(1, x), divisor)), b))
+
+
 def is_integral(x: T) -> T:
     return and_(emit.is_finite(x), compare("EQ", emit.op("floor", x), x))
 

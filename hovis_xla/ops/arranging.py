@@ -501,18 +501,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return np.concatenate((cut(arr, axis, None, place), np.broadcast_to(values, shape), cut(arr, axis, place, None)), axis=axis)
 
 
-@model(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
-    if x.ndim == 0:
-        raise ValueError("Input array must be at least 1-d.")
-    return tuple(np.moveaxis(x, axis, 0)[k] if x.ndim > 1 else x[k, ...] for k in range(x.shape[axis_of(axis, x.ndim)]))
-
-
-@model(np.indices)
-def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    return np.indices(dimensions, dtype, sparse)
-
-
 @model(np.packbits)
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     if a.dtype.kind not in "iub":

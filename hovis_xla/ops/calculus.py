@@ -347,11 +347,6 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     return result if dtype is None else result.astype(np.dtype(dtype))
 
 
-@model(np.tri)
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
-    return np.tri(N, M, k, dtype)
-
-
 # ------------------------------------------------------------------------------------------------- tests
 
 

@@ -11,10 +11,12 @@ import numpy as np
 from hovis.ir import operations
 from hovis_xla import emit
 from hovis_xla.emit import T, add, compare, like, or_, select
-from hovis_xla.ops.arith import any_of
+from hovis_xla.ops.arith import any_of, int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence, view_roots
+
+_RAISE: Final = Known("raise")
 
 
 def items_of(index: Operand) -> tuple[Operand, ...] | None:
@@ -176,7 +178,10 @@ def _in_range(low: L, x: T, size: int) -> T:
     return wrapped
 
 
-def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE) -> Operand | None:
+def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Operand = NONE, mode: Operand = _RAISE) -> Operand | None:
+    how = mode.value if isinstance(mode, Known) else None
+    if how not in ("raise", "wrap", "clip") or not (isinstance(out, Known) and out.value is None):
+        return None
     if not is_numpy(a) or not isinstance(axis, Known) or not (is_numpy(indices) or class_of(indices) is int):
         return None
     t, at = tensor(low.val(a)), tensor(low.val(indices))
@@ -186,7 +191,15 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE) -> Operand
         t, where = emit.reshape(t, (t.size,)), 0
     else:
         where = axis.value % len(t.shape)
-    result = emit.take(t, _in_range(low, at, t.shape[where]), where)
+    at = emit.convert(at, INT64)
+    size = t.shape[where]
+    if how == "raise":
+        places = _in_range(low, at, size)
+    elif not size:
+        return None
+    else:
+        places = int_floor_mod(at, like(size, at)) if how == "wrap" else emit.op("minimum", emit.op("maximum", at, like(0, at)), like(size - 1, at))
+    result = emit.take(t, places, where)
     return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
 
 

@@ -2,12 +2,14 @@
 
 import builtins
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from hovis.ir import operations
+from hovis.ir.model import Op
 from hovis_xla import emit
 from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row, class_of
@@ -18,6 +20,7 @@ from hovis_xla.types import (
     ARRAY,
     NONE,
     PYTHON,
+    SCALAR,
     ZERO,
     Bound,
     Known,
@@ -32,6 +35,9 @@ from hovis_xla.types import (
     num_of_value,
     view_roots,
 )
+
+#: The order of elements, if it is not given.
+_C: Final = Known("C")
 
 
 def array(low: L, x: Operand) -> T | None:
@@ -75,11 +81,33 @@ def literal(operand: Operand) -> Operand:
 # ------------------------------------------------------------------------------------------------- reshape, axes
 
 
-def _reshape(low: L, x: Operand, *shape: Operand) -> Operand | None:
-    t = array(low, x)
-    new = _several(shape) if t is not None else None
-    if t is None or new is None:
+def _numbers(low: L, x: Operand) -> T | None:
+    """An array or a number as a tensor."""
+    return tensor(low.val(x)) if is_numpy(x) or class_of(x) is not None else None
+
+
+def _in_order(t: T, order: Operand) -> bool | None:
+    """Are the elements taken column by column (``order="F"``)?  None: that is not known."""
+    found = order.value if isinstance(order, Known) else None
+    return {"C": False, "F": True}.get(found if isinstance(found, str) else "") if len(t.shape) > 1 or found not in ("A", "K") else False
+
+
+def _reshape(low: L, x: Operand, *shape: Operand, order: Operand = _C) -> Operand | None:
+    t = _numbers(low, x)
+    by_columns = None if t is None else _in_order(t, order)
+    if t is None or by_columns is None:
         return None
+    if by_columns:
+        new = _several(shape)
+        turned = emit.transpose(t, range(len(t.shape))[::-1])
+        found = None if new is None else _reshape_tensor(turned, new[::-1])
+        return None if found is None else as_array(emit.transpose(found, range(len(found.shape))[::-1]))
+    new = _several(shape)
+    return None if new is None else as_array(_reshape_tensor(t, new))
+
+
+def _reshape_tensor(t: T, new: tuple[int, ...]) -> T:
+    """A tensor in another shape; one size may be -1."""
     if -1 in new:
         rest = -math.prod(new)
         if new.count(-1) > 1 or (rest == 0 or t.size % rest):
@@ -87,7 +115,7 @@ def _reshape(low: L, x: Operand, *shape: Operand) -> Operand | None:
         new = tuple(t.size // rest if d == -1 else d for d in new)
     if math.prod(new) != t.size:
         raise NotLowerable(f"an array of {t.size} elements in the shape {new}: this raises")
-    return as_array(emit.reshape(t, new))
+    return emit.reshape(t, new)
 
 
 def _several(shape: Sequence[Operand]) -> tuple[int, ...] | None:
@@ -98,9 +126,14 @@ def _several(shape: Sequence[Operand]) -> tuple[int, ...] | None:
     return None if any(f is None for f in found) else tuple(f[0] for f in found if f is not None)
 
 
-def _flat(low: L, x: Operand) -> Operand | None:
-    t = array(low, x)
-    return None if t is None else as_array(emit.reshape(t, (t.size,)))
+def _flat(low: L, x: Operand, order: Operand = _C) -> Operand | None:
+    t = _numbers(low, x)
+    by_columns = None if t is None else _in_order(t, order)
+    if t is None or by_columns is None:
+        return None
+    if by_columns:
+        t = emit.transpose(t, range(len(t.shape))[::-1])
+    return as_array(emit.reshape(t, (t.size,)))
 
 
 def _transpose(low: L, x: Operand, *axes: Operand) -> Operand | None:
@@ -139,7 +172,7 @@ def _moveaxis(low: L, x: Operand, source: Operand, destination: Operand) -> Oper
 
 
 def _expand_dims(low: L, a: Operand, axis: Operand) -> Operand | None:
-    t = array(low, a)
+    t = _numbers(low, a)
     if t is None or not isinstance(axis, Known):
         return None
     return as_array(emit.reshape(t, np.expand_dims(np.broadcast_to(0, t.shape), axis.value).shape))
@@ -255,7 +288,16 @@ def _at_least(shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Row:
 
 def _repeat(low: L, a: Operand, repeats: Operand, axis: Operand = NONE) -> Operand | None:
     t = array(low, a)
-    if t is None or not isinstance(repeats, Known) or not isinstance(repeats.value, int) or not isinstance(axis, Known):
+    repeats = literal(repeats)
+    if t is None or not isinstance(repeats, Known) or not isinstance(axis, Known):
+        return None
+    if isinstance(repeats.value, tuple | list):
+        if axis.value is None:
+            t = emit.reshape(t, (t.size,))
+        at = 0 if axis.value is None else axis.value % len(t.shape)
+        places = np.repeat(np.arange(t.shape[at]), repeats.value)
+        return as_array(emit.take(t, emit.constant(places), at))
+    if not isinstance(repeats.value, int):
         return None
     if axis.value is None:
         t, at = emit.reshape(t, (t.size,)), 0
@@ -344,13 +386,17 @@ def _arange(low: L, *bounds: Operand, dtype: Operand = NONE) -> Operand | None:
 
 
 def _asarray(copies: bool) -> Row:
-    def row(low: L, obj: Operand, dtype: Operand = NONE) -> Operand | None:
+    def row(low: L, obj: Operand, dtype: Operand = NONE, order: Operand = NONE, *, copy: Operand = NONE) -> Operand | None:
+        # ``np.array`` copies unless it is told not to, ``np.asarray`` does where it has to
+        if not isinstance(copy, Known) or not isinstance(order, Known) or copy.value is False or order.value not in (None, "C", "K", "A"):
+            return None
+        itself = copy.value is not True and (not copies or copy is not NONE)
         if is_numpy(obj) or class_of(obj) is not None:
             t = tensor(low.val(obj))
             found = dtype_argument(dtype, t.dtype)
             if found is None:
                 return None
-            same = isinstance(obj, Val) and obj.num.kind == ARRAY and found == t.dtype and not copies
+            same = isinstance(obj, Val) and obj.num.kind == ARRAY and found == t.dtype and itself
             return obj if same else as_array(emit.convert(t, found))
         nested = _nested(low, obj)
         found = None if nested is None else dtype_argument(dtype, nested.dtype)
@@ -400,6 +446,8 @@ def _len(low: L, a: Operand) -> Operand | None:
 
 def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     """``x.shape``, ``x.T`` …, and methods, which wait for their call."""
+    if isinstance(x, Known) and isinstance(x.value, np.dtype | np.finfo | np.iinfo) and isinstance(name, Known):
+        return Known(getattr(x.value, name.value))
     if not isinstance(name, Known) or not is_numpy(x):
         return None
     val = low.val(x)
@@ -408,8 +456,10 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     known["nbytes"] = known["size"] * num.dtype.itemsize
     if name.value in known:
         return Known(known[name.value])
-    if name.value == "T":
-        turned = emit.transpose(tensor(val), range(len(num.shape))[::-1])
+    if name.value == "T" or (name.value == "mT" and len(num.shape) >= 2):
+        rank = len(num.shape)
+        order = range(rank)[::-1] if name.value == "T" else [*range(rank - 2), rank - 1, rank - 2]
+        turned = emit.transpose(tensor(val), order)
         return Val(Num(num.kind, num.dtype, turned.shape), turned.ir, roots=view_roots([val]))
     if name.value in ("real", "imag") and (num.dtype.kind == "c" or name.value == "real"):
         part = emit.real(tensor(val)) if name.value == "real" else emit.imag(tensor(val))
@@ -418,23 +468,46 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     return Bound(method, val) if callable(method) and num.kind != PYTHON else None
 
 
-def _item(low: L, a: Operand) -> Operand | None:
-    """``x.item()``: a Python number."""
+def _item(low: L, a: Operand, *at: Operand) -> Operand | None:
+    """``x.item()``: a Python number; ``x.item(7)``: of the flat array; ``x.item(1, 2)``."""
+    if at and isinstance(a, Val):
+        flat = len(at) == 1 and not (isinstance(at[0], Known) and isinstance(at[0].value, tuple))
+        where = at[0] if len(at) == 1 else Struct(operations.make_tuple, at, Op(operations.make_tuple, ()))
+        found = low.call(operator.getitem, [_flat(low, a) if flat else a, where], {})
+        return _item(low, found) if isinstance(found, Val) and found.num.kind == SCALAR else None
     if not isinstance(a, Val) or a.num.kind == PYTHON or math.prod(a.num.shape) != 1:
         return None
     kind = {"b": np.bool_, "i": np.int64, "f": np.float64, "c": np.complex128}.get(a.num.dtype.kind)
     return None if kind is None else Val(Num(PYTHON, np.dtype(kind)), emit.convert(emit.reshape(tensor(a), ()), np.dtype(kind)).ir)
 
 
+def _to_list(low: L, a: Operand) -> Operand | None:
+    """``x.tolist()`` of a scalar."""
+    return _item(low, a) if isinstance(a, Val) and not a.num.shape else None
+
+
+def _seen_as(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
+    """``x.view(dtype)`` of elements of the same size: their bits."""
+    t = array(low, a)
+    if t is None or not isinstance(dtype, Known) or dtype.value is None or dtype.value is np.ndarray:
+        return None
+    found = np.dtype(dtype.value)
+    if found == t.dtype:
+        return as_array(t)
+    if found.itemsize != t.dtype.itemsize or "c" in (found.kind, t.dtype.kind) or found.kind not in "iuf" or t.dtype.kind not in "iuf":
+        return None
+    return as_array(emit.bits_as(t, found))
+
+
 #: Calls whose result may be a view of an argument.
 VIEWS: Final = frozenset({
     np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
     np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.flip, np.flipud, np.fliplr, np.asarray, np.asanyarray, np.ascontiguousarray,
-    np.atleast_1d, np.atleast_2d, np.real, np.imag, builtins.getattr,
+    np.atleast_1d, np.atleast_2d, np.real, np.imag, builtins.getattr, np.permute_dims, np.ndarray.view, np.asfortranarray,
 })  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {
-    np.reshape: lambda low, a, shape: _reshape(low, a, shape), np.ndarray.reshape: _reshape, np.ravel: _flat, np.ndarray.ravel: _flat,
+    np.reshape: lambda low, a, shape, order=_C: _reshape(low, a, shape, order=order), np.ndarray.reshape: _reshape, np.ravel: _flat, np.ndarray.ravel: _flat,
     np.ndarray.flatten: _flat, np.transpose: _transpose_function, np.ndarray.transpose: _transpose, np.swapaxes: _swapaxes,
     np.ndarray.swapaxes: _swapaxes, np.moveaxis: _moveaxis, np.expand_dims: _expand_dims, np.squeeze: _squeeze, np.ndarray.squeeze: _squeeze,
     np.broadcast_to: _broadcast_to, np.flip: _flip, np.flipud: lambda low, m: _flip(low, m, Known(0)), np.fliplr: lambda low, m: _flip(low, m, Known(1)),
@@ -442,9 +515,10 @@ ROWS: Final[dict[Any, Row]] = {
     np.vstack: _joined(at_least_2d, lambda rank: 0), np.column_stack: _joined(_as_column, lambda rank: 1), np.atleast_1d: _at_least(at_least_1d),
     np.atleast_2d: _at_least(at_least_2d), np.repeat: _repeat, np.ndarray.repeat: _repeat, np.tile: _tile,
     np.zeros: _filled(0), np.ones: _filled(1), np.empty: _filled(0), np.full: _full, np.zeros_like: _like(0), np.ones_like: _like(1),
-    np.empty_like: _like(0), np.full_like: _full_like, np.arange: _arange, np.eye: _known_array(np.eye),
-    np.identity: _known_array(np.identity), np.array: _asarray(True), np.asarray: _asarray(False), np.asanyarray: _asarray(False),
-    np.copy: _copy, np.ndarray.copy: _copy,
+    np.empty_like: _like(0), np.full_like: _full_like, np.arange: _arange,
+    np.array: _asarray(True), np.asarray: _asarray(False), np.asanyarray: _asarray(False),
+    np.copy: _copy, np.ndarray.copy: _copy, np.ndarray.tolist: _to_list, np.generic.tolist: _to_list, np.ndarray.view: _seen_as,
+    np.ascontiguousarray: _asarray(False), np.asfortranarray: _asarray(False), np.permute_dims: _transpose_function, np.concat: _concatenate,
     np.shape: _shape, np.ndim: lambda low, a: Known(len(a.num.shape)) if isinstance(a, Val) else None,
     np.size: lambda low, a: Known(math.prod(a.num.shape)) if isinstance(a, Val) else None, builtins.len: _len,
     builtins.getattr: _attribute, np.ndarray.item: _item, np.generic.item: _item,

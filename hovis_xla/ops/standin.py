@@ -23,7 +23,7 @@ from hovis_xla.emit import T
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, Struct, Val, num_of_value
+from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, num_of_value
 
 #: NumPy as models see it: what its functions give are stand-ins, of which its static types know nothing.
 np: Final[Any] = numpy
@@ -99,7 +99,12 @@ class StandIn:
     def _unseen(self, *args: Any) -> Any:
         raise NotLowerable("a value is needed while compiling that is known at run time only")
 
-    __bool__ = __int__ = __float__ = __index__ = __complex__ = __array__ = _unseen
+    __bool__ = __int__ = __float__ = __complex__ = __array__ = _unseen
+
+    def __index__(self) -> int:
+        if self.shape or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        raise ShapeUnknown("a shape depends on a number that is known at run time only (jit(..., static=...) makes it known)")
 
     def refuse(self) -> None:
         """Where this truth (or one of these) holds, Python does the call again: it raises, or knows better."""

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir.model import Op
 from hovis.lattice import AbstractValue, Partial
-from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, operator_result, ufunc_result
+from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_result, resolved, ufunc_result
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
 from hovis_xla.ops import arith
@@ -106,13 +107,51 @@ def _absolute(x: T) -> T:
 
 
 def _sign(x: T) -> T:
+    if x.dtype == BOOL:
+        return x
     if x.dtype.kind == "u":
         return select(arith.is_zero(x), x, like(1, x))
     return emit.op("sign", x)
 
 
 def _reciprocal(x: T) -> T:
+    if x.dtype.kind in "iu":  # through a double
+        wide = emit.convert(x, np.dtype(float))
+        return emit.convert(emit.div(like(1, wide), wide), x.dtype)
     return emit.div(like(1, x), x)
+
+
+def _complex_or(real: Make, complex_: Make) -> Make:
+    """One way for real numbers, another one for complex ones."""
+    return lambda *xs: (complex_ if xs[0].dtype.kind == "c" else real)(*xs)
+
+
+def _scaled_log(base: float) -> Make:
+    return lambda x: emit.div(emit.op("log", x), like(math.log(base), x))
+
+
+def _by_parts(make: Make) -> Make:
+    return lambda x: emit.make_complex(make(emit.real(x)), make(emit.imag(x)))
+
+
+def _chosen(direction: str) -> Make:
+    """The greater or the less of complex numbers: by real part, then by imaginary part; one with a nan wins."""
+
+    def make(x: T, y: T) -> T:
+        return select(or_(emit.is_nan(x), and_(not_(emit.is_nan(y)), _compare(direction)(x, y))), x, y)
+
+    return make
+
+
+def _log_add_exp2(x: T, y: T) -> T:
+    most, difference = emit.op("maximum", x, y), emit.neg(emit.absolute(emit.sub(x, y)))
+    power = emit.op("power", like(2, x), difference)
+    found = emit.add(most, emit.mul(emit.op("log_plus_one", power), like(1 / math.log(2), x)))
+    return select(compare("EQ", x, y), emit.add(x, like(1, x)), found)
+
+
+def _bit_count(x: T) -> T:
+    return emit.convert(emit.op("popcnt", x if x.dtype.kind == "u" else emit.absolute(x)), np.dtype(np.uint8))
 
 
 def _conjugate(x: T) -> T:
@@ -218,10 +257,20 @@ UFUNCS: Final[dict[np.ufunc, Make]] = {
 }  # fmt: skip
 
 
+UFUNCS.update({
+    np.logaddexp2: _log_add_exp2, np.gcd: arith.gcd, np.lcm: arith.lcm, np.ldexp: arith.ldexp, np.nextafter: _chlo("next_after"),
+    np.bitwise_count: _bit_count, np.log2: _complex_or(UFUNCS[np.log2], _scaled_log(2)), np.log10: _complex_or(UFUNCS[np.log10], _scaled_log(10)),
+    np.exp2: _complex_or(UFUNCS[np.exp2], lambda x: emit.op("exponential", emit.mul(x, like(math.log(2), x)))),
+    np.rint: _complex_or(UFUNCS[np.rint], _by_parts(UFUNCS[np.rint])), np.maximum: _complex_or(UFUNCS[np.maximum], _chosen("GE")),
+    np.minimum: _complex_or(UFUNCS[np.minimum], _chosen("LE")),
+})  # fmt: skip
+
+#: Ufuncs with two results.
+PAIRS: Final[dict[np.ufunc, Callable[[T], tuple[T, T]]]] = {np.frexp: arith.frexp, np.modf: arith.modf}
+
 #: Functions that are written out for real numbers only here.
 REAL_ONLY: Final = frozenset({
-    np.log2, np.log10, np.log1p, np.expm1, np.exp2, np.rint, np.sign, np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.sinh, np.cosh,
-    np.maximum, np.minimum, np.fmax, np.fmin, np.cbrt, np.logaddexp,
+    np.log1p, np.expm1, np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.fmax, np.fmin, np.cbrt, np.logaddexp, np.logaddexp2,
 })  # fmt: skip
 
 
@@ -245,7 +294,7 @@ def cast(low: L, operand: Operand, dtype: "np.dtype[Any]") -> T:
     return emit.convert(tensor(low.val(operand)), dtype)
 
 
-def loop_dtypes(u: np.ufunc, args: tuple[Operand, ...]) -> "tuple[np.dtype[Any], ...] | None":
+def loop_dtypes(u: np.ufunc, args: tuple[Operand, ...], dtype: Any = None, casting: Any = None) -> "tuple[np.dtype[Any], ...] | None":
     """The dtypes of inputs and outputs, as NumPy resolves them (Python's numbers are weak)."""
     loops: list[Any] = []
     for arg in args:
@@ -259,7 +308,7 @@ def loop_dtypes(u: np.ufunc, args: tuple[Operand, ...]) -> "tuple[np.dtype[Any],
         else:
             return None
     try:
-        return u.resolve_dtypes((*loops, *[None] * u.nout))
+        return resolved(u, loops, dtype, casting)
     except (TypeError, ValueError):
         return None
 
@@ -283,12 +332,25 @@ def apply(low: L, u: np.ufunc, *args: Operand) -> T | None:
     make = UFUNCS.get(u)
     if dtypes is None or make is None or any(d.kind not in "biufc" or d.itemsize > (16 if d.kind == "c" else 8) for d in dtypes):
         return None
-    if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0].kind in "iu" and u is np.reciprocal):
+    if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0] == np.float16 and u in (np.ldexp, np.nextafter)):
         return None
-    shape = broadcast_shapes(*map(shape_of, args))
-    xs = [emit.broadcast(cast(low, a, d), shape) for a, d in zip(args, dtypes, strict=False)]
-    result = make(*xs)
+    result = make(*_operands(low, args, dtypes))
     return emit.convert(result, dtypes[-1]) if result.dtype != dtypes[-1] else result
+
+
+def _operands(low: L, args: tuple[Operand, ...], dtypes: Any) -> list[T]:
+    """The operands in the dtypes of the loop, and broadcast."""
+    shape = broadcast_shapes(*map(shape_of, args))
+    return [emit.broadcast(cast(low, a, d), shape) for a, d in zip(args, dtypes, strict=False)]
+
+
+def _pair(low: L, u: np.ufunc, x: Operand) -> Operand | None:
+    dtypes = loop_dtypes(u, (x,))
+    if dtypes is None or dtypes[0].kind != "f" or dtypes[0].itemsize not in (4, 8):
+        return None
+    parts = PAIRS[u](_operands(low, (x,), dtypes)[0])
+    vals = tuple(Val(num_of_dtype(p.dtype, p.shape), p.ir) for p in parts)
+    return Struct(operations.make_tuple, vals, Op(operations.make_tuple, ()))
 
 
 def _of_result(t: AbstractValue | None, result: T) -> Val | None:
@@ -305,18 +367,41 @@ def _types(args: tuple[Operand, ...]) -> list[AbstractValue] | None:
 
 
 def ufunc_row(u: np.ufunc) -> Row:
-    def row(low: L, *args: Operand) -> Operand | None:
+    def row(low: L, *args: Operand, where: Operand = TRUE, dtype: Operand = NONE, casting: Operand = NONE) -> Operand | None:
         types = _types(args)
-        if types is None or len(args) != u.nin:
+        if types is None or len(args) != u.nin or not (isinstance(dtype, Known) and isinstance(casting, Known)):
             return None
+        if dtype.value is not None or not (isinstance(where, Known) and where.value is True):
+            return _with_options(low, u, args, where, dtype, casting)
         if u is np.divmod:
             return _divmod(low, *args)
+        if u in PAIRS:
+            return _pair(low, u, args[0])
         if u is np.power:
             _refuse_negative(low, *args)
         result = apply(low, u, *args)
         return None if result is None else _of_result(ufunc_result(u, *types), result)
 
     return row
+
+
+def _with_options(low: L, u: np.ufunc, args: tuple[Operand, ...], where: Operand, dtype: Operand, casting: Operand) -> Operand | None:
+    """``where=`` leaves elements as they come out of ``np.empty``, here zeros; ``dtype=`` chooses the loop."""
+    assert isinstance(dtype, Known)
+    options = {} if dtype.value is None else {"dtype": dtype}
+    if isinstance(casting, Known) and casting.value is not None:
+        options["casting"] = casting
+    dtypes = loop_dtypes(u, args, **{k: v.value for k, v in options.items()})
+    make = UFUNCS.get(u)
+    mask = tensor(low.val(where)) if is_numpy(where) or isinstance(where, Known) else None
+    if dtypes is None or make is None or mask is None or mask.dtype != BOOL or any(d.kind == "c" for d in dtypes) or u is np.power:
+        return None
+    shape = broadcast_shapes(mask.shape, *map(shape_of, args))
+    ready = [emit.convert(tensor(low.val(a)), d) if options else cast(low, a, d) for a, d in zip(args, dtypes, strict=False)]
+    xs = [emit.broadcast(x, shape) for x in ready]
+    result = emit.convert(make(*xs), dtypes[-1])
+    result = select(emit.broadcast(mask, shape), result, like(0, result))
+    return Val(num_of_dtype(result.dtype, result.shape), result.ir)
 
 
 def _divmod(low: L, a: Operand, b: Operand) -> Operand | None:
@@ -435,10 +520,18 @@ def scalar_call(cls: type[np.generic]) -> Row:
     return row
 
 
-def astype(low: L, x: Operand, dtype: Operand, copy: Operand = TRUE) -> Operand | None:
-    if not isinstance(dtype, Known) or not isinstance(x, Val) or x.num.kind == PYTHON or not isinstance(copy, Known) or copy.value is not True:
+def astype(
+    low: L, x: Operand, dtype: Operand, order: Operand = NONE, casting: Operand = NONE, subok: Operand = TRUE, copy: Operand = TRUE, *, device: Operand = NONE
+) -> Operand | None:
+    """Without a copy it may be the array itself; the order of the result is that of C, as everywhere."""
+    options = (order, casting, copy, device)
+    if not isinstance(dtype, Known) or not isinstance(x, Val) or x.num.kind == PYTHON or not all(isinstance(o, Known) for o in options):
         return None
     found = np.dtype(dtype.value)
+    if not np.can_cast(x.num.dtype, found, known(casting) or "unsafe"):
+        raise NotLowerable(f"a cast from {x.num.dtype} to {found} that is not allowed: this raises")
+    if known(copy) is not True and found == x.num.dtype:
+        return x if known(order) in (None, "K", "A") else None
     if found.kind not in "biufc" or not found.isnative or found.itemsize > (16 if found.kind == "c" else 8):
         return None
     return Val(Num(x.num.kind, found, x.num.shape), emit.convert(tensor(x), found).ir)
@@ -489,7 +582,13 @@ def _conjugated(low: L, x: Operand) -> Operand | None:
 
 def _round(low: L, x: Operand, decimals: Operand = ZERO) -> Operand | None:
     """NumPy multiplies, rounds and divides."""
-    if not isinstance(x, Val) or x.num.kind == PYTHON or x.num.dtype.kind != "f" or not isinstance(decimals, Known) or type(decimals.value) is not int:
+    if isinstance(x, Val) and x.num.kind == PYTHON and x.num.dtype.kind == "f":
+        x = Val(Num(SCALAR, x.num.dtype), x.ir)
+    if not isinstance(x, Val) or x.num.kind == PYTHON or not isinstance(decimals, Known) or type(decimals.value) is not int:
+        return None
+    if x.num.dtype.kind in "iu" and decimals.value >= 0:
+        return Val(x.num, x.ir)
+    if x.num.dtype.kind != "f":
         return None
     t, n = tensor(x), decimals.value
     factor = like(10.0 ** abs(n), t)
@@ -502,12 +601,13 @@ def _round(low: L, x: Operand, decimals: Operand = ZERO) -> Operand | None:
 MIXED: Final[dict[Any, Row]] = {fn: operator_row(fn, u) for fn, u in OPERATORS.items()}
 
 ROWS: Final[dict[Any, Row]] = {
-    **{u: ufunc_row(u) for u in [*UFUNCS, np.divmod]},
-    **{cls: scalar_call(cls) for cls in {t for t in np.sctypeDict.values() if np.dtype(t).kind in "biufc"}},
+    **{u: ufunc_row(u) for u in [*UFUNCS, *PAIRS, np.divmod]},
+    **{cls: scalar_call(cls) for cls in SCALARS},
     np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip,
     np.ndarray.clip: lambda low, a, min=NONE, max=NONE: clip(low, a, min, max),
     np.real: _part("real"), np.imag: _part("imag"), np.ndarray.conj: _conjugated, np.ndarray.conjugate: _conjugated, np.generic.conj: _conjugated,
-    np.generic.conjugate: _conjugated, np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,
+    np.generic.conjugate: _conjugated, np.astype: lambda low, x, dtype, *, copy=TRUE, device=NONE: astype(low, x, dtype, copy=copy),
+    np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,
 }  # fmt: skip
 
 TRUTHS: Final[dict[Any, Row]] = {operator.truth: _truth, bool: _truth, operator.not_: _not}

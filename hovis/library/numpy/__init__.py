@@ -103,6 +103,10 @@ def _transposed(t: AbstractValue) -> tuple[AbstractValue, Effect]:
     return (array_of(dtype, rank_of(t)) if is_array(t) else Type(dtype.type)), Effect.PURE
 
 
+def _turned(t: AbstractValue) -> tuple[AbstractValue, Effect] | None:
+    return _transposed(t) if is_array(t) and rank_of(t) >= 2 else None
+
+
 def _part(t: AbstractValue) -> tuple[AbstractValue, Effect]:
     """``real`` and ``imag``: views of an array, scalars of a scalar."""
     dtype = dtype_of(t)
@@ -111,12 +115,12 @@ def _part(t: AbstractValue) -> tuple[AbstractValue, Effect]:
     return (array_of(found, rank_of(t)) if is_array(t) else of_dtype(found, 0)), Effect.READS if is_array(t) else Effect.PURE
 
 
-def _own(rule: Callable[[AbstractValue], tuple[AbstractValue, Effect]]) -> AttributeRule:
+def _own(rule: AttributeRule) -> AttributeRule:
     return lambda t: rule(t) if dtype_of(t) is not None else None
 
 
 _NAMES: Final = {
-    "shape": _shape, "ndim": _ndim, "size": _integer, "itemsize": _integer, "nbytes": _integer, "dtype": _dtype, "T": _transposed,
+    "shape": _shape, "ndim": _ndim, "size": _integer, "itemsize": _integer, "nbytes": _integer, "dtype": _dtype, "T": _transposed, "mT": _turned,
     "real": _part, "imag": _part,
 }  # fmt: skip
 
@@ -130,6 +134,7 @@ def _keep(dims: Shape) -> Shape:
 #: From the dimensions of an array to those of an attribute that is an array.
 ATTRIBUTE_DIMS: Final[dict[tuple[type, str], Callable[[Shape], Shape]]] = {
     (np.ndarray, "T"): lambda dims: dims[::-1],
+    (np.ndarray, "mT"): lambda dims: (*dims[:-2], dims[-1], dims[-2]),
     (np.ndarray, "real"): _keep,
     (np.ndarray, "imag"): _keep,
 }

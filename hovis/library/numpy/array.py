@@ -125,6 +125,8 @@ def stand_in(t: AbstractValue, size: int = 1, value: int = 1) -> object:
         return _PYTHON_NUMBERS[number]
     if isinstance(t, Partial) and t.cls in (tuple, list):
         return t.cls(stand_in(p, size, value) for p in t.parts)
+    if isinstance(t, Partial) and t.cls is slice:
+        return slice(*(stand_in(p, size, value) for p in t.parts))
     raise NotMine
 
 

@@ -78,4 +78,7 @@ def array_attributes() -> dict[tuple[type, str], Attribute]:
 #: How known values are described more precisely than by their class.
 ABSTRACTIONS: Final[dict[type, Callable[[Any], AbstractValue]]] = {np.ndarray: describe_array}
 
-__all__ = ["ABSTRACTIONS", "array_attributes", "attribute", "describe_array", "make_array"]
+#: Objects of C code that never change: their attributes are read while tracing.
+FIXED: Final[frozenset[type]] = frozenset({np.finfo, np.iinfo, *(type(np.dtype(code)) for code in "?bhilqBHILQefdFD")})
+
+__all__ = ["ABSTRACTIONS", "FIXED", "array_attributes", "attribute", "describe_array", "make_array"]

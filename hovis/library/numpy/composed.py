@@ -8,21 +8,22 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const
 from hovis.library.core import Primitive
-from hovis.library.numpy.array import asking, concerns, dtype_of, row
+from hovis.library.numpy.array import ask, asking, concerns, dtype_of, is_array, python_number, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, asked, for_engine
 
 #: The shape of the result follows from the shapes of arrays and from what is known besides.
 SHAPED: Final[list[Any]] = [
     np.atleast_3d, np.matrix_transpose, np.linalg.matrix_transpose, np.permute_dims, np.resize, np.diagonal, np.ndarray.diagonal, np.linalg.diagonal,
-    np.diagflat, np.vander, np.tri, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.append, np.block, np.concat,
+    np.diagflat, np.vander, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.append, np.block, np.concat,
     np.select, np.choose, np.ndarray.choose, np.broadcast_arrays, np.meshgrid, np.packbits, np.unpackbits, np.unravel_index, np.ravel_multi_index,
     np.apply_over_axes, np.diff, np.ediff1d, np.gradient, np.trapezoid, np.unwrap, np.cumulative_sum, np.cumulative_prod, np.interp, np.convolve,
-    np.correlate, np.polyval, np.polyadd, np.polysub, np.polymul, np.polyder, np.polyint, np.polyfit, np.logspace, np.geomspace, np.indices,
+    np.correlate, np.polyval, np.polyadd, np.polysub, np.polymul, np.polyder, np.polyint, np.polyfit, np.logspace, np.geomspace,
     np.allclose, np.array_equal, np.array_equiv, np.isposinf, np.isneginf, np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.nanmedian,
-    np.nanargmax, np.nanargmin, np.cov, np.corrcoef, np.digitize, np.isin, np.lexsort, np.sort_complex, np.histogram_bin_edges, np.partition, np.argpartition,
-    np.ndarray.argpartition, np.ptp, np.astype, np.iscomplexobj, np.isrealobj, np.isfortran, np.asfortranarray, np.rollaxis, np.unstack,
+    np.nanargmax, np.nanargmin, np.digitize, np.isin, np.lexsort, np.sort_complex, np.histogram_bin_edges, np.partition, np.argpartition,
+    np.ndarray.argpartition, np.ptp, np.astype, np.asfortranarray, np.rollaxis,
     np.generic.tolist, np.ndarray.searchsorted, np.pad,
 ]  # fmt: skip
 
@@ -55,6 +56,42 @@ def _dtypes(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | No
         return None
 
 
+def _grid(grid: AbstractValue, key: AbstractValue) -> AbstractValue | None:
+    """``np.mgrid[0:3, 0:4]``."""
+    return ask(grid.value.__getitem__, key) if isinstance(grid, Const) and grid.value in (np.mgrid, np.ogrid) else None
+
+
+def _grid_dims(grid: Facts, key: Facts) -> Shape | None:
+    return asked(grid.value.__getitem__, (key,), {})
+
+
+def _plain(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
+    """The rule for functions of numbers, not of arrays."""
+    return lambda *types, **named: ask(fn, *types, **named) if "like" not in named else None
+
+
+def _truth(of: Callable[[AbstractValue], bool | None]) -> Callable[..., AbstractValue | None]:
+    """A question that the type answers."""
+
+    def result(x: AbstractValue) -> AbstractValue | None:
+        found = of(x) if concerns(x) or python_number(x) else None
+        return None if found is None else Const(found)
+
+    return result
+
+
+def _is_complex(x: AbstractValue) -> bool:
+    dtype = dtype_of(x)
+    return dtype.kind == "c" if dtype is not None else python_number(x) is complex
+
+
+#: Arrays of numbers that follow from numbers.
+_OF_NUMBERS: Final[list[Any]] = [
+    np.tri, np.hamming, np.hanning, np.bartlett, np.blackman, np.kaiser, np.tril_indices, np.triu_indices, np.diag_indices, np.indices,
+    np.fft.fftfreq, np.fft.rfftfreq,
+]  # fmt: skip
+
+
 def _asked(fn: Callable[..., Any]) -> Callable[..., Any]:
     def rule(*args: Facts, **named: Facts) -> Shape | None:
         return asked(fn, args, named)
@@ -70,4 +107,10 @@ ROWS: Final[list[Primitive]] = [
     *(_row(fn, True) for fn in dict.fromkeys(SHAPED)),
     *(_row(fn, False) for fn in dict.fromkeys(UNSHAPED)),
     row(np.result_type, _dtypes),
+    *(row(fn, _plain(fn), Effect.RAISES, fold=False, dims=for_engine(_asked(fn))) for fn in _OF_NUMBERS),
+    row(type(np.mgrid).__getitem__, _grid, Effect.RAISES, fold=False, dims=for_engine(_grid_dims)),
+    row(np.iscomplexobj, _truth(_is_complex), Effect.PURE),
+    row(np.isrealobj, _truth(lambda x: not _is_complex(x)), Effect.PURE),
+    row(np.isscalar, _truth(lambda x: not is_array(x)), Effect.PURE),
+    row(np.iterable, _truth(lambda x: is_array(x) and rank_of(x) > 0), Effect.PURE),
 ]

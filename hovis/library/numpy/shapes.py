@@ -239,15 +239,20 @@ MOST_ASKED: Final = 1 << 14
 
 def asked(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, Facts]) -> Shape | None:
     """The shape of ``fn(*args)``, by doing it on arrays of these shapes; only where none depends on values."""
+    found = sampled(fn, args, named)
+    return found.shape if type(found) is np.ndarray else None
+
+
+def sampled(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, Facts]) -> Any:
+    """What fn gives of arrays of these shapes; None if that is not to be had."""
     try:
         given = [_sample(a) for a in args]
         options = {name: _sample(a) for name, a in named.items()}
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = fn(*given, **options)
+            return fn(*given, **options)
     except Exception:
         return None
-    return found.shape if type(found) is np.ndarray else None
 
 
 class _Unasked(Exception):

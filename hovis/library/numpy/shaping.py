@@ -48,7 +48,7 @@ def shape_of(facts: Facts | None) -> Shape | None:
 
 def _reshape(x: AbstractValue, *shape: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     dtype = dtype_of(x)
-    if dtype is None or not set(named) <= {"shape"} or (named and shape):
+    if dtype is None or not set(named) <= {"shape", "order"} or ("shape" in named and shape) or not isinstance(named.get("order", Const("C")), Const):
         return None
     if len(shape) > 1:
         rank: int | None = len(shape) if all(shape_rank(t) == 1 for t in shape) else None
@@ -58,7 +58,7 @@ def _reshape(x: AbstractValue, *shape: AbstractValue, **named: AbstractValue) ->
 
 
 def _reshape_function(a: AbstractValue, shape: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    return _reshape(a, shape) if not named else None
+    return _reshape(a, shape, **named) if "shape" not in named and set(named) <= {"order"} else None
 
 
 def _reshape_dims(x: Facts, *shape: Facts, **named: Facts) -> Shape | None:
@@ -237,7 +237,7 @@ def _nothing(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> 
 
 def _fresh(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     dtype = dtype_of(x)
-    return None if dtype is None or named or rest else Array(np.ndarray, dtype, rank_of(x))
+    return None if dtype is None or set(named) - {"order"} or rest else Array(np.ndarray, dtype, rank_of(x))
 
 
 _FLAT: Final[list[Any]] = [np.ravel, np.ndarray.ravel, np.ndarray.flatten]

@@ -54,18 +54,29 @@ def _loop_type(t: AbstractValue) -> Any:
     return dtype_of(t)
 
 
+def resolved(u: np.ufunc, loops: list[Any], dtype: Any = None, casting: Any = None) -> "tuple[np.dtype[Any], ...]":
+    """The dtypes of the inputs and outputs of u's loop, as NumPy chooses it."""
+    options: dict[str, Any] = {} if casting is None else {"casting": casting}
+    if dtype is not None:
+        options["signature"] = (*[None] * u.nin, *[np.dtype(dtype)] * u.nout)
+    return u.resolve_dtypes((*loops, *[None] * u.nout), **options)
+
+
 def ufunc_result(u: np.ufunc, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     """The type of ``u(*types)``: the loop is NumPy's choice, the rank that of the broadcast."""
     loops = [_loop_type(t) for t in types]
-    if named or len(types) != u.nin or any(k is None for k in loops):
+    if not set(named) <= {"where", "dtype", "casting"} or len(types) != u.nin or any(k is None for k in loops):
+        return None
+    dtype, casting, where = named.get("dtype", Const(None)), named.get("casting", Const(None)), named.get("where", Const(True))
+    if not isinstance(dtype, Const) or not isinstance(casting, Const) or not (where == Const(True) or dtype_of(where) == np.bool_):
         return None
     try:
-        dtypes = u.resolve_dtypes((*loops, *[None] * u.nout))[u.nin :]
+        dtypes = resolved(u, loops, dtype.value, casting.value)[u.nin :]
     except (TypeError, ValueError):
         return None
     if any(d.kind not in "biufc" for d in dtypes):
         return None
-    rank = max(map(rank_of, types))
+    rank = max(map(rank_of, (*types, where)))
     results = [of_dtype(d, rank) for d in dtypes]
     return results[0] if u.nout == 1 else Partial(tuple, range(u.nout), results)
 
@@ -87,8 +98,8 @@ def _may_overflow(t: AbstractValue) -> bool:
     return python_number(t) is int and not (isinstance(t, Const) and isinstance(t.value, int) and 0 <= t.value < 128)
 
 
-def elementwise_dims(*args: Facts, **named: Facts) -> Shape | None:
-    return shapes.broadcast(*(a.dims for a in args))
+def elementwise_dims(*args: Facts, where: Facts | None = None, **named: Facts) -> Shape | None:
+    return shapes.broadcast(*(a.dims for a in args), *([where.dims] if where is not None else []))
 
 
 BROADCAST: Final = for_engine(elementwise_dims)
@@ -226,6 +237,11 @@ def _scalar_call(cls: type[np.generic]) -> Primitive:
     return row(cls, result, effect, dims=BROADCAST)
 
 
+def _own(cls: type) -> bool:
+    """Is it the class of scalars that computing gives?"""
+    return np.dtype(np.dtype(cls).str).type is cls
+
+
 def _astype(x: AbstractValue, dtype: AbstractValue, **options: AbstractValue) -> AbstractValue | None:
     if not concerns(x) or not isinstance(dtype, Const):
         return None
@@ -254,6 +270,12 @@ def _where(*types: AbstractValue) -> AbstractValue | None:
     return ask(np.where, *types) if len(types) == 3 and concerns(*types) else None
 
 
+#: The classes of scalars: one for each dtype (``np.longlong`` is another name of one, and yet another class).
+SCALARS: Final[list[type[np.generic]]] = sorted(
+    {t for t in np.sctypeDict.values() if np.dtype(t).kind in "biufc" and _own(t)},
+    key=lambda t: t.__name__,
+)
+
 #: Functions of NumPy that are elementwise without being ufuncs.
 LOOSE: Final[list[Any]] = [
     np.round, np.around, np.real, np.imag, np.angle, np.nan_to_num, np.isclose, np.sinc, np.i0, np.iscomplex, np.isreal, np.fix,
@@ -272,7 +294,7 @@ ROWS: Final[list[Primitive]] = [
     row(builtins.min, _smallest, Effect.PURE),
     row(builtins.max, _smallest, Effect.PURE),
     *map(_math, MATH),
-    *(_scalar_call(cls) for cls in sorted({t for t in np.sctypeDict.values() if np.dtype(t).kind in "biufc"}, key=lambda t: t.__name__)),
+    *map(_scalar_call, SCALARS),
     row(np.ndarray.astype, _astype, dims=for_engine(_same_dims)),
     row(np.generic.astype, _astype),
     row(np.clip, _clip, dims=for_engine(_clip_dims)),

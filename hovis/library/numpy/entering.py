@@ -1,0 +1,226 @@
+"""Functions of NumPy whose results types alone do not tell: traced through as Python, done now, or asked with their shapes.
+
+``np.split`` gives a list with as many arrays as a dimension says; ``np.finfo`` is of known things, and never changes;
+``np.cov`` has no dimensions where there is one row.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.engine.values import Dyn, Known, V
+from hovis.lattice import AbstractValue, Array
+from hovis.library.core import Action
+from hovis.library.numpy import NUMPY, shapes
+from hovis.library.numpy.array import COMPUTES, array_of, dtype_of, is_array, rank_of
+from hovis.library.numpy.shapes import Shape, facts
+from hovis.library.virtual.base import pushed
+
+# ------------------------------------------------------------------------------------------------- models
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    total = ary.shape[axis]
+    if isinstance(indices_or_sections, (tuple, list)):
+        points = [0, *indices_or_sections, total]
+    else:
+        sections = operator.index(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extras = divmod(total, sections)
+        points = [0]
+        for k in range(sections):
+            points.append(points[-1] + (each + 1 if k < extras else each))
+    turned = np.swapaxes(ary, axis, 0)
+    return [np.swapaxes(turned[points[k] : points[k + 1]], axis, 0) for k in range(len(points) - 1)]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    if not isinstance(indices_or_sections, (tuple, list)) and ary.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if ary.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    turned = np.moveaxis(x, axis, 0)
+    return tuple([turned[k, ...] for k in range(x.shape[axis])])
+
+
+def to_list(a: Any) -> Any:
+    return [to_list(a[k]) for k in range(len(a))] if a.ndim > 1 else [a[k].item() for k in range(len(a))]
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    places = np.indices(shape, dtype=dtype)
+    return function(*[places[k] for k in range(len(shape))], **kwargs)
+
+
+def joined_rows(key: Any) -> Any:
+    return np.concatenate([np.atleast_1d(k) for k in key])
+
+
+def joined_columns(key: Any) -> Any:
+    return np.column_stack(key)
+
+
+def stored(fn: Any, out: Any, /, *args: Any, **named: Any) -> Any:
+    """``fn(..., out=out)``, where the result has just the shape of out."""
+    out[...] = fn(*args, **named)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------- actions
+
+
+def _sized(m: Any, value: V) -> bool:
+    """An exact array whose dimensions are all known."""
+    return isinstance(value, Dyn) and is_array(value.type) and value.dims is not None and all(isinstance(d, Known) for d in value.dims)
+
+
+def _entering(model: Callable[..., Any], most: int | None = None) -> Action:
+    """Enter the model, if the first argument is an array of known dimensions (and of at most so many elements)."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+        if not args or not (_sized(m, args[0]) or (isinstance(args[0], Dyn) and is_array(args[0].type) and rank_of(args[0].type) == 0)):
+            return None
+        dims: Any = args[0].dims or ()  # type: ignore[union-attr]
+        if most is not None and (not m.known_sizes or not dims or np.prod([d.value for d in dims]) > most):
+            return None
+        return pushed(m, lambda: m.call(Known(model), args, kwargs))
+
+    return act
+
+
+def _fromfunction(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+    return pushed(m, lambda: m.call(Known(fromfunction), args, kwargs)) if len(args) == 2 and m.known_sizes else None
+
+
+def _joining(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+    """``np.r_[a, b]`` and ``np.c_[a, b]`` of arrays of one dimension."""
+    made = m.obj(args[1], "tuple") if len(args) == 2 else None
+    which = args[0].value if isinstance(args[0], Known) else None
+    if made is None or which not in (np.r_, np.c_) or not made.cells:
+        return None
+    if not all(isinstance(c, Dyn) and is_array(c.type) and rank_of(c.type) == 1 for c in made.cells):
+        return None
+    model = joined_rows if which is np.r_ else joined_columns
+    return pushed(m, lambda: m.call(Known(model), [args[1]], {}))
+
+
+def _now(fn: Callable[..., Any]) -> Action:
+    """Done while tracing, on classes, dtypes and numbers that are known; what it gives never changes."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+        if not all(isinstance(a, Known) for a in (*args, *kwargs.values())) or any(isinstance(a.value, np.ndarray) for a in args):  # type: ignore[union-attr]
+            return None
+        try:
+            found = fn(*(a.value for a in args), **{name: v.value for name, v in kwargs.items()})  # type: ignore[union-attr]
+        except Exception:
+            return None  # it raises at run time as well
+        return Known(found)
+
+    return act
+
+
+def _by_shape(fn: Callable[..., Any]) -> Action:
+    """NumPy is asked with arrays of just these shapes: the rank of the result depends on them."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+        given = [facts(m, a) for a in args], {name: facts(m, v) for name, v in kwargs.items()}
+        found = shapes.sampled(fn, *given)
+        if type(found) is not np.ndarray and not isinstance(found, np.generic):
+            return None
+        kind: AbstractValue | None = array_of(found.dtype, found.ndim) if isinstance(found, np.ndarray) else None
+        return None if kind is None else m.emit(fn, args, kwargs, kind, COMPUTES, tuple(map(Known, found.shape)) or None)
+
+    return act
+
+
+def _storing(fn: Any) -> Action:
+    """``out=`` an array of just the dimensions of the result, and of a dtype that takes it: a store."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+        out = kwargs.get("out")
+        if isinstance(fn, np.ufunc) and out is None and len(args) == fn.nin + 1 and fn.nout == 1:
+            args, out = args[:-1], args[-1]
+        if out is None or not m.known_sizes or not _sized(m, out):
+            return None
+        options = {name: v for name, v in kwargs.items() if name != "out"}
+        if not set(options) <= {"axis", "keepdims"}:
+            return None
+        found = _result(m, fn, args, options)
+        into = dtype_of(out.type)  # type: ignore[union-attr]
+        if found is None or into is None or tuple(d.value for d in out.dims) != found[1]:  # type: ignore[union-attr]
+            return None
+        if not (np.can_cast(found[0], into, "same_kind") if isinstance(fn, np.ufunc) else found[0] == into):
+            return None
+        return pushed(m, lambda: m.call(Known(stored), [Known(fn), out, *args], options))
+
+    return act
+
+
+def _result(m: Any, fn: Any, args: list[V], options: dict[str, V]) -> "tuple[np.dtype[Any], Shape] | None":
+    """dtype and dimensions of what the call gives without ``out=``."""
+    row = NUMPY.primitives.get(fn)
+    if row is None or row.dims is None:
+        return None
+    try:
+        kind = row.result(*map(m.type_of, args), **{name: m.type_of(v) for name, v in options.items()})
+    except TypeError:
+        return None
+    dtype = dtype_of(kind) if isinstance(kind, Array) else None
+    dims = row.dims(m, args, options) if dtype is not None else None
+    if dtype is None or dims is None or not all(isinstance(d, Known) for d in dims):
+        return None
+    return dtype, tuple(d.value for d in dims)
+
+
+_STORES: Final[list[Any]] = [
+    *(v for v in vars(np).values() if isinstance(v, np.ufunc) and v.nout == 1), np.dot, np.clip, np.sum, np.mean, np.cumsum, np.cumprod, np.take,
+    np.max, np.min, np.amax, np.amin, np.prod,
+]  # fmt: skip
+
+_NOW: Final[list[Any]] = [
+    np.finfo, np.iinfo, np.issubdtype, np.can_cast, np.promote_types, np.min_scalar_type, np.isdtype, np.result_type, np.broadcast_shapes, np.isscalar,
+    np.common_type,
+]  # fmt: skip
+
+_MODELS: Final[dict[Any, Callable[..., Any]]] = {
+    np.array_split: array_split, np.split: split, np.hsplit: hsplit, np.vsplit: vsplit, np.dsplit: dsplit, np.unstack: unstack,
+}  # fmt: skip
+
+#: The class that ``np.r_`` and ``np.c_`` have their index from.
+_JOINER: Final[Any] = type(np.r_).__mro__[1]
+
+ENTERING: Final[dict[Any, Action]] = {
+    **{fn: _entering(model) for fn, model in _MODELS.items()},
+    **{fn: _now(fn) for fn in _NOW},
+    **{fn: _by_shape(fn) for fn in (np.cov, np.corrcoef)},
+    **{fn: _storing(fn) for fn in dict.fromkeys(_STORES)},
+    np.ndarray.tolist: _entering(to_list, most=64),
+    np.fromfunction: _fromfunction,
+    _JOINER.__getitem__: _joining,
+}
+
