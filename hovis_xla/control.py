@@ -342,6 +342,14 @@ class Walker(ABC):
             found = self.merge(T(value.which, INT32, ()), sides, holder)
         return cast(Operand, found.entries[0][1][0])
 
+    def choose(self, pred: T, yes: Operand, no: Operand) -> Operand:
+        """One of two, of whatever kinds."""
+        there = Block()
+        with scratch(self) as holder:
+            sides = [self.side(holder, lambda x=x: Arrival([(there, [x])])) for x in (yes, no)]
+            found = self.merge(Two(pred, 0, 1), sides, holder)
+        return cast(Operand, found.entries[0][1][0])
+
     # --------------------------------------------------------------------------------------------- loops
 
     def entered_at(self, region: Region, heads: Sequence[Block]) -> Region:

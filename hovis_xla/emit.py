@@ -105,8 +105,18 @@ def mul(a: T, b: T) -> T:
 
 
 def div(a: T, b: T) -> T:
-    """Integers are truncated towards zero."""
+    """Integers are truncated towards zero.
+
+    XLA divides by a constant by multiplying with its reciprocal, which is another number now and then.  Numbers are kept from that.
+    """
+    if not b.shape and b.dtype.kind in "fc" and _is_constant(b):
+        b = T(hlo.OptimizationBarrierOp([b.ir]).results[0], b.dtype, b.shape)
     return op("divide", a, b)
+
+
+def _is_constant(x: T) -> bool:
+    owner = x.ir.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name == "stablehlo.constant"
 
 
 def rem(a: T, b: T) -> T:

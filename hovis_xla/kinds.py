@@ -66,10 +66,14 @@ def kind_of(slot: Slot, what: str) -> Kind:
         num = None if isinstance(slot.value, np.ndarray) else num_of_value(slot.value)
         return num or Same(Keyed(slot.value))
     if isinstance(slot, Struct):
-        return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if slot.callee in _PLAIN else slot.op or slot)
+        return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)
     if isinstance(slot, OneOf):
         return Sum(tuple(kind_of(m, what) for m in slot.members))
     raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
+
+
+def _is_plain(callee: object) -> bool:
+    return callee in _PLAIN or hasattr(callee, "named")
 
 
 def members_of(kind: Kind) -> tuple[Kind, ...]:

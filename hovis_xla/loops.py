@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hovis.ir.model import Block, Branch
+from hovis.ir.model import Block, Branch, Effect
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
@@ -187,7 +187,8 @@ class LoopLowering:
             return None
         stay, go = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
         ops = [op for op in head.ops if op in self.walker.needed]
-        cheap = len(ops) <= TEST_OPS and not any(acts(op) or getattr(op.type, "rank", 0) for op in ops)
+        # behind the loop it is done once more, even after a break: then it must not find a reason to give up
+        cheap = len(ops) <= TEST_OPS and not any(acts(op) or op.effect & Effect.RAISES or getattr(op.type, "rank", 0) for op in ops)
         return (stay, go) if cheap and stay.block is not head else None
 
     # --------------------------------------------------------------------------------------------- closing

@@ -318,7 +318,7 @@ class Lowering(Walker):
         callee = op.callee
         if isinstance(callee, Op) or not callable(callee):
             if isinstance(callee, Function):
-                return self._inline(callee, args)
+                return self.inline(callee, args)
             found = self.operand(cast(IrOperand, callee))
             if isinstance(found, OneOf):
                 return self.each_way(found, lambda member: self._of_known(member, args, kwargs, op))
@@ -345,7 +345,7 @@ class Lowering(Walker):
             return Struct(callee, tuple(args), object())
         if callee is builtins.print:
             return self.print(args, kwargs)
-        if callee in (operations.load_global, operations.cell_get):
+        if callee in (operations.load_global, operations.cell_get, operations.unchanged):
             return self._environment(callee, args)
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
@@ -432,7 +432,8 @@ class Lowering(Walker):
         self.environment.append((callee, tuple(values), found))
         return Known(found)
 
-    def _inline(self, function: Function, args: list[Operand]) -> Operand:
+    def inline(self, function: Function, args: list[Operand]) -> Operand:
+        """What a call of a residual Function gives: it is written out here."""
         arrival = self.function(function, args)
         if not arrival.entries:
             return Known(None)  # it always gives up

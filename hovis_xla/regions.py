@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from hovis.ir import operations
 from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
 
 #: Effects that somebody outside can see, whatever is done with the result.
@@ -20,8 +21,15 @@ ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
 
 
 def acts(op: Op) -> bool:
-    """Does the call do something that can be seen from outside?"""
-    return op.callee is builtins.print or bool(op.effect & ACTS)
+    """Does the call do something that can be seen from outside?
+
+    An operator of which the engine knows nothing is compiled for numbers and arrays, if at all.
+    """
+    return op.callee is builtins.print or (bool(op.effect & ACTS) and getattr(op.callee, "__module__", None) not in _ANSWERING)
+
+
+#: What is compiled of these modules computes, and does nothing else.
+_ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath", operations.unpack.__module__, operations.enter_handler.__module__})
 
 
 def successors(block: Block) -> list[Edge]:
@@ -233,9 +241,28 @@ def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, t
             seen.add(id(loop))
             todo.append(loop)
             inside = {v for b in loop.blocks for v in made[b]}
-            for target in loop.exits:
+            for target in _meetings(loop, order):
                 found.setdefault(target, set()).update(live[target] & inside)
     return {block: tuple(sorted(values, key=place.__getitem__)) for block, values in found.items() if values}
+
+
+def _meetings(loop: Region, order: list[Block]) -> list[Block]:
+    """The exits of a loop, and the blocks behind it where ways from different exits meet."""
+    exits = set(loop.exits)
+    below: dict[Block, Block] = {}
+    came: dict[Block, set[Block]] = {}
+    for block in order:
+        if block in loop.blocks:
+            continue
+        starts = came.get(block, set())
+        if block in exits or len(starts) > 1:
+            below[block] = block
+        elif starts:
+            below[block] = next(iter(starts))
+        if block in below:
+            for edge in successors(block):
+                came.setdefault(edge.block, set()).add(below[block])
+    return [block for block, start in below.items() if block is start]
 
 
 def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:

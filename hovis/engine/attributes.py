@@ -37,7 +37,7 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
         if found is not NOT_MODELLED:
             return found  # type: ignore[no-any-return]
     elif isinstance(value, Known):
-        if value.labels:
+        if value.labels and type(value.value) not in descriptors.NUMBERS:
             m.mark(value.labels, STRONG)
         if isinstance(value.value, types.ModuleType):
             return _of_module(m, value, value.value, name, mode)

@@ -97,12 +97,16 @@ def deleter(raw: Any, value: V) -> Any:
 
 # ------------------------------------------------------------------------------------------------- by slot function
 
+#: Whichever of these a number is, its class alone says what methods it has.
+NUMBERS: Final = frozenset({bool, int, float, complex})
+
 
 def _method(m: Machine, raw: Any, access: Access) -> Any:
     """func_descr_get, method_get, wrapperdescr_get: a bound method, or the function itself."""
     if access.value is None:
         return finish(m, Known(raw, access.labels), access.mode)
-    return finish(m, m.new(VObj("method", bound_class(raw), (_now(m, raw), access.value)), access.labels), access.mode)
+    labels = 0 if m.class_of(access.value) in NUMBERS else access.labels
+    return finish(m, m.new(VObj("method", bound_class(raw), (_now(m, raw), access.value)), labels), access.mode)
 
 
 def _now(m: Machine, fn: Any) -> V:

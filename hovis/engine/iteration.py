@@ -23,6 +23,9 @@ from hovis.lattice.constants import is_immutable
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
 
+#: An array of more rows is not unpacked one by one.
+MOST_ROWS: Final = 64
+
 ITERATOR_OF: Final[dict[type, type]] = {
     kind: type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set, frozenset)
 }  # fmt: skip
@@ -477,6 +480,8 @@ def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
 def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
     """UNPACK_SEQUENCE (after < 0) and UNPACK_EX."""
     items = known_items(m, value)
+    if items is None:
+        items = _rows(m, m.resolve(value), before if after < 0 else None)
     if items is not None:
         if after < 0 and len(items) == before:
             m.frame.stack.extend(reversed(items))
@@ -504,6 +509,14 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
     parts = [m.emit(operator.getitem, [whole_tuple, Known(k)], type=kinds[k], effect=Effect.PURE) for k in range(count)]
     m.frame.stack.extend(reversed(parts))
     return None
+
+
+def _rows(m: Machine, value: V, wanted: int | None) -> list[V] | None:
+    """The rows of an array that is unpacked, if there are just so many, and few."""
+    count = _length(m, value) if isinstance(value, Dyn) and isinstance(value.type, Array) else None
+    if count is None or count > MOST_ROWS or wanted not in (None, count):
+        return None
+    return [_item(m, value, k, Known(k), 0) for k in range(count)]
 
 
 def build_set(m: Machine, items: list[V]) -> int | None:

@@ -218,6 +218,6 @@ def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
     if isinstance(value, Ref):
         return True
     if not isinstance(value, Known):
-        return False
+        return lazy and m.known_sizes and isinstance(value.type, Array) and bool(value.dims) and isinstance(value.dims[0], Known)  # type: ignore[index]
     kind = type(value.value)
     return kind in (list, tuple, dict, types.FunctionType, types.MethodType) or (lazy and kind is str) or issubclass(kind, enum.EnumMeta | enum.Enum)

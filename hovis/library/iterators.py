@@ -126,6 +126,8 @@ def reversed_(sequence: Any, /) -> Any:
         return Reversed(sequence, len(sequence) - 1)
     if kind is range:
         return range.__reversed__(sequence)
+    if hasattr(kind, "__array_finalize__"):
+        return Reversed(sequence, len(sequence) - 1)
     return reversed.__new__(reversed, sequence)
 
 

@@ -187,6 +187,14 @@ def _compensated(total: Any, lost: Any) -> Any:
     return total
 
 
+@REDUCTIONS.model(math.prod)
+def prod_(iterable: Any, /, *, start: Any = 1) -> Any:
+    result = start
+    for item in iterable:
+        result = result * item
+    return result
+
+
 # ------------------------------------------------------------------------------------------------- containers
 
 

@@ -17,14 +17,17 @@ from hovis_xla.ops import (
     indexing,
     linalg,
     methods,
+    pymath,
     python,
     ranges,
     reductions,
+    sequences,
     shaping,
     standin,
     statistics,
     storing,
     ufuncs,
+    written,
 )
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.shaping import VIEWS
@@ -57,8 +60,8 @@ def _numpy_first() -> dict[Any, Row]:
         rows[fn] = _first_of(row, python.ROWS[fn])
     for cls in (int, float, complex):
         rows[cls] = _first_of(python.ROWS[cls], ufuncs.CONVERSIONS(cls, python.ROWS[cls]))
-    for fn in python.MATH:
-        rows[fn] = _first_of(python.ROWS[fn], _as_floats(python.ROWS[fn]))
+    for fn, row in pymath.ROWS.items():
+        rows[fn] = _first_of(row, _as_floats(row)) if fn in pymath.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
         rows[fn] = _in_place(plain, rows.get(plain) or python.ROWS[plain])
     return rows
@@ -90,14 +93,22 @@ def _in_place(plain: Any, row: Row) -> Row:
 #: Their models are in the table as soon as they are imported.
 WRITTEN: Final = (arranging, calculus, statistics)
 
-ROWS: Final[dict[Any, Row]] = {
-    **standin.MODELS, **python.ROWS, **_numpy_first(), **ufuncs.ROWS, **methods.ROWS, **reductions.ROWS, **shaping.ROWS, **ranges.ROWS, **indexing.ROWS,
-    **contractions.ROWS, **linalg.ROWS, **storing.ROWS,
-}  # fmt: skip
+def _combined() -> dict[Any, Row]:
+    """All rows; of several for one callable the first that has an answer."""
+    rows = {**standin.MODELS, **python.ROWS, **_numpy_first()}
+    for module in (ufuncs, methods, reductions, shaping, ranges, indexing, contractions, linalg, storing, sequences, written):
+        rows.update(module.ROWS)
+    for table in (pymath.LATER, sequences.LATER, written.LATER):
+        rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})
+    rows.update({fn: _first_of(row, rows[fn]) for fn, row in written.SOONER.items()})
+    return rows
+
+
+ROWS: Final[dict[Any, Row]] = _combined()
 
 #: What may be done while lowering, if all arguments are known: pure, and cheap on small constants.
 FOLDABLE: Final = frozenset({
     *(f for f in vars(operator).values() if callable(f) and f not in {operator.pow, operator.lshift, operator.mul, operator.concat, operator.imul}),
     builtins.len, builtins.abs, builtins.min, builtins.max, builtins.round, builtins.divmod, int, float, bool, complex, isinstance, type, slice,
-    operator.mul, *(fn for fn in python.MATH), np.prod, np.dtype,
+    operator.mul, *(fn for fn in pymath.MATH), np.prod, np.dtype,
 })  # fmt: skip

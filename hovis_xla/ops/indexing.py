@@ -205,7 +205,7 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
 
 def _slice(low: L, *bounds: Operand) -> Operand | None:
     """``slice(a, b)`` with bounds that may not be known: kept for the index that uses it."""
-    return Struct(slice, bounds, low.op)
+    return Struct(slice, bounds, object())
 
 
 def store_index(low: L, shape: tuple[int, ...], items: list[Operand]) -> tuple[list[T], list[int], tuple[int, ...]] | None:

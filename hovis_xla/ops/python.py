@@ -168,7 +168,7 @@ def mod(low: L, a: Operand, b: Operand) -> Operand | None:
 
 def divmod_(low: L, a: Operand, b: Operand) -> Operand | None:
     found = _divmod(low, a, b, "both")
-    return None if found is None else Struct(operations.make_tuple, found, low.op)
+    return None if found is None else Struct(operations.make_tuple, found, object())
 
 
 def power(low: L, a: Operand, b: Operand) -> Operand | None:
@@ -188,7 +188,7 @@ def power(low: L, a: Operand, b: Operand) -> Operand | None:
         if n is None or n != int(n):
             low.bail_if(and_(and_(compare("LT", x, like(0, x)), emit.is_finite(x)), and_(emit.is_finite(y), not_(arith.is_integral(y)))))
         result = emit.op("power", x, y)
-    low.bail_if(and_(_is_inf(result), and_(emit.is_finite(x), emit.is_finite(y))))
+    low.bail_if(and_(is_infinite(result), and_(emit.is_finite(x), emit.is_finite(y))))
     return number(result)
 
 
@@ -209,7 +209,7 @@ def _must(x: Operand | None) -> Operand:
     return x
 
 
-def _is_inf(x: T) -> T:
+def is_infinite(x: T) -> T:
     return compare("EQ", emit.absolute(x), like(math.inf, x))
 
 
@@ -408,10 +408,10 @@ def round_(low: L, a: Operand) -> Operand | None:
     cls = class_of(a)
     if cls in (bool, int):
         return whole(as_class(low, a, int))
-    return _to_whole("round_nearest_even")(low, a) if cls is float else None
+    return to_whole("round_nearest_even")(low, a) if cls is float else None
 
 
-def _to_whole(name: str) -> Row:
+def to_whole(name: str) -> Row:
     def row(low: L, a: Operand) -> Operand | None:
         if class_of(a) in (bool, int):
             return whole(as_class(low, a, int))
@@ -452,75 +452,12 @@ def isinstance_(low: L, a: Operand, classes: Operand) -> Operand | None:
     return Known(issubclass(found.value, classes.value))
 
 
-# ------------------------------------------------------------------------------------------------- math
-
-
-def _math(make: Callable[..., T], checked: bool = True) -> Row:
-    """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python."""
-
-    def row(low: L, *xs: Operand) -> Operand | None:
-        if any(class_of(x) not in (bool, int, float) for x in xs):
-            return None
-        args = [as_class(low, x, float) for x in xs]
-        result = make(*args)
-        if checked:
-            usable = emit.is_finite(args[0])
-            for x in args[1:]:
-                usable = and_(usable, emit.is_finite(x))
-            odd = and_(not_(emit.is_finite(result)), usable)
-            lost = emit.is_nan(result)
-            for x in args:
-                lost = and_(lost, not_(emit.is_nan(x)))
-            low.bail_if(or_(odd, lost))
-        return number(result)
-
-    return row
-
-
-def _predicate(make: Callable[[T], T]) -> Row:
-    def row(low: L, x: Operand) -> Operand | None:
-        return number(make(as_class(low, x, float))) if class_of(x) in (bool, int, float) else None
-
-    return row
-
-
-def _op(name: str) -> Callable[..., T]:
-    return lambda *xs: emit.op(name, *xs)
-
-
-def _chlo(name: str) -> Callable[..., T]:
-    return lambda *xs: emit.chlo_op(name, *xs)
-
-
-def log_base(base: float) -> Callable[[T], T]:
-    """Exact for powers of two and of ten, as the C functions are."""
-
-    def make(x: T) -> T:
-        found = emit.div(emit.op("log", x), like(math.log(base), x))
-        near = emit.op("round_nearest_even", found)
-        return select(compare("EQ", emit.op("power", like(base, x), near), x), near, found)
-
-    return make
-
-
-MATH: Final[dict[Any, Row]] = {
-    math.sqrt: _math(_op("sqrt")), math.exp: _math(_op("exponential")), math.log: _math(_op("log")), math.sin: _math(_op("sine")),
-    math.cos: _math(_op("cosine")), math.tan: _math(_op("tan")), math.tanh: _math(_op("tanh"), False), math.log1p: _math(_op("log_plus_one")),
-    math.expm1: _math(_op("exponential_minus_one")), math.atan2: _math(_op("atan2"), False), math.asin: _math(_chlo("asin")),
-    math.acos: _math(_chlo("acos")), math.atan: _math(_chlo("atan"), False), math.sinh: _math(_chlo("sinh")), math.cosh: _math(_chlo("cosh")),
-    math.erf: _math(_chlo("erf"), False), math.erfc: _math(_chlo("erfc"), False), math.log2: _math(log_base(2)), math.log10: _math(log_base(10)),
-    math.fabs: _math(emit.absolute, False), math.copysign: _math(arith.copy_sign, False), math.fmod: _math(emit.rem),
-    math.degrees: _math(lambda x: emit.mul(x, like(180 / math.pi, x)), False), math.radians: _math(lambda x: emit.mul(x, like(math.pi / 180, x)), False),
-    math.isnan: _predicate(emit.is_nan), math.isfinite: _predicate(emit.is_finite), math.isinf: _predicate(_is_inf),
-    math.floor: _to_whole("floor"), math.ceil: _to_whole("ceil"), math.trunc: _to_whole(""),
-}  # fmt: skip
-
 def new_tuple(low: L, cls: Operand, items: Operand) -> Operand | None:
     """``tuple.__new__(P, items)``: how a named tuple is made."""
     if not isinstance(cls, Known) or not isinstance(items, Struct) or items.callee is not operations.make_tuple:
         return None
     fields = getattr(cls.value, "_fields", None)
-    return Struct(named_tuple(cls.value), items.parts, low.op) if type(fields) is tuple and len(fields) == len(items.parts) else None
+    return Struct(named_tuple(cls.value), items.parts, object()) if type(fields) is tuple and len(fields) == len(items.parts) else None
 
 
 ROWS: Final[dict[Any, Row]] = {
@@ -534,5 +471,4 @@ ROWS: Final[dict[Any, Row]] = {
     int: int_, float: float_, complex: complex_, operator.index: _index,
     builtins.round: round_, builtins.min: _extreme("LT"), builtins.max: _extreme("GT"), type: type_, isinstance: isinstance_,
     operations.range_step: range_step, operations.range_goes_on: range_goes_on,
-    **MATH,
 }  # fmt: skip

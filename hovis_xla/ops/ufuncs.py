@@ -17,7 +17,8 @@ from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_re
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
 from hovis_xla.ops import arith
-from hovis_xla.ops.python import L, Row, class_of, known, log_base
+from hovis_xla.ops.pymath import log_base
+from hovis_xla.ops.python import L, Row, class_of, known
 from hovis_xla.slots import tensor
 from hovis_xla.types import (
     ARRAY,
@@ -409,7 +410,7 @@ def _divmod(low: L, a: Operand, b: Operand) -> Operand | None:
     if any(p is None for p in parts):
         return None
     vals = tuple(Val(num_of_dtype(p.dtype, p.shape), p.ir) for p in parts if p is not None)
-    return Struct(operations.make_tuple, vals, low.op)
+    return Struct(operations.make_tuple, vals, object())
 
 
 def _refuse_negative(low: L, a: Operand, b: Operand) -> None:

@@ -177,3 +177,23 @@ def test_which_object_it_is():
     c, a, b = f(-1.0)
     assert c is b
     assert c is not a
+
+
+def left_twice(v, n):
+    found, at = 0.0, 0
+    while at < n:
+        found = found * 0.5 + v[at]
+        if found > 3:
+            why = "big"
+            break
+        if found < -3:
+            why = -1
+            break
+        at += 1
+    else:
+        why = None
+    return found, at, why
+
+
+def test_ways_out_of_a_loop_that_meet():
+    check(left_twice, (V * 4, 0), (V * 4, 5), (V, 5), (-V * 4, 5), bails=False)

@@ -149,7 +149,6 @@ def test_a_python_int_that_does_not_fit():
 
 
 def test_what_stays_python():
-    assert "2 ** Int" in stays_python(lambda n: 2**n, 5) or True
     stays_python(lambda s, n: s * n, "ab", 3)
     text = stays_python(lambda x: str(x), 1.5)
     assert "test_scalars.py" in text

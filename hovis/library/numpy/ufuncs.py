@@ -198,11 +198,33 @@ def _round(*types: AbstractValue) -> AbstractValue | None:
 
 
 def _smallest(*types: AbstractValue) -> AbstractValue | None:
-    """``min`` and ``max`` of NumPy scalars: one of them."""
+    """``min`` and ``max`` of NumPy scalars, or of an array of numbers: one of them."""
+    if len(types) == 1 and is_array(types[0]) and rank_of(types[0]) == 1:
+        return Type(dtype_of(types[0]).type)  # type: ignore[union-attr]
     if len(types) < 2 or not all(map(is_scalar, types)):
         return None
     kinds = {dtype_of(t) for t in types}
     return Type(kinds.pop().type) if len(kinds) == 1 else None  # type: ignore[union-attr]
+
+
+def _picked_effect(*types: AbstractValue) -> Effect:
+    return COMPUTES if len(types) == 1 else Effect.PURE
+
+
+def _sum(*types: AbstractValue) -> AbstractValue | None:
+    """``sum`` of the rows of an array."""
+    if not types or not is_array(types[0]) or not rank_of(types[0]) or len(types) > 2:
+        return None
+    return ask(builtins.sum, *types)
+
+
+def _sum_dims(x: Facts, *rest: Facts) -> Shape | None:
+    return None if x.dims is None or rest else x.dims[1:]
+
+
+def _of_elements(kind: type) -> Callable[..., AbstractValue | None]:
+    """``any``, ``all``, ``sorted`` of an array of numbers."""
+    return lambda *types: Type(kind) if len(types) == 1 and is_array(types[0]) and rank_of(types[0]) == 1 else None
 
 
 def _math(fn: Callable[..., Any]) -> Primitive:
@@ -291,8 +313,10 @@ ROWS: Final[list[Primitive]] = [
     *(row(fn, _one_element(bool), _truth_effect) for fn in (bool, operator.truth, operator.not_)),
     row(operator.index, _index, Effect.PURE),
     row(builtins.round, _round, Effect.RAISES),
-    row(builtins.min, _smallest, Effect.PURE),
-    row(builtins.max, _smallest, Effect.PURE),
+    row(builtins.min, _smallest, _picked_effect),
+    row(builtins.max, _smallest, _picked_effect),
+    row(builtins.sum, _sum, dims=for_engine(_sum_dims)),
+    *(row(fn, _of_elements(kind)) for fn, kind in ((builtins.any, bool), (builtins.all, bool), (builtins.sorted, list))),
     *map(_math, MATH),
     *map(_scalar_call, SCALARS),
     row(np.ndarray.astype, _astype, dims=for_engine(_same_dims)),

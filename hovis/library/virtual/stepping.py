@@ -12,7 +12,7 @@ from hovis.engine.primitives import primitive
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Type
+from hovis.lattice import Array, Type
 from hovis.library.virtual.base import Args, Named, action, pushed
 
 
@@ -22,7 +22,8 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
         return None
     value = args[0]
     steppable = m.obj(value, "list", "tuple", "dict", "view", "range", "sequence_iter", "range_iter", "dict_iter", "generator") is not None
-    if steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
+    rows = m.known_sizes and isinstance(value, Dyn) and isinstance(value.type, Array) and value.dims
+    if rows or steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
         status = iteration.get_iter(m, value)
         return _pushed(m, status)
     if models.written_class(m, value) is None:

@@ -1,0 +1,202 @@
+"""The ``math`` module's functions of floats.  Where Python raises, the program gives up."""
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla import emit
+from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.emit import T, and_, compare, like, not_, or_, select
+from hovis_xla.ops import arith
+from hovis_xla.ops.python import L, Row, as_class, class_of, is_infinite, number, to_whole, whole
+from hovis_xla.slots import tensor
+from hovis_xla.types import FLOAT64, INT64, Known, Operand, Struct
+
+#: Below this a double is denormal, or zero.
+_SMALLEST: Final = 2.2250738585072014e-308
+
+
+def of_floats(make: Callable[..., T], checked: bool = True) -> Row:
+    """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python."""
+
+    def row(low: L, *xs: Operand) -> Operand | None:
+        if any(class_of(x) not in (bool, int, float) for x in xs):
+            return None
+        args = [as_class(low, x, float) for x in xs]
+        result = make(*args)
+        if checked:
+            usable = emit.is_finite(args[0])
+            for x in args[1:]:
+                usable = and_(usable, emit.is_finite(x))
+            odd = and_(not_(emit.is_finite(result)), usable)
+            lost = emit.is_nan(result)
+            for x in args:
+                lost = and_(lost, not_(emit.is_nan(x)))
+            low.bail_if(or_(odd, lost))
+        return number(result)
+
+    return row
+
+
+def _predicate(make: Callable[[T], T]) -> Row:
+    def row(low: L, x: Operand) -> Operand | None:
+        return number(make(as_class(low, x, float))) if class_of(x) in (bool, int, float) else None
+
+    return row
+
+
+def _op(name: str) -> Callable[..., T]:
+    return lambda *xs: emit.op(name, *xs)
+
+
+def _chlo(name: str) -> Callable[..., T]:
+    return lambda *xs: emit.chlo_op(name, *xs)
+
+
+def log_base(base: float) -> Callable[[T], T]:
+    """Exact for powers of two and of ten, as the C functions are."""
+
+    def make(x: T) -> T:
+        found = emit.div(emit.op("log", x), like(math.log(base), x))
+        near = emit.op("round_nearest_even", found)
+        return select(compare("EQ", emit.op("power", like(base, x), near), x), near, found)
+
+    return make
+
+
+def _exp2(x: T) -> T:
+    return emit.op("power", like(2.0, x), x)
+
+
+# ------------------------------------------------------------------------------------------------- bits of doubles
+
+
+def _bits(x: T) -> T:
+    return T(hlo.bitcast_convert(emit.tensor_type(INT64, x.shape), x.ir), INT64, x.shape)
+
+
+def _double(bits: T) -> T:
+    return T(hlo.bitcast_convert(emit.tensor_type(FLOAT64, bits.shape), bits.ir), FLOAT64, bits.shape)
+
+
+def _exponent(bits: T) -> T:
+    return and_(emit.op("shift_right_logical", bits, like(52, bits)), like(0x7FF, bits))
+
+
+def _frexp(low: L, x: Operand) -> Operand | None:
+    if class_of(x) not in (bool, int, float):
+        return None
+    t = as_class(low, x, float)
+    bits = _bits(t)
+    exponent = _exponent(bits)
+    none = and_(compare("EQ", exponent, like(0, bits)), compare("EQ", and_(bits, like((1 << 63) - 1, bits)), like(0, bits)))
+    low.bail_if(and_(compare("EQ", exponent, like(0, bits)), not_(none)))
+    plain = or_(none, compare("EQ", exponent, like(0x7FF, bits)))
+    mantissa = _double(or_(and_(bits, like(-1 & ~(0x7FF << 52), bits)), like(1022 << 52, bits)))
+    found = select(plain, t, mantissa), select(plain, like(0, bits), emit.sub(exponent, like(1022, bits)))
+    return Struct(operations.make_tuple, (number(found[0]), whole(found[1])), object())
+
+
+def _ldexp(low: L, x: Operand, i: Operand) -> Operand | None:
+    if class_of(x) not in (bool, int, float) or class_of(i) not in (bool, int):
+        return None
+    t, n = as_class(low, x, float), as_class(low, i, int)
+    n = emit.op("maximum", emit.op("minimum", n, like(2200, n)), like(-2200, n))
+    found = t
+    left = n
+    for _ in range(3):
+        part = emit.op("maximum", emit.op("minimum", left, like(1000, n)), like(-1000, n))
+        found = emit.mul(found, _double(emit.op("shift_left", emit.add(part, like(1023, n)), like(52, n))))
+        left = emit.sub(left, part)
+    size = emit.absolute(found)
+    given = and_(emit.is_finite(t), not_(arith.is_zero(t)))
+    low.bail_if(and_(given, or_(not_(emit.is_finite(found)), compare("LT", size, like(_SMALLEST, t)))))
+    return number(found)
+
+
+def _nextafter(low: L, x: Operand, y: Operand) -> Operand | None:
+    if any(class_of(v) not in (bool, int, float) for v in (x, y)):
+        return None
+    a, b = as_class(low, x, float), as_class(low, y, float)
+    bits = _bits(a)
+    up = compare("EQ", compare("GT", b, a), compare("GT", a, like(0, a)))
+    found = _double(emit.add(bits, select(up, like(1, bits), like(-1, bits))))
+    found = select(compare("EQ", a, b), b, select(or_(emit.is_nan(a), emit.is_nan(b)), like(math.nan, a), found))
+    low.bail_if(or_(compare("LE", emit.absolute(a), like(_SMALLEST, a)), compare("LT", emit.absolute(found), like(_SMALLEST, a))))
+    return number(found)
+
+
+# ------------------------------------------------------------------------------------------------- round(x, n)
+
+
+def _round_to(low: L, x: Operand, digits: Operand) -> Operand | None:
+    """``round(x, n)``: the double nearest to the decimal nearest to x, ties (of what x exactly is) to even."""
+    n = digits.value if isinstance(digits, Known) else None
+    if class_of(x) is not float or type(n) is not int or abs(n) > 15:
+        return None
+    t = tensor(low.val(x))
+    unit = like(10.0 ** abs(n), t)
+    size = emit.absolute(t)
+    if n >= 0:
+        scaled, error = _product(size, 10.0**n)
+        near = emit.op("round_nearest_even", scaled)
+        off = emit.sub(scaled, near)
+        # scaled was a tie and is none in truth
+        wrong_up = and_(compare("EQ", off, like(-0.5, t)), compare("LT", error, like(0, t)))
+        wrong_down = and_(compare("EQ", off, like(0.5, t)), compare("GT", error, like(0, t)))
+        near = select(wrong_up, emit.sub(near, like(1, t)), select(wrong_down, emit.add(near, like(1, t)), near))
+        found = emit.div(near, unit)
+        exact = compare("LT", scaled, like(2.0**51, t))
+    else:
+        near = emit.op("round_nearest_even", emit.div(size, unit))
+        rest = emit.sub(size, emit.mul(near, unit))
+        half = like(10.0 ** abs(n) / 2, t)
+        odd = compare("NE", emit.rem(near, like(2, t)), like(0, t))
+        up = or_(compare("GT", rest, half), and_(compare("EQ", rest, half), odd))
+        down = or_(compare("LT", rest, emit.neg(half)), and_(compare("EQ", rest, emit.neg(half)), odd))
+        near = select(up, emit.add(near, like(1, t)), select(down, emit.sub(near, like(1, t)), near))
+        found = emit.mul(near, unit)
+        exact = compare("LT", size, like(2.0**51, t))
+    low.bail_if(not_(or_(exact, not_(emit.is_finite(t)))))
+    return number(select(emit.is_finite(t), arith.copy_sign(found, t), t))
+
+
+def _product(x: T, factor: float) -> tuple[T, T]:
+    """The product, rounded, and what rounding took away (by halves of the digits, whose products are exact)."""
+    high = _double(and_(_bits(x), like(-1 << 27, _bits(x))))
+    rest = emit.sub(x, high)
+    bits = int(np.float64(factor).view(np.int64)) & (-1 << 27)
+    upper = float(np.int64(bits).view(np.float64))
+    lower = factor - upper
+    product = emit.mul(x, like(factor, x))
+    error = emit.sub(emit.mul(high, like(upper, x)), product)
+    error = emit.add(error, emit.mul(high, like(lower, x)))
+    error = emit.add(error, emit.mul(rest, like(upper, x)))
+    return product, emit.add(error, emit.mul(rest, like(lower, x)))
+
+
+#: Functions whose operands are made floats first.
+MATH: Final[dict[Any, Row]] = {
+    math.sqrt: of_floats(_op("sqrt")), math.exp: of_floats(_op("exponential")), math.log: of_floats(_op("log")), math.sin: of_floats(_op("sine")),
+    math.cos: of_floats(_op("cosine")), math.tan: of_floats(_op("tan")), math.tanh: of_floats(_op("tanh"), False),
+    math.log1p: of_floats(_op("log_plus_one")), math.expm1: of_floats(_op("exponential_minus_one")), math.atan2: of_floats(_op("atan2"), False),
+    math.asin: of_floats(_chlo("asin")), math.acos: of_floats(_chlo("acos")), math.atan: of_floats(_chlo("atan"), False),
+    math.sinh: of_floats(_chlo("sinh")), math.cosh: of_floats(_chlo("cosh")), math.asinh: of_floats(_chlo("asinh"), False),
+    math.acosh: of_floats(_chlo("acosh")), math.atanh: of_floats(_chlo("atanh")), math.erf: of_floats(_chlo("erf"), False),
+    math.erfc: of_floats(_chlo("erfc"), False), math.log2: of_floats(log_base(2)), math.log10: of_floats(log_base(10)),
+    math.exp2: of_floats(_exp2), math.cbrt: of_floats(_op("cbrt"), False), math.fabs: of_floats(emit.absolute, False),
+    math.copysign: of_floats(arith.copy_sign, False), math.fmod: of_floats(emit.rem),
+    math.degrees: of_floats(lambda x: emit.mul(x, like(180 / math.pi, x)), False),
+    math.radians: of_floats(lambda x: emit.mul(x, like(math.pi / 180, x)), False),
+    math.isnan: _predicate(emit.is_nan), math.isfinite: _predicate(emit.is_finite), math.isinf: _predicate(is_infinite),
+    math.floor: to_whole("floor"), math.ceil: to_whole("ceil"), math.trunc: to_whole(""),
+}  # fmt: skip
+
+ROWS: Final[dict[Any, Row]] = {**MATH, math.frexp: _frexp, math.ldexp: _ldexp, math.nextafter: _nextafter}
+
+#: Tried after the rows for the same callables in ``python``.
+LATER: Final[dict[Any, Row]] = {builtins.round: _round_to}
