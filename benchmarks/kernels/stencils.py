@@ -223,7 +223,7 @@ def cavity_flow(nx, ny, steps, rounds, dt, dx, dy, u, v, p, rho, nu):
 
 
 def channel(rng, n):
-    return 8, 0.01, 2.0 / n, 2.0 / (n - 1), np.zeros((n, n + 1)), np.zeros((n, n + 1)), np.ones((n, n + 1)), 1.0, 0.1, 1.0
+    return 8, 2.0 / n**2, 2.0 / n, 2.0 / (n - 1), *(0.01 * rng.normal(size=(n, n + 1)) for _ in range(3)), 1.0, 0.1, 1.0
 
 
 def right_side_around(rho, dt, dx, dy, u, v):
@@ -306,7 +306,7 @@ def game_of_life(board, steps):
         board[:] = (around == 3) | ((board == 1) & (around == 2))
 
 
-@kernel(lambda rng, n: (rng.uniform(0.2, 1.0, (n, n)), np.zeros((n, n)), 0.16, 0.08, 0.035, 0.065, 6), 10, 200)
+@kernel(lambda rng, n: (rng.uniform(0.2, 1.0, (n, n)), rng.uniform(0.0, 0.3, (n, n)), 0.16, 0.08, 0.035, 0.065, 6), 10, 200)
 def gray_scott(u, v, du, dv, feed, kill, steps):
     """Two reacting chemicals on a torus."""
     for _ in range(steps):

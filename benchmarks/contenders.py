@@ -1,0 +1,86 @@
+"""Who runs a kernel: each makes, of a kernel, what is called with its arguments, and says what it knows of it."""
+import builtins
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+import hlo
+import numpy as np
+from kernels import KERNELS
+
+Made = tuple[Callable[..., Any], dict[str, Any]]
+
+
+class NotThere(Exception):
+    """A contender has no version of a kernel, or cannot take it."""
+
+
+def numpy(name: str) -> Made:
+    """The function as it stands."""
+    return KERNELS[name].fn, {}
+
+
+def hovis(name: str) -> Made:
+    import hovis_xla
+
+    fn = hovis_xla.jit(KERNELS[name].fn)
+
+    def told(args: tuple) -> dict[str, Any]:
+        text = fn.explain()
+        how = "XLA" if "residual Python" not in text else "parts" if "region" in text else "Python"
+        if how != "XLA":
+            return {"how": how, "why": text.strip().splitlines()[-1]}
+        compiled, seconds = timed(fn.lower(*args).compile)
+        return {"how": how, "compile": seconds, **hlo.loops_of(compiled.as_text())._asdict()}
+
+    return fn, {"told": told}
+
+
+def jax(name: str) -> Made:
+    """Written by hand; NumPy arrays in and out, as for the others."""
+    import by_hand
+    import jax
+
+    if name not in by_hand.VERSIONS:
+        raise NotThere
+    compiled = by_hand.VERSIONS[name]
+
+    def called(*args: Any) -> Any:
+        return jax.tree_util.tree_map(np.asarray, compiled(*args))
+
+    def told(args: tuple) -> dict[str, Any]:
+        if not hasattr(compiled, "lower"):
+            return {}
+        _, seconds = timed(compiled.lower(*args).compile)
+        return {"compile": seconds}
+
+    return called, {"told": told, "functional": True}
+
+
+def numba(name: str) -> Made:
+    """The same function under njit, if numba takes it; the functions that it calls too."""
+    njit = __import__("numba").njit
+    made: dict[types.FunctionType, Any] = {}
+
+    def compiled(fn: types.FunctionType) -> Any:
+        if fn not in made:
+            scope = dict(fn.__globals__)
+            copy = types.FunctionType(fn.__code__, scope, fn.__name__, fn.__defaults__, fn.__closure__)
+            made[fn] = njit(copy)
+            for called in fn.__code__.co_names:
+                inner = scope.get(called)
+                if type(inner) is types.FunctionType and not hasattr(builtins, called):
+                    scope[called] = compiled(inner)
+        return made[fn]
+
+    return compiled(KERNELS[name].fn), {}
+
+
+def timed(fn: Callable[..., Any], *args: Any) -> tuple[Any, float]:
+    start = time.perf_counter()
+    found = fn(*args)
+    return found, time.perf_counter() - start
+
+
+CONTENDERS = {"numpy": numpy, "hovis": hovis, "jax": jax, "numba": numba}

@@ -1,0 +1,279 @@
+"""Kernels, scalar loops and models: NumPy as it stands, hovis_xla, jax written by hand, numba's njit.
+
+    python benchmarks/xla.py [NAME ...] [--rounds 7] [--seconds 0.1] [--json FILE]
+
+Each contender has a process of its own and they take turns, so that what else the machine does hits all of them; every call gets
+fresh arguments (NumPy arrays in, NumPy arrays out), and a ratio is the median over the rounds of ratios within a round.
+``x numpy``, ``x jax``, ``x numba``: how often faster hovis is than they are (for jax and numba "-": no version, or it is not taken).
+``first``: the first call, tracing and compiling included, without a cache on disk.
+``loops``: how many of the loops in the optimised program are native code; ``copies``: big arrays copied within loops.
+Numbers, not a gate.
+"""
+import argparse
+import contextlib
+import copy
+import gc
+import json
+import math
+import os
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from contenders import CONTENDERS, NotThere  # noqa: E402
+from kernels import KERNELS  # noqa: E402
+
+#: A contender that says nothing for so long has hung.
+PATIENCE = 120.0
+
+
+# ------------------------------------------------------------------------------------------------- in a contender's process
+
+
+def work(contender):
+    """Make, check and time kernels as asked on stdin; one line of JSON in, one out."""
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the kernels or their compilers print is no answer
+    warnings.simplefilter("ignore")
+    with contextlib.suppress(NotThere, ImportError):
+        first_call(contender, "go_fast", 5)  # whatever starts with the first call of all
+    made = {}
+    for line in sys.stdin:
+        asked = json.loads(line)
+        name, size = asked["name"], asked["size"]
+        try:
+            if asked["do"] == "make":
+                made[name], found = first_call(contender, name, size)
+            else:
+                found = {"times": durations(made[name], name, size, asked["seconds"])}
+        except NotThere:
+            found = {"missing": "no version"}
+        except ImportError as error:
+            found = {"missing": f"{error.name} is not installed"}
+        except Exception as error:  # numba refuses in many ways
+            found = {"missing": f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"}
+            if os.environ.get("VERBOSE"):
+                traceback.print_exc()
+        answer.write(json.dumps(found) + "\n")
+        answer.flush()
+
+
+def arguments(name, size):
+    return KERNELS[name].initialize(np.random.default_rng(0), size)
+
+
+def first_call(contender, name, size):
+    """What runs the kernel, and: how long its first call took, whether it does what the plain function does."""
+    fn, more = CONTENDERS[contender](name)
+    args, expected = arguments(name, size), arguments(name, size)
+    start = time.perf_counter()
+    result = fn(*args)
+    found = {"first": time.perf_counter() - start}
+    wanted = KERNELS[name].fn(*expected)
+    if more.get("functional"):  # arguments are as they were: what the plain function changed is in the result
+        before = arguments(name, size)
+        changed = [new for old, new in zip(leaves(before), leaves(expected), strict=True) if not same(old, new)]
+        found["right"] = alike(leaves(result), [*leaves(wanted), *changed])
+    else:
+        found["right"] = alike([*leaves(result), *leaves(args)], [*leaves(wanted), *leaves(expected)])
+    if "told" in more:
+        found.update(more["told"](arguments(name, size)))
+    return fn, found
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [] if value is None else [value]
+
+
+def same(a, b):
+    return np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc")
+
+
+def alike(found, wanted):
+    """Equal but for roundings; a count that hangs on them may be off in places."""
+    if len(found) != len(wanted):
+        return False
+    for a, b in zip(map(np.asarray, found), map(np.asarray, wanted), strict=True):
+        loose = 1e-3 if b.dtype in (np.float32, np.complex64) else 1e-6
+        scale = float(np.max(np.abs(b), initial=1e-300, where=np.isfinite(b))) if b.dtype.kind in "fc" else 0.0
+        if a.shape != b.shape or np.mean(np.isclose(a, b, rtol=loose, atol=loose * scale, equal_nan=True)) < 0.99:
+            return False
+    return True
+
+
+def durations(fn, name, size, seconds):
+    """Of calls for about so many seconds, each with fresh arguments; at least three."""
+    args = arguments(name, size)
+    times, until = [], time.perf_counter() + seconds
+    gc.collect()
+    gc.disable()
+    while len(times) < 3 or time.perf_counter() < until:
+        fresh = copy.deepcopy(args)
+        start = time.perf_counter()
+        fn(*fresh)
+        times.append(time.perf_counter() - start)
+        if len(times) >= 2000:
+            break
+    gc.enable()
+    return times
+
+
+# ------------------------------------------------------------------------------------------------- the one who asks
+
+
+class Worker:
+    """A contender in a process of its own, begun anew when it crashes or hangs."""
+
+    def __init__(self, contender, directory):
+        self.contender, self.directory = contender, directory
+        self.process = None
+
+    def ask(self, **what):
+        if self.process is None or self.process.poll() is not None:
+            env = {**os.environ, "HOVIS_CACHE_DIR": self.directory, "NUMBA_CACHE_DIR": self.directory, "TF_CPP_MIN_LOG_LEVEL": "2"}
+            noise = None if os.environ.get("VERBOSE") else subprocess.DEVNULL
+            self.process = subprocess.Popen(
+                [sys.executable, __file__, "--worker", self.contender], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, text=True, env=env
+            )
+        try:
+            self.process.stdin.write(json.dumps(what) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return {"missing": "crashed"}
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            self.end()
+            return {"missing": f"nothing after {PATIENCE:.0f} s"}
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"missing": "crashed"}
+
+    def end(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def measure(name, workers, rounds, seconds):
+    """One row: what each contender says of the kernel, and their times in each round."""
+    size = KERNELS[name].big
+    row = {"name": name, "group": KERNELS[name].fn.__module__.rpartition(".")[2], "size": size}
+    row["made"] = {who: worker.ask(do="make", name=name, size=size) for who, worker in workers.items()}
+    there = [who for who, made in row["made"].items() if "missing" not in made]
+    times = {who: [] for who in there}
+    for _ in range(rounds):
+        for who in there:
+            found = workers[who].ask(do="time", name=name, size=size, seconds=seconds)
+            if "times" in found:
+                times[who].append(statistics.median(found["times"]))
+            else:
+                row["made"][who] = found
+    row["times"] = {who: of for who, of in times.items() if len(of) == rounds}
+    return row
+
+
+def ratio(row, other, of="hovis"):
+    """How often faster ``of`` is than the other."""
+    if other not in row["times"] or of not in row["times"]:
+        return None
+    return statistics.median(a / b for a, b in zip(row["times"][other], row["times"][of], strict=True))
+
+
+def mean(values):
+    """The geometric mean."""
+    values = [v for v in values if v is not None]
+    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
+
+
+def shown(value, form="{:.2f}"):
+    return "-" if value is None else form.format(value)
+
+
+def line(row, width):
+    made = row["made"]
+    hovis, jax = made["hovis"], made.get("jax", {})
+    loops = f"{hovis['native']}/{hovis['whiles']}" if "whiles" in hovis else "-"
+    wrong = [who for who, m in made.items() if m.get("right") is False]
+    return " ".join([
+        f"{row['name']:{width}}",
+        f"{shown(statistics.median(row['times']['numpy']) * 1e3, '{:.3f}') if 'numpy' in row['times'] else '-':>9}",
+        *(f"{shown(ratio(row, who)):>8}" for who in ("numpy", "jax", "numba")),
+        *(f"{shown(m.get(what) and m[what] * 1e3, '{:.0f}'):>8}" for what in ("first", "compile") for m in (hovis, jax)),
+        f"{loops:>6} {hovis.get('copies', '-'):>6}",
+        f" {hovis.get('how', hovis.get('missing', '?'))}",
+        f" WRONG: {', '.join(wrong)}" if wrong else "",
+    ])
+
+
+def summary(rows):
+    told = []
+    for who, label in (("numpy", "NumPy"), ("jax", "jax by hand"), ("numba", "numba")):
+        ratios = {row["name"]: r for row in rows if (r := ratio(row, who)) is not None}
+        if ratios:
+            told.append(f"geometric mean against {label}: {mean(ratios.values()):.2f}x over {len(ratios)} programs")
+            groups = sorted({row["group"] for row in rows})
+            parts = {g: mean(ratios.get(row["name"]) for row in rows if row["group"] == g) for g in groups}
+            told.append("    " + ", ".join(f"{g} {r:.2f}x" for g, r in parts.items() if r == r))
+        behind = sorted((r, n) for n, r in ratios.items() if r < (0.9 if who == "numpy" else 1.0))
+        if behind:
+            told.append(f"    behind {label}: " + ", ".join(f"{n} {r:.2f}x" for r, n in behind))
+    late = [
+        (row["made"]["hovis"]["first"] / row["made"]["jax"]["first"], row["name"])
+        for row in rows if "first" in row["made"].get("hovis", {}) and "first" in row["made"].get("jax", {})
+    ]
+    if late:
+        told.append(f"first call, of jax's: {mean(r for r, _ in late):.2f} (geometric mean)")
+        told.append("    behind: " + ", ".join(f"{n} {r:.1f}" for r, n in sorted(late)[::-1] if r > 1.0))
+    thunks = [row["name"] for row in rows if row["made"]["hovis"].get("native", 0) < row["made"]["hovis"].get("whiles", 0)]
+    told.append(f"loops that are not native: {', '.join(thunks) or 'none'}")
+    copying = [row["name"] for row in rows if row["made"]["hovis"].get("copies")]
+    told.append(f"big arrays copied in loops: {', '.join(copying) or 'none'}")
+    return told
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="kernels or their groups; all, if none is given")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.05, help="of each contender in a round")
+    parser.add_argument("--json", type=Path, help="keep the numbers in this file")
+    parser.add_argument("--without", nargs="*", default=[], choices=["jax", "numba"])
+    parser.add_argument("--worker", choices=CONTENDERS, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.worker:
+        work(chosen.worker)
+        return
+    asked = {name for name, k in KERNELS.items() if not chosen.names or {name, k.fn.__module__.rpartition(".")[2]} & set(chosen.names)}
+    names = [name for name in KERNELS if name in asked]
+    width = max(map(len, names))
+    rows = []
+    with tempfile.TemporaryDirectory() as directory:
+        workers = {who: Worker(who, directory) for who in CONTENDERS if who not in chosen.without}
+        head = ("numpy ms", "x numpy", "x jax", "x numba", "first", "of jax", "compile", "of jax", "loops", "copies")
+        print(" ".join([f"{'':{width}}", f"{head[0]:>9}", *(f"{h:>8}" for h in head[1:8]), *(f"{h:>6}" for h in head[8:])]))
+        for name in names:
+            rows.append(measure(name, workers, chosen.rounds, chosen.seconds))
+            print(line(rows[-1], width), flush=True)
+        for worker in workers.values():
+            worker.end()
+    print(*summary(rows), sep="\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
