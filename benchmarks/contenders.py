@@ -28,9 +28,9 @@ def hovis(name: str) -> Made:
 
     def told(args: tuple) -> dict[str, Any]:
         text = fn.explain()
-        how = "XLA" if "residual Python" not in text else "parts" if "region" in text else "Python"
+        how = "XLA" if "residual Python" not in text else "parts" if "numeric piece" in text else "Python"
         if how != "XLA":
-            return {"how": how, "why": text.strip().splitlines()[-1]}
+            return {"how": how, "why": text.splitlines()[0]}
         compiled, seconds = timed(fn.lower(*args).compile)
         return {"how": how, "compile": seconds, **hlo.loops_of(compiled.as_text())._asdict()}
 

@@ -23,7 +23,7 @@ ELLIPSIS: Final = "ellipsis"
 def items_of(index: AbstractValue) -> tuple[AbstractValue, ...] | None:
     """The items of an index, if it is known how many there are."""
     if isinstance(index, Partial):
-        return index.parts if index.cls is tuple else None
+        return index.parts if index.cls is tuple else (index,) if index.cls is slice else None
     if isinstance(index, Const):
         return tuple(map(Const, index.value)) if type(index.value) is tuple else (index,)
     return None if isinstance(index, Type) and index.cls in (tuple, list) else (index,)
