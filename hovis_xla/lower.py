@@ -22,6 +22,7 @@ from hovis.lattice.constants import is_immutable
 from hovis_xla import emit, host
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.buckets import clipped
 from hovis_xla.control import Arrival, Walker, as_tensor
 from hovis_xla.effects import Facts, Printer, cannot_overflow
 from hovis_xla.emit import T, tensor_type
@@ -56,7 +57,7 @@ from hovis_xla.types import (
 )
 
 #: Calls that build a container of the result.
-BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object})
+BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object, clipped})
 
 #: Residual functions are written out where they are called, this deep.
 INLINE_DEPTH: Final = 16

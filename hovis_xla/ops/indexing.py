@@ -10,11 +10,12 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
+from hovis_xla.buckets import checked_index
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops.arith import any_of, int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence, view_roots
+from hovis_xla.types import ARRAY, INT, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence, view_roots
 
 _RAISE: Final = Known("raise")
 
@@ -60,6 +61,14 @@ def checked(low: L, item: Operand, size: int) -> T:
     wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
     low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x))))
     return wrapped
+
+
+def _checked_index(low: L, index: Operand, size: Operand) -> Operand:
+    """The index of an array of which so many elements count."""
+    x, n = (emit.convert(tensor(low.val(v)), INT64) for v in (index, size))
+    wrapped = select(compare("LT", x, like(0, x)), add(x, n), x)
+    low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, n)))
+    return Val(INT, wrapped.ir)
 
 
 def expand(items: tuple[Operand, ...], rank: int) -> list[Operand] | None:
@@ -235,4 +244,4 @@ def store_index(low: L, shape: tuple[int, ...], items: list[Operand]) -> tuple[l
     return starts, extents, tuple(result)
 
 
-ROWS: Final[dict[Any, Row]] = {operator.getitem: getitem, np.take: _take, np.ndarray.take: _take, slice: _slice}
+ROWS: Final[dict[Any, Row]] = {operator.getitem: getitem, checked_index: _checked_index, np.take: _take, np.ndarray.take: _take, slice: _slice}
