@@ -7,6 +7,7 @@ differs: an executable, and the residual Python wherever that gives up.
 import functools
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import hovis
@@ -26,6 +27,7 @@ from hovis_xla.hlotext import Loops
 from hovis_xla.interface import Keyed
 from hovis_xla.layout import Taker, plan_of, quick_entry, taker
 from hovis_xla.partition import Decision, Parts, decide, opaque_ops
+from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.status import is_watched
 from hovis_xla.storage import StorageError
 from hovis_xla.types import ShapeUnknown
@@ -82,6 +84,9 @@ class Jitted(PythonJitted):
         self._target = target
         #: the variants that were used last, by how many arguments there are and which of them have names
         self._quick: dict[Any, tuple[Variant, ...]] = {}
+        #: by keys without sizes, what has come with arguments alike but for these
+        self._families: dict[Any, _Family] = {}
+        self._open: tuple[list[Any], dict[str, Any]] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tried = self._quick.get((len(args), *kwargs) if kwargs else len(args), ())
@@ -114,6 +119,7 @@ class Jitted(PythonJitted):
         with self._lock:
             super().clear_cache()
             self._quick = {}
+            self._families = {}
 
     def _walk(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Walk]:
         """Key and spec of each argument."""
@@ -126,7 +132,8 @@ class Jitted(PythonJitted):
 
     def _specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         given, named, _ = self._walk(args, kwargs)
-        return [spec for _, spec in given], {name: spec for name, (_, spec) in named.items()}
+        specs = [spec for _, spec in given], {name: spec for name, (_, spec) in named.items()}
+        return specs if self._open is None else opened(self._open, specs)
 
     def _promote_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """A shape depends on a number: make the integer arguments known, unless they have had too many values."""
@@ -142,6 +149,31 @@ class Jitted(PythonJitted):
                     self._count(path, constant(value), DYNAMIC)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+        return self._of_all_sizes(args, kwargs) or self._of_this_size(args, kwargs)
+
+    def _of_all_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
+        """The variant for arguments like these of any size, if they have come with another one before."""
+        key = without_sizes(self._key(args, kwargs))
+        specs = self._specs(args, kwargs)
+        family = self._families.setdefault(key, _Family(specs))
+        merged = opened(family.specs, specs)
+        if family.refused or sizes(merged) == sizes(specs):
+            return None
+        if family.variant is None or not family.variant.holds() or sizes(merged) != sizes(family.specs):
+            self._open = merged
+            try:
+                traced = self.trace(*args, **kwargs)
+            finally:
+                self._open = None
+            family.specs = merged
+            sized = Sized(traced.function, self._exact)
+            family.variant = Variant(traced, self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, sized)
+        if family.variant.serves(args, kwargs):
+            return family.variant
+        family.refused = family.variant.sized is None or family.variant.sized.reason is not None
+        return None
+
+    def _of_this_size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         made = self._compiled(args, kwargs)
         if made.shape_unknown and self._promote_sizes(args, kwargs):
             made = self._compiled(args, kwargs)
@@ -166,20 +198,37 @@ class Jitted(PythonJitted):
         return f"<hovis_xla.jit of {self.__wrapped__!r}>"
 
 
+@dataclass(slots=True)
+class _Family:
+    """Calls whose arguments differ in sizes alone: what is common to their specs, and the variant for all of them."""
+
+    specs: tuple[list[Any], dict[str, Any]]
+    variant: "Variant | None" = None
+    refused: bool = False
+
+
 class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to."""
 
-    __slots__ = ("_given", "bailed", "decision", "entry", "parts", "xla")
+    __slots__ = ("_given", "bailed", "decision", "entry", "parts", "sized", "xla")
 
-    def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool) -> None:
+    def __init__(
+        self, traced: api.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool, sized: Sized | None = None
+    ) -> None:
         super().__init__(traced, original, key, len(args), tuple(kwargs))
-        self.decision = decision_of(traced, exact)
-        self.xla: Executable | None = self.decision.executable
+        self.sized = sized
+        self.decision = decision_of(traced, exact) if sized is None else Decision(None)
+        self.xla: Executable | Sized | None = sized or self.decision.executable
         self.bailed = 0
         self.parts: Parts | None = None
         self.entry: Callable[..., Any] = self._first_entry
         #: what is not unknown of the arguments, until the entry is made
         self._given = args, kwargs
+
+    def serves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Of a variant for all sizes: is there an executable for this one?"""
+        values = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.picks is not None else None
+        return values is not None and self.sized is not None and self.sized.serves(values)
 
     def cut_up(self, exact: bool) -> None:
         """Let XLA run the numeric pieces of what it can't run as a whole."""
@@ -246,12 +295,12 @@ class Variant(PythonVariant):
         return super().run(args, kwargs)
 
     def explain(self) -> str:
-        text = str(self.decision)
+        text = str(self.sized or self.decision)
         if self.parts is not None and self.parts.pieces:
             text += f"\n{self.parts}"
-        if self.decision.executable is not None and self.xla is None:
+        if (self.sized or self.decision.executable) is not None and self.xla is None:
             text += f" It gave up {PATIENCE} times in a row (an exception, or an int past 64 bits) and is Python now."
-        elif self.xla is not None:
+        elif isinstance(self.xla, Executable):
             text = f"{text} {self.xla.loops}".rstrip()
         return text
 

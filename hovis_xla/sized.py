@@ -7,8 +7,11 @@ import numpy as np
 
 from hovis.ir.model import Function
 from hovis.lattice import Array, Const
-from hovis_xla.buckets import Count, Dims, Size, Unbucketed, bucket, bucketed
+from hovis.specs import Array as ArraySpec
+from hovis.specs import Instance
+from hovis_xla.buckets import Count, Dims, Size, Unbucketed, bucket
 from hovis_xla.executable import BAILED, Executable
+from hovis_xla.padding import bucketed
 from hovis_xla.types import ARRAY, Known, NotLowerable, Num, num_of_type
 
 #: Arrays with a dimension below this are none for a bucket: sizes of one broadcast, and of nothing much is different.
@@ -28,8 +31,13 @@ class Sized:
         self.exact = exact
         self.reason: str | None = None
         #: the dimensions that vary, of each parameter that is an array
-        self.open = [_open_dims(p.type, p.dims) for p in function.params]
+        self.fixed = [_known_dims(p.type, p.dims) for p in function.params]
+        self.open = [tuple(k for k, d in enumerate(fixed or ()) if d is None) for fixed in self.fixed]
         self._plans: dict[Any, _Plan | None] = {}
+
+    def serves(self, leaves: Sequence[Any]) -> bool:
+        """Is there an executable for leaves like these?"""
+        return self.plan(leaves)[0] is not None
 
     def plan(self, leaves: Sequence[Any]) -> tuple[_Plan | None, list[int]]:
         """The executable for leaves like these, and the sizes that vary."""
@@ -51,13 +59,24 @@ class Sized:
             self._plans[where] = self._made(leaves, lengths)
         return self._plans[where], lengths
 
-    def __call__(self, leaves: Sequence[Any]) -> Any:
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    def enter(self, *leaves: Any) -> Any:
+        """The result, or BAILED: no array of this rank, a size that is none for a bucket, or the program has given up."""
+        for leaf, fixed in zip(leaves, self.fixed, strict=True):
+            if fixed is not None and (type(leaf) is not np.ndarray or not _is_case(leaf.shape, fixed)):
+                return BAILED
         plan, lengths = self.plan(leaves)
         if plan is None:
             return BAILED
         executable, counts, shapes = plan
         given = [leaf if shape is None else _filled_up(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
-        return executable((*given, *(count.of(lengths) for count in counts)))
+        return executable.enter(*given, *(count.of(lengths) for count in counts))
+
+    def __str__(self) -> str:
+        return f"{self.name} runs as {len(self.executables)} XLA executables, one for each bucket of sizes that calls have come with."
 
     @property
     def executables(self) -> list[Executable]:
@@ -89,11 +108,46 @@ class Sized:
         return executable, counts, shapes
 
 
-def _open_dims(kind: Any, dims: Any) -> tuple[int, ...]:
+def opened(one: Any, other: Any) -> Any:
+    """The spec that both of these are cases of: alike but for sizes of arrays, which are open where they differ."""
+    if isinstance(one, ArraySpec) and isinstance(other, ArraySpec) and len(one.shape) == len(other.shape):
+        return ArraySpec(other.dtype, tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)), other.layout)
+    if isinstance(other, Instance) and isinstance(one, Instance):
+        return Instance(other.cls, **{name: opened(one.fields.get(name), spec) for name, spec in other.fields.items()})
+    if type(one) is type(other) and isinstance(other, dict):
+        return type(other)((key, opened(one.get(key), spec)) for key, spec in other.items())
+    if type(one) is type(other) and isinstance(other, list | tuple) and len(one) == len(other):
+        parts = list(map(opened, one, other))
+        return parts if isinstance(other, list) else tuple.__new__(type(other), parts)
+    return other
+
+
+def sizes(spec: Any) -> list[tuple[Any, ...]]:
+    """The shapes of all arrays in a spec."""
+    if isinstance(spec, ArraySpec):
+        return [spec.shape]
+    inner = spec.fields.values() if isinstance(spec, Instance) else spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list | tuple) else ()
+    return [shape for part in inner for shape in sizes(part)]
+
+
+def without_sizes(key: Any) -> Any:
+    """A key that arrays of all sizes have in common."""
+    if not isinstance(key, tuple):
+        return key
+    if len(key) == 4 and key[0] == "array":
+        return *key[:3], len(key[3])
+    return tuple(map(without_sizes, key))
+
+
+def _known_dims(kind: Any, dims: Any) -> tuple[int | None, ...] | None:
+    """The dimensions of an array, None where they are open."""
     if not isinstance(kind, Array):
-        return ()
-    known = [isinstance(d, Const) and type(d.value) is int for d in dims or ()]
-    return tuple(k for k in range(kind.rank) if k >= len(known) or not known[k])
+        return None
+    return tuple(d.value if isinstance(d, Const) and type(d.value) is int else None for d in dims or (None,) * kind.rank)
+
+
+def _is_case(shape: tuple[int, ...], dims: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(dims) and all(d is None or d == n for n, d in zip(shape, dims, strict=True))
 
 
 def _filled_up(array: Any, shape: tuple[int, ...]) -> Any:

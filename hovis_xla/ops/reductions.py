@@ -236,7 +236,16 @@ def _nonempty(shape: Sequence[int], axes: Sequence[int]) -> None:
 
 def extreme(x: T, axes: Sequence[int], name: str) -> T:
     _nonempty(x.shape, axes)
-    return reduce(x, axes, least(x.dtype) if name == "maximum" else greatest(x.dtype), lambda a, b: emit.op(name, a, b))
+    start = least(x.dtype) if name == "maximum" else greatest(x.dtype)
+    if x.dtype.kind != "f":
+        return reduce(x, axes, start, lambda a, b: emit.op(name, a, b))
+    order = "GT" if name == "maximum" else "LT"
+
+    def either(a: T, b: T) -> T:
+        """XLA hands a plain maximum of floats to a library, and that loses NaNs."""
+        return select(or_(compare("NE", a, a), compare(order, a, b)), a, b)
+
+    return reduce(x, axes, start, either)
 
 
 def _extreme(name: str) -> Row:
