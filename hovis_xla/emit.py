@@ -202,7 +202,7 @@ def convert(a: T, dtype: Dtype) -> T:
     if dtype.kind == "c":
         return make_complex(part := convert(real(a), _part(dtype)), convert(imag(a), _part(dtype)) if a.dtype.kind == "c" else like(0, part))
     if a.dtype.kind == "f" and dtype.kind in "iu":
-        return _float_to_int(a, dtype)
+        return _float_to_int(_raw_convert(a, np.dtype(np.float32)) if a.dtype.itemsize == 2 else a, dtype)
     return _raw_convert(a, dtype)
 
 
@@ -218,14 +218,14 @@ def _float_to_int(a: T, dtype: Dtype) -> T:
     """XLA saturates; the x86 instruction, and so NumPy, gives the least integer for what does not fit."""
     if dtype == np.dtype(np.uint64):
         top = like(2.0**63, a)
-        high = xor(_raw_convert(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
+        high = xor(_float_to_int(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
         return _raw_convert(select(compare("GE", a, top), high, _float_to_int(a, INT64)), dtype)
     if dtype != INT64:
         wide = INT64 if dtype.itemsize == 4 and dtype.kind == "u" else INT32 if dtype.itemsize <= 4 else INT64
         if wide != dtype:
             return _raw_convert(_float_to_int(a, wide), dtype)
     bits = 8 * dtype.itemsize
-    limit = like(float(2.0 ** (bits - 1)) if a.dtype.itemsize > 2 else np.inf, a)
+    limit = like(float(2.0 ** (bits - 1)), a)
     fits = and_(compare("LT", a, limit), compare("GE", a, neg(limit)))
     return select(fits, _raw_convert(a, dtype), full(-(2 ** (bits - 1)), dtype, a.shape))
 
@@ -381,15 +381,20 @@ def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
     return [T(r, x.dtype, x.shape) for r, x in zip(made.results, operands, strict=True)]
 
 
-def cumulative(a: T, axis: int, init: Any, combine: Callable[[T, T], T]) -> T:
+def cumulative(a: T, axis: int, combine: Callable[[T, T], T]) -> T:
     """A running reduction along an axis, in log2(n) steps over the whole array."""
-    step = 1
-    while step < a.shape[axis]:
-        low = [step if k == axis else 0 for k in range(len(a.shape))]
-        shifted = pad(a, init, low, [-n for n in low])
-        a = combine(shifted, a)
+    step, size = 1, a.shape[axis]
+    while step < size:
+        later = combine(along(a, axis, 0, size - step), along(a, axis, step, size))
+        a = concatenate([along(a, axis, 0, step), later], axis)
         step *= 2
     return a
+
+
+def along(a: T, axis: int, start: int, stop: int) -> T:
+    """A part of an axis."""
+    rank = range(len(a.shape))
+    return static_slice(a, [start if k == axis else 0 for k in rank], [stop if k == axis else a.shape[k] for k in rank], [1] * len(a.shape))
 
 
 def opaque_identity(xs: Sequence[T], module: Any, made: dict[str, str]) -> list[T]:

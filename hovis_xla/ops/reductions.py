@@ -345,7 +345,7 @@ def _arg(greatest_first: bool) -> Row:
 # ------------------------------------------------------------------------------------------------- scans, sorting
 
 
-def _scan(fn: Callable[..., object], init: Any, combine: Callable[[T, T], T]) -> Row:
+def _scan(fn: Callable[..., object], combine: Callable[[T, T], T]) -> Row:
     def row(low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE) -> Operand | None:
         x = _array(low, a)
         found = None if x is None else _dtype(fn, x, dtype)
@@ -358,7 +358,7 @@ def _scan(fn: Callable[..., object], init: Any, combine: Callable[[T, T], T]) ->
             if axes is None:
                 return None
             at = axes[0]
-        result = emit.cumulative(emit.convert(x, found), at, init, combine)
+        result = emit.cumulative(emit.convert(x, found), at, combine)
         return Val(Num(ARRAY, found, result.shape), result.ir)
 
     return row
@@ -447,7 +447,7 @@ ROWS: Final[dict[Any, Row]] = {
     np.min: _extreme("minimum"), np.amin: _extreme("minimum"), np.ndarray.min: _extreme("minimum"), np.ptp: _ptp,
     np.all: _truths(True), np.ndarray.all: _truths(True), np.any: _truths(False), np.ndarray.any: _truths(False), np.count_nonzero: _count_nonzero,
     np.argmax: _arg(True), np.ndarray.argmax: _arg(True), np.argmin: _arg(False), np.ndarray.argmin: _arg(False),
-    np.cumsum: _scan(np.cumsum, 0, emit.add), np.ndarray.cumsum: _scan(np.cumsum, 0, emit.add),
-    np.cumprod: _scan(np.cumprod, 1, emit.mul), np.ndarray.cumprod: _scan(np.cumprod, 1, emit.mul), np.sort: _sort, np.argsort: _argsort,
+    np.cumsum: _scan(np.cumsum, emit.add), np.ndarray.cumsum: _scan(np.cumsum, emit.add),
+    np.cumprod: _scan(np.cumprod, emit.mul), np.ndarray.cumprod: _scan(np.cumprod, emit.mul), np.sort: _sort, np.argsort: _argsort,
     np.ndarray.argsort: _argsort,
 }  # fmt: skip

@@ -200,7 +200,9 @@ def _broadcast_to(low: L, x: Operand, shape: Operand) -> Operand | None:
 def _flip(low: L, m: Operand, axis: Operand = NONE) -> Operand | None:
     t = array(low, m)
     axes = None if t is None else axes_of(axis, len(t.shape))
-    return None if t is None or axes is None else as_array(emit.reverse(t, list(axes)))
+    if t is None or axes is None:
+        return None
+    return as_array(emit.reverse(t, list(axes))) if t.shape else Val(Num(SCALAR, t.dtype), t.ir)
 
 
 def _part(t: T, axis: int, start: int, stop: int) -> T:

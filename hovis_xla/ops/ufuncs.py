@@ -4,8 +4,10 @@ Floating-point warnings are not given by compiled code, and a status under ``np.
 being used at all (``api``).
 """
 
+import functools
 import math
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -119,6 +121,15 @@ def _reciprocal(x: T) -> T:
     if x.dtype.kind in "iu":  # through a double
         wide = emit.convert(x, np.dtype(float))
         return emit.convert(emit.div(like(1, wide), wide), x.dtype)
+    if x.dtype.kind == "c":  # by the larger part, as NumPy does it
+        re, im = emit.real(x), emit.imag(x)
+        flat = compare("LE", emit.absolute(im), emit.absolute(re))
+        most, least = select(flat, re, im), select(flat, im, re)
+        ratio = emit.div(least, most)
+        size = emit.add(most, emit.mul(least, ratio))
+        one = like(1, re)
+        parts = emit.div(select(flat, one, ratio), size), emit.neg(emit.div(select(flat, ratio, one), size))
+        return emit.make_complex(*parts)
     return emit.div(like(1, x), x)
 
 
@@ -470,7 +481,7 @@ def _short_power(low: L, a: Operand, b: Operand) -> Operand | None:
     if x.dtype.kind in "iu":
         return Val(result.num, arith.int_power(x, n).ir) if isinstance(n, int) and 0 <= n <= 64 else None
     short = {2: lambda: emit.mul(x, x), 1: lambda: x, 0.5: lambda: emit.op("sqrt", x), -1: lambda: _reciprocal(x)}.get(n)
-    return None if short is None or x.dtype.kind != "f" else Val(result.num, short().ir)
+    return None if short is None or x.dtype.kind not in ("fc" if n in (1, 2, -1) else "f") else Val(result.num, short().ir)
 
 
 def _truth(low: L, a: Operand) -> Operand | None:
@@ -484,13 +495,25 @@ def _not(low: L, a: Operand) -> Operand | None:
     return Val(Num(PYTHON, BOOL), not_(tensor(found)).ir) if isinstance(found, Val) else None
 
 
+@functools.cache
+def _takes_one_element(cls: type) -> bool:
+    """Does this version of NumPy let an array of one element (and of some dimension) be converted?"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            cls(np.ones(1))
+        except TypeError:
+            return False
+    return True
+
+
 def _to_python(cls: type, row: Row) -> Row:
     """``int(x)``, ``float(x)`` of one element: as of the Python number that has its value."""
 
     def convert(low: L, a: Operand, *rest: Operand) -> Operand | None:
         if not isinstance(a, Val) or a.num.kind == PYTHON or rest or math.prod(a.num.shape) != 1:
             return None
-        if a.num.shape and cls is not bool and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        if a.num.shape and not _takes_one_element(cls):
             return None
         kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[a.num.dtype.kind]
         x = emit.reshape(tensor(a), ())
@@ -554,8 +577,22 @@ def where(low: L, condition: Operand, x: Operand, y: Operand) -> Operand | None:
     return Val(Num(ARRAY, dtype, shape), result.ir)
 
 
+def _clipped(low: L, a: Val, a_min: Operand, a_max: Operand) -> Operand | None:
+    """Between numbers of Python's: what is equal to a bound stays what it is (-0.0)."""
+    if a.num.kind != ARRAY or not a.num.shape:
+        return None
+    x = tensor(a)
+    for bound, direction in ((a_min, "LT"), (a_max, "GT")):
+        if not (isinstance(bound, Known) and bound.value is None):
+            limit = emit.broadcast(cast(low, bound, x.dtype), x.shape)
+            x = select(or_(compare(direction, x, limit), emit.is_nan(limit)), limit, x)
+    return Val(a.num, x.ir)
+
+
 def clip(low: L, a: Operand, a_min: Operand = NONE, a_max: Operand = NONE) -> Operand | None:
     found: Operand = a
+    if isinstance(a, Val) and a.num.dtype.kind == "f" and all(class_of(b) in (int, float) or known(b) is None for b in (a_min, a_max)):
+        return _clipped(low, a, a_min, a_max)
     for bound, u in ((a_min, np.maximum), (a_max, np.minimum)):
         if not (isinstance(bound, Known) and bound.value is None):
             result = ufunc_row(u)(low, found, bound)
