@@ -1,0 +1,179 @@
+"""Arithmetic of closed intervals of integers: what the result of an operation can be, given what its operands can be.
+
+Exact integers, as Python's: whether the result has room in 64 bits is for others to ask.
+"""
+
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.ir import operations
+
+#: From the least to the greatest, both included.
+Interval = tuple[int, int]
+
+#: Shifts by more, and powers beyond this many bits, are not worth a bound.
+_BITS: Final = 256
+
+
+def join(a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def meet(a: Interval, b: Interval) -> Interval:
+    """What both allow; where that is nothing, the place is never come to, and anything will do."""
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    return (low, high) if low <= high else (low, low)
+
+
+def within(a: Interval, b: Interval) -> bool:
+    """Is all of a in b?"""
+    return b[0] <= a[0] and a[1] <= b[1]
+
+
+def _corners(fn: Callable[[int, int], int], x: Interval, y: Interval) -> Interval:
+    found = [fn(a, b) for a in x for b in y]
+    return min(found), max(found)
+
+
+def add(x: Interval, y: Interval) -> Interval:
+    return x[0] + y[0], x[1] + y[1]
+
+
+def sub(x: Interval, y: Interval) -> Interval:
+    return x[0] - y[1], x[1] - y[0]
+
+
+def mul(x: Interval, y: Interval) -> Interval:
+    return _corners(operator.mul, x, y)
+
+
+def floordiv(x: Interval, y: Interval) -> Interval:
+    """The quotient; a zero divisor raises."""
+    if y[0] >= 0 or y[1] <= 0:
+        nonzero = (max(1, y[0]), max(1, y[1])) if y[0] >= 0 else (min(-1, y[0]), min(-1, y[1]))
+        return _corners(operator.floordiv, x, nonzero)
+    most = max(abs(x[0]), abs(x[1]))
+    return -most, most
+
+
+def mod(x: Interval, y: Interval) -> Interval:
+    """The remainder has the sign of the divisor."""
+    if y[0] > 0 and 0 <= x[0] and x[1] < y[0]:
+        return x
+    low, high = min(0, y[0] + 1), max(0, y[1] - 1)
+    return (low, min(high, x[1])) if x[0] >= 0 and low == 0 else (low, high)
+
+
+def and_(x: Interval, y: Interval) -> Interval:
+    bounds = [b[1] for b in (x, y) if b[0] >= 0]
+    return (0, min(bounds)) if bounds else _bits(x, y)
+
+
+def or_(x: Interval, y: Interval) -> Interval:
+    low, high = _bits(x, y)
+    return (max(x[0], y[0]), high) if low == 0 else (low, high)
+
+
+def _bits(x: Interval, y: Interval) -> Interval:
+    """What has no more bits than the operands."""
+    bits = max(b.bit_length() for b in (*x, *y))
+    return (0 if x[0] >= 0 and y[0] >= 0 else -(1 << bits)), (1 << bits) - 1
+
+
+def lshift(x: Interval, y: Interval) -> Interval | None:
+    return _corners(operator.lshift, x, (max(0, y[0]), max(0, y[1]))) if y[1] <= _BITS else None
+
+
+def rshift(x: Interval, y: Interval) -> Interval:
+    return _corners(operator.rshift, x, (min(max(0, y[0]), _BITS), min(max(0, y[1]), _BITS)))
+
+
+def pow_(x: Interval, y: Interval) -> Interval | None:
+    if y[0] < 0 or y[1] * max(b.bit_length() for b in x) > _BITS:
+        return None
+    found = [a**n for a in x for n in y] + ([0] if x[0] <= 0 <= x[1] else [])
+    high = max(map(abs, found))
+    return (min(found) if x[0] >= 0 else 0 if y[0] == y[1] and y[0] % 2 == 0 else -high), high
+
+
+def neg(x: Interval) -> Interval:
+    return -x[1], -x[0]
+
+
+def invert(x: Interval) -> Interval:
+    return ~x[1], ~x[0]
+
+
+def abs_(x: Interval) -> Interval:
+    return (0 if x[0] <= 0 <= x[1] else min(abs(x[0]), abs(x[1]))), max(abs(x[0]), abs(x[1]))
+
+
+def _least(*xs: Interval) -> Interval:
+    return min(x[0] for x in xs), min(x[1] for x in xs)
+
+
+def _greatest(*xs: Interval) -> Interval:
+    return max(x[0] for x in xs), max(x[1] for x in xs)
+
+
+def _same(x: Interval) -> Interval:
+    return x
+
+
+#: What each callable gives; None: nothing is known.
+RESULTS: Final[dict[Any, Callable[..., Interval | None]]] = {
+    operator.add: add, operator.sub: sub, operator.mul: mul, operator.floordiv: floordiv, operator.mod: mod, operator.and_: and_, operator.or_: or_,
+    operator.xor: _bits, operator.lshift: lshift, operator.rshift: rshift, operator.pow: pow_, operator.neg: neg, operator.pos: _same,
+    operator.invert: invert, operator.abs: abs_, builtins.abs: abs_, builtins.min: _least, builtins.max: _greatest, int: _same, operator.index: _same,
+    operations.range_step: _same,
+    **{getattr(operator, "i" + fn.__name__.strip("_")): found for fn, found in (
+        (operator.add, add), (operator.sub, sub), (operator.mul, mul), (operator.floordiv, floordiv), (operator.mod, mod), (operator.and_, and_),
+        (operator.or_, or_), (operator.xor, _bits), (operator.lshift, lshift), (operator.rshift, rshift), (operator.pow, pow_))},
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- what comparisons say
+
+
+def _less(x: Interval, y: Interval) -> Interval:
+    return meet(x, (x[0], y[1] - 1))
+
+
+def _less_equal(x: Interval, y: Interval) -> Interval:
+    return meet(x, (x[0], y[1]))
+
+
+def _greater(x: Interval, y: Interval) -> Interval:
+    return meet(x, (y[0] + 1, x[1]))
+
+
+def _greater_equal(x: Interval, y: Interval) -> Interval:
+    return meet(x, (y[0], x[1]))
+
+
+def _not_equal(x: Interval, y: Interval) -> Interval:
+    if y[0] != y[1] or x[0] == x[1]:
+        return x
+    return (x[0] + (x[0] == y[0])), (x[1] - (x[1] == y[0]))
+
+
+#: What x is if the comparison of x with y holds, and if it does not; the same for y.
+_SAYS: Final[dict[Any, tuple[Callable[[Interval, Interval], Interval], ...]]] = {
+    operator.lt: (_less, _greater_equal, _greater, _less_equal),
+    operator.le: (_less_equal, _greater, _greater_equal, _less),
+    operator.gt: (_greater, _less_equal, _less, _greater_equal),
+    operator.ge: (_greater_equal, _less, _less_equal, _greater),
+    operator.eq: (meet, _not_equal, meet, _not_equal),
+    operator.ne: (_not_equal, meet, _not_equal, meet),
+}
+
+
+def said(callee: object, holds: bool, left: bool, mine: Interval, other: Interval) -> Interval:
+    """What an operand (the left one?) of a comparison is, where that is known to hold, or not to hold."""
+    rules = _SAYS[callee]
+    return rules[(0 if holds else 1) + (0 if left else 2)](mine, other)
+
+
+COMPARISONS: Final = frozenset(_SAYS)

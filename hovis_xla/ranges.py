@@ -1,0 +1,399 @@
+"""What the integers of a Function can be, at each place: closed intervals.
+
+They come from constants, from dtypes, from the comparisons that a path has passed, and from loops: a counter stays within
+what its loop asks for, and what a loop only adds to grows no faster than the loop can run.  What is proven here needs no
+check at run time: that a sum has room in 64 bits, that an index is in range, that a remainder has the sign of its divisor.
+
+An operation whose result has no room in 64 bits gives up (``effects``), so behind it the result *is* within 64 bits.
+"""
+
+import bisect
+import operator
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.analysis import Dominators
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
+from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis_xla import intervals
+from hovis_xla.intervals import COMPARISONS, RESULTS, Interval, join, meet, within
+from hovis_xla.regions import Region, components, reachable, regions, successors
+
+#: What Python's integers have room for in compiled code.
+INT64: Final[Interval] = (-(2**63), 2**63 - 1)
+
+#: Rounds in which a parameter may change before its bounds are widened, and rounds of narrowing after that.
+PATIENCE: Final = 3
+NARROWINGS: Final = 2
+
+#: Rounds in all; a function that takes more is left without ranges.
+ROUNDS: Final = 60
+
+#: No call does one operation more often than this: at ten a nanosecond it would run for weeks.
+MOST_STEPS: Final = 2**54
+
+#: What passes a truth on, and what joins two.
+_OF_TRUTHS: Final = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
+
+_ADDS: Final = frozenset({operator.add, operator.iadd})
+_SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
+#: What may need more bits than its operands have.
+_GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg})
+
+#: Bounds that are tried before none: what fits a machine word of each size.
+_STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
+
+
+def limits(kind: AbstractValue) -> Interval | None:
+    """What an integer of this type can be; None: it is no integer."""
+    if isinstance(kind, Const):
+        return limits_of(kind.value)
+    if isinstance(kind, Union):
+        found = [limits(t) for t in kind.members]
+        every = [f for f in found if f is not None]
+        return None if len(every) < len(found) else (min(f[0] for f in every), max(f[1] for f in every))
+    cls = kind.cls if isinstance(kind, Type) else None
+    if cls is bool or cls is np.bool_:
+        return 0, 1
+    if cls is int:
+        return INT64
+    if isinstance(cls, type) and issubclass(cls, np.integer) and cls in np.sctypeDict.values():
+        info = np.iinfo(cls)
+        return int(info.min), int(info.max)
+    return None
+
+
+def limits_of(value: object) -> Interval | None:
+    """The interval of a known integer."""
+    return (int(value), int(value)) if isinstance(value, int | np.integer | np.bool_) else None
+
+
+def _wraps(kind: AbstractValue) -> bool:
+    """May the value be one of NumPy's, whose arithmetic wraps around?"""
+    return kind not in (Type(int), Type(bool))
+
+
+def _unusual(rule: Any, right: Interval | None) -> bool:
+    """May the right operand be one for which NumPy gives something that is no quotient, remainder or shift?"""
+    assert right is not None
+    if rule in (intervals.floordiv, intervals.mod):
+        return right[0] <= 0 <= right[1]
+    return rule in (intervals.lshift, intervals.rshift) and right[0] < 0
+
+
+class Ranges:
+    """The intervals of one Function.  ``given``: what is known of its parameters."""
+
+    def __init__(self, function: Function, given: Sequence[Interval | None] = ()) -> None:
+        self.order = reachable(function)
+        self.number = {b: k for k, b in enumerate(self.order)}
+        self.edges: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in self.order}
+        for block in self.order:
+            for edge in successors(block):
+                self.edges[edge.block].append((block, edge))
+        self.home: dict[Op | Param, Block] = {v: b for b in self.order for v in (*b.params, *b.all_ops())}
+        dominators = Dominators(function)
+        self.above = {b: dominators.order[dominators.parent[dominators.number[b]]] for b in self.order}
+        self.entry = function.blocks[0]
+        self.top = regions(function)
+        self.base: dict[Op | Param, Interval] = {}
+        self.caps: dict[Op | Param, Interval] = {}
+        self.asked = self._asked()
+        self.stops = self._stops()
+        for param, found in zip(function.params, given, strict=False):
+            if found is not None:
+                self.caps[param] = found
+        self._solve()
+        caps = _bounded_sums(self)
+        if caps:
+            self.caps.update(caps)
+            self._solve()
+
+    # --------------------------------------------------------------------------------------------- asking
+
+    def at(self, value: Operand, block: Block) -> Interval | None:
+        """What an integer can be in a block; None, if it is no integer."""
+        if isinstance(value, Const):
+            return limits_of(value.value)
+        if not isinstance(value, Op | Param):
+            return None
+        found = self._base(value)
+        if found is None or value not in self.asked:
+            return found
+        home = self.home.get(value)
+        while block is not home and block is not self.entry:
+            came = self.edges.get(block, ())
+            if len(came) == 1:
+                found = self._said(*came[0], value, found)
+            block = self.above[block]
+        return found
+
+    def of(self, op: Op) -> Interval | None:
+        """What an operation gives before it is asked whether there is room for it; None: anything."""
+        rule = RESULTS.get(op.callee) if isinstance(op.callee, type) or callable(op.callee) else None
+        if rule is None or op.kwargs:
+            return None
+        args = [self.at(a, self.home[op]) for a in op.args]
+        if any(a is None for a in args):
+            return None
+        if _wraps(op.type) and _unusual(rule, args[-1]):
+            return None  # NumPy does not raise
+        try:
+            return rule(*args)
+        except TypeError:
+            return None
+
+    def has_room(self, op: Op) -> bool:
+        """Is the result certainly within 64 bits?"""
+        found = self.of(op)
+        return found is not None and within(meet(found, self.caps.get(op, found)), INT64)
+
+    def unproven(self) -> int:
+        """How many operations on Python's integers may be past 64 bits."""
+        return sum(1 for op in self.home if isinstance(op, Op) and op.type == Type(int) and op.callee in _GROWING and not self.has_room(op))
+
+    # --------------------------------------------------------------------------------------------- facts
+
+    def _base(self, value: Op | Param) -> Interval | None:
+        found = self.base.get(value)
+        return limits(value.type) if found is None else found
+
+    def _asked(self) -> set[Op | Param]:
+        """The values that some branch compares."""
+        found: set[Op | Param] = set()
+        for block in self.order:
+            if isinstance(block.terminator, Branch):
+                todo = [block.terminator.cond]
+                while todo:
+                    cond = todo.pop()
+                    if isinstance(cond, Op):
+                        found.update(a for a in cond.args if isinstance(a, Op | Param))
+                        todo += cond.args if cond.callee in _OF_TRUTHS else ()
+        return found
+
+    def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
+        """What taking an edge says of a value."""
+        end = block.terminator
+        if not isinstance(end, Branch) or end.true.block is end.false.block:
+            return found
+        return self._holds(end.cond, edge is end.true, value, found, block)
+
+    def _holds(self, cond: Operand, truth: bool, value: Op | Param, found: Interval, block: Block) -> Interval:
+        if not isinstance(cond, Op):
+            return found
+        if cond.callee is operator.not_:
+            return self._holds(cond.args[0], not truth, value, found, block)
+        if cond.callee in (bool, operator.truth):
+            if cond.args[0] is value:
+                return intervals.said(operator.ne, truth, True, found, (0, 0))
+            return self._holds(cond.args[0], truth, value, found, block)
+        if cond.callee in (operator.and_, operator.or_):
+            if truth is (cond.callee is operator.and_):
+                for part in cond.args:
+                    found = self._holds(part, truth, value, found, block)
+            return found
+        if cond.callee is operations.range_goes_on and truth and cond.args[0] is value:
+            step, stop = (self._seen(cond.args[k], value, block) for k in (2, 1))
+            if step is not None and stop is not None and (step[0] > 0 or step[1] < 0):
+                return intervals.said(operator.lt if step[0] > 0 else operator.gt, True, True, found, stop)
+        if cond.callee not in COMPARISONS or len(cond.args) != 2 or cond.args[0] is cond.args[1]:
+            return found
+        for left in (True, False):
+            mine, other = cond.args if left else cond.args[::-1]
+            bound = self._seen(other, value, block) if mine is value else None
+            if bound is not None:
+                found = intervals.said(cond.callee, truth, left, found, bound)
+        return found
+
+    def _seen(self, other: Operand, value: Op | Param, block: Block) -> Interval | None:
+        """What a value is compared with: a constant, or what is known of it everywhere."""
+        return self._base(other) if isinstance(other, Op | Param) else limits_of(other.value) if isinstance(other, Const) else None
+
+    # --------------------------------------------------------------------------------------------- solving
+
+    def _stops(self) -> list[int]:
+        found = set(_STOPS)
+        for block in self.order:
+            for op in block.all_ops():
+                for arg in op.args:
+                    if isinstance(arg, Const) and type(arg.value) is int and abs(arg.value) < 2**63:
+                        found.update((arg.value - 1, arg.value, arg.value + 1))
+        return sorted(found)
+
+    def _solve(self) -> None:
+        self.base = {}
+        reached = {self.entry}
+        visits: dict[Block, int] = {}
+        changed = True
+        while changed:
+            changed = False
+            if visits.get(self.entry, 0) > ROUNDS:
+                self.base, self.caps = {}, {}
+                return
+            for block in self.order:
+                if block in reached:
+                    visits[block] = visits.get(block, 0) + 1
+                    changed |= self._params(block, reached, visits[block])
+                    changed |= self._ops(block)
+                    fresh = {e.block for e in successors(block)} - reached
+                    reached |= fresh
+                    changed |= bool(fresh)
+        for _ in range(NARROWINGS):
+            for block in self.order:
+                self._params(block, reached, 0)
+                self._ops(block)
+
+    def _params(self, block: Block, reached: set[Block], visit: int) -> bool:
+        """Join what the edges bring.  visit 0: narrow."""
+        changed = False
+        for k, param in enumerate(block.params):
+            whole = limits(param.type)
+            if whole is None:
+                continue
+            found = None if block is not self.entry else whole
+            for before, edge in self.edges[block]:
+                if before in reached:
+                    brought = self._brought(before, edge, k)
+                    # bottom: the value before has not been come to
+                    found = brought if found is None else found if brought is None else join(found, brought)
+            if found is None:
+                continue
+            found = meet(found, whole)
+            old = self.base.get(param)
+            if old is not None:
+                found = meet(found, old) if not visit else join(found, old)
+                if visit > PATIENCE and found != old:
+                    found = self._widened(old, found)
+            if param in self.caps:
+                found = meet(found, self.caps[param])
+            if found != old:
+                self.base[param] = found
+                changed = True
+        return changed
+
+    def _brought(self, block: Block, edge: Edge, k: int) -> Interval | None:
+        value = edge.args[k]
+        if isinstance(value, Op | Param):
+            if value not in self.base:
+                return None if limits(value.type) is not None else INT64
+            return self._said(block, edge, value, self.at(value, block) or INT64)
+        return limits_of(value.value) if isinstance(value, Const) else None
+
+    def _widened(self, old: Interval, new: Interval) -> Interval:
+        low, high = new
+        if low < old[0]:
+            k = bisect.bisect_right(self.stops, low) - 1
+            low = self.stops[k] if k >= 0 else INT64[0]
+        if high > old[1]:
+            k = bisect.bisect_left(self.stops, high)
+            high = self.stops[k] if k < len(self.stops) else INT64[1]
+        return low, high
+
+    def _ops(self, block: Block) -> bool:
+        changed = False
+        for op in block.all_ops():
+            whole = limits(op.type)
+            if whole is None:
+                continue
+            found = self.of(op)
+            if found is None or (_wraps(op.type) and not within(found, whole)):
+                found = whole
+            found = meet(found, whole)
+            if op in self.caps:
+                found = meet(found, self.caps[op])
+            if self.base.get(op) != found:
+                self.base[op] = found
+                changed = True
+        return changed
+
+
+# ------------------------------------------------------------------------------------------------- sums
+
+
+def _bounded_sums(r: Ranges) -> dict[Op | Param, Interval]:
+    """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
+    values = [v for v in r.home if limits(v.type) is not None]
+    found: dict[Op | Param, Interval] = {}
+    for members in components(values, lambda v: _sources(r, v)):  # type: ignore[arg-type]
+        if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):
+            bounds = _bounds(r, members)  # type: ignore[arg-type]
+            if bounds is not None and within(bounds, INT64):
+                found.update(dict.fromkeys(members, bounds))  # type: ignore[arg-type]
+    return found
+
+
+def _sources(r: Ranges, value: Op | Param) -> list[Any]:
+    """The values that one is made of."""
+    if isinstance(value, Op):
+        return [a for a in value.args if a in r.home] if all(isinstance(a, Op | Param | Const) for a in value.args) else []
+    k = r.home[value].params.index(value)
+    return [e.args[k] for _, e in r.edges[r.home[value]] if e.args[k] in r.home]
+
+
+def _bounds(r: Ranges, members: set[Op | Param]) -> Interval | None:
+    starts: list[Interval | None] = []
+    least = greatest = steps = low = high = 0
+    for value in members:
+        if isinstance(value, Param):
+            block = r.home[value]
+            k = block.params.index(value)
+            if block is r.entry:
+                return None
+            starts += [r.at(e.args[k], b) for b, e in r.edges[block] if e.args[k] not in members]
+            continue
+        change = _change(r, value, members)
+        if change is None:
+            return None
+        count = _executions(r, r.home[value])
+        low, high, steps = low + count * min(0, change[0]), high + count * max(0, change[1]), steps + count
+        least, greatest = min(least, change[0]), max(greatest, change[1])
+    if not starts or any(s is None for s in starts):
+        return None
+    if steps > MOST_STEPS:
+        low, high = max(low, MOST_STEPS * least), min(high, MOST_STEPS * greatest)
+    return min(s[0] for s in starts) + low, max(s[1] for s in starts) + high  # type: ignore[index]
+
+
+def _change(r: Ranges, op: Op, members: set[Op | Param]) -> Interval | None:
+    """What an operation adds to the member that it is given."""
+    if len(op.args) != 2 or op.callee not in _ADDS | _SUBTRACTS:
+        return None
+    x, y = op.args
+    if op.callee in _ADDS and x not in members:
+        x, y = y, x
+    if x not in members or y in members:
+        return None
+    found = r.at(y, r.home[op])
+    return found if found is None or op.callee in _ADDS else intervals.neg(found)
+
+
+def _executions(r: Ranges, block: Block) -> int:
+    """How often a block can be come to in one call of the function."""
+    region, found = r.top, 1
+    while block in region.loops:
+        region = region.loops[block]
+        found = min(MOST_STEPS, found * _rounds(r, region))
+    return found
+
+
+def _rounds(r: Ranges, region: Region) -> int:
+    """How often a loop goes round, each time that it is entered."""
+    best = MOST_STEPS
+    head = region.heads[0]
+    backs = [e for b in region.blocks for e in successors(b) if e.block is head]
+    for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
+        bounds = r.base.get(param)
+        if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
+            best = min(best, bounds[1] - bounds[0] + 1)
+    return best
+
+
+def _steps(r: Ranges, value: Operand, param: Param, sign: int) -> bool:
+    """Is value certainly greater than param (sign 1), or less (sign -1)?"""
+    if not isinstance(value, Op):
+        return False
+    change = _change(r, value, {param})
+    return change is not None and r.has_room(value) and (change[0] > 0 if sign > 0 else change[1] < 0)
