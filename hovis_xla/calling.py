@@ -17,7 +17,8 @@ from hovis.ir import operations
 from hovis_xla import adapter, packing
 from hovis_xla.adapter import Program, XlaError
 from hovis_xla.interface import Lowered, Template
-from hovis_xla.types import ARRAY, INT64, PYTHON, Known, Num
+from hovis_xla.ranges import SMALL
+from hovis_xla.types import ARRAY, INT, INT64, PYTHON, Known, Num
 
 
 class _Bailed:
@@ -35,14 +36,15 @@ PINNED_BELOW: Final = 1 << 20
 _DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
 
 
-def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program) -> Callable[..., Any]:
-    """The function from the leaves of a call to its result, or BAILED."""
-    return _Writer(types, lowered, program).function()
+def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The function from the leaves of a call to its result, or BAILED.  ``general`` is called where ints are not small enough for it."""
+    return _Writer(types, lowered, program, general).function()
 
 
 class _Writer:
-    def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program) -> None:
+    def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any]) -> None:
         self.types = types
+        self.general = general
         self.lowered = lowered
         self.lines: list[str] = []
         self.free: list[Any] = []
@@ -84,6 +86,9 @@ class _Writer:
             tests.append(f"{self.constant(read)}(*{self.constant(where)}) is not {self.constant(value)}")
         if tests:
             self.lines.append(f"if {' or '.join(tests)}: return BAILED")
+        small = [f"{SMALL[0]} <= v{k} <= {SMALL[1]}" for k, num in enumerate(self.types) if num == INT] if self.lowered.narrow else []
+        if small:
+            self.lines.append(f"if not ({' and '.join(small)}): return {self.constant(self.general)}({', '.join(f'v{k}' for k in range(len(self.types)))})")
 
     def frame(self) -> tuple[Any, ...]:
         """The buffers of one call, and what is written into."""

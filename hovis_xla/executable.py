@@ -41,11 +41,21 @@ class Executable:
         self.lowered = lowered
         self.exact = exact
         self._program = program
+        self._function: Function | None = None
     @staticmethod
     def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> "Executable":
         """The executable of a Function; NotLowerable if it can't be one."""
         known = parameters(function, types)
-        return Executable(function.name, known, lower(function, known), exact)
+        made = Executable(function.name, known, lower(function, known, True), exact)
+        made._function = function
+        return made
+
+    @functools.cached_property
+    def general(self) -> "Executable":
+        """The executable for ints of any size, if this is the one for small ints; else itself."""
+        if not self.lowered.narrow or self._function is None:
+            return self
+        return Executable(self.name, self.types, lower(self._function, self.types), self.exact)
 
     # --------------------------------------------------------------------------------------------- to look at
 
@@ -86,7 +96,7 @@ class Executable:
     @functools.cached_property
     def enter(self) -> Callable[..., Any]:
         """The function from the leaves to the result, or BAILED."""
-        return entrance(self.types, self.lowered, self.program)
+        return entrance(self.types, self.lowered, self.program, lambda *leaves: self.general.enter(*leaves))
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         return self.enter(*leaves)

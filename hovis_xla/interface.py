@@ -41,6 +41,8 @@ class Lowered:
     environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = field(default_factory=list)
     #: calls that the host does: what is called, and where
     hosted: list[str] = field(default_factory=list)
+    #: is it for small ints only (``ranges.SMALL``)?
+    narrow: bool = False
 
 
 class Keyed:

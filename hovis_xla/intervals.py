@@ -60,7 +60,7 @@ def floordiv(x: Interval, y: Interval) -> Interval:
 
 def mod(x: Interval, y: Interval) -> Interval:
     """The remainder has the sign of the divisor."""
-    if y[0] > 0 and 0 <= x[0] and x[1] < y[0]:
+    if y[0] > 0 and x[0] >= 0 and x[1] < y[0]:
         return x
     low, high = min(0, y[0] + 1), max(0, y[1] - 1)
     return (low, min(high, x[1])) if x[0] >= 0 and low == 0 else (low, high)
@@ -78,7 +78,7 @@ def or_(x: Interval, y: Interval) -> Interval:
 
 def _bits(x: Interval, y: Interval) -> Interval:
     """What has no more bits than the operands."""
-    bits = max(b.bit_length() for b in (*x, *y))
+    bits = max((b if b >= 0 else ~b).bit_length() for b in (*x, *y))
     return (0 if x[0] >= 0 and y[0] >= 0 else -(1 << bits)), (1 << bits) - 1
 
 

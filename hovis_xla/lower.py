@@ -15,23 +15,26 @@ from typing import Any, Final, cast
 import numpy as np
 
 from hovis.ir import operations
-from hovis.ir.model import Block, Function, Location, Op, Return, callees
+from hovis.ir.model import Block, Function, Location, Op, Param, Return, callees
 from hovis.ir.model import Operand as IrOperand
-from hovis.lattice import Const
+from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis_xla import emit, host
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.buckets import clipped
 from hovis_xla.control import Arrival, Walker, as_tensor
-from hovis_xla.effects import Facts, Printer, cannot_overflow
+from hovis_xla.effects import Printer
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.interface import Keyed, Lowered, Template
+from hovis_xla.intervals import RESULTS, Interval, meet
 from hovis_xla.kinds import WHICH
 from hovis_xla.loops import lower_loop
 from hovis_xla.nests import nested
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
+from hovis_xla.ranges import SMALL, Ranges, limits, limits_of
 from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
+from hovis_xla.rerolling import rerolled
 from hovis_xla.slots import TAG, as_val, block_of, join_nums, num_of, same_slot, tensor, unify
 from hovis_xla.stores import updated, versions
 from hovis_xla.types import (
@@ -66,7 +69,10 @@ INLINE_DEPTH: Final = 16
 class Lowering(Walker):
     """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_narrow: bool = False) -> None:
+        #: may ints that are passed be taken to be small? are they?
+        self.may_narrow = may_narrow
+        self.narrow = False
         self.bail: T | None = None
         self.token: Any = None
         self.acted = False
@@ -97,7 +103,8 @@ class Lowering(Walker):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "facts", "exits", "templates", "order")}
+        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "ranges", "exits", "templates", "order")}
+        given = [self.interval(a) for a in args]
         self.active.append(function)
         function = versions(function)
         top = regions(function)
@@ -105,7 +112,7 @@ class Lowering(Walker):
         self.needed = needed(reachable(function))
         self.order = reachable(function)
         self.carried_out = carried_out(self.order, top, self.needed)
-        self.facts = Facts(function)
+        self.ranges = self._ranges(function, given)
         self.exits: dict[Any, Block] = {}
         self.templates: dict[Block, Template] = {}
         start = control_start(function, args)
@@ -115,6 +122,45 @@ class Lowering(Walker):
         for name, value in saved.items():
             setattr(self, name, value)
         return arrival
+
+    def _ranges(self, function: Function, given: "list[Interval | None]") -> Ranges:
+        """What the integers can be; those that are passed are taken to be small, if that proves something."""
+        found = Ranges(function, given)
+        if self.narrow or len(self.active) > 1 or not self.may_narrow or not found.unproven():
+            return found
+        small = [meet(SMALL, g) if g is not None and p.type == Type(int) else g for p, g in zip(function.params, given, strict=True)]
+        assumed = Ranges(function, small)
+        if assumed.unproven() >= found.unproven():
+            return found
+        self.narrow = True
+        return assumed
+
+    def interval(self, operand: Operand) -> "Interval | None":
+        """What an integer operand of the current operation can be; None, if it is no integer."""
+        if isinstance(operand, Known):
+            return limits_of(operand.value)
+        if not isinstance(operand, Val) or operand.num.shape:
+            return None
+        for value in self._operands():
+            found = self.env.get(value)
+            if found is operand or (isinstance(found, Val) and found.ir == operand.ir):
+                assert self.op is not None
+                known = self.ranges.at(value, self.ranges.home[self.op])
+                if known is not None:
+                    return known
+        return limits(Type(operand.num.dtype.type)) if operand.num.dtype.kind in "biu" else None
+
+    def _operands(self) -> "list[Op | Param]":
+        """The values that the current operation is given, those in a tuple and in slices as well."""
+        todo = list(self.op.args) if self.op is not None and self.op in self.ranges.home else []
+        found: list[Op | Param] = []
+        while todo:
+            value = todo.pop()
+            if isinstance(value, Op) and value.callee in (operations.make_tuple, slice):
+                todo += value.args
+            elif isinstance(value, Op | Param):
+                found.append(value)
+        return found
 
     def is_exit(self, block: Block) -> bool:
         return block in self.templates
@@ -296,8 +342,12 @@ class Lowering(Walker):
         self.token = made.results[0]
 
     def in_range(self, callee: Callable[..., Any]) -> bool:
-        """Is the result of the current op, an addition or subtraction of Ints, certainly within 64 bits?"""
-        return self.op is not None and cannot_overflow(self.facts, self.op, callee)
+        """Is the result of the current op, if that is this one on Ints, certainly within 64 bits?"""
+        if self.op is None or self.op not in self.ranges.home:
+            return False
+        # the products that make up a power are no larger than it can be
+        mine = RESULTS.get(self.op.callee) in (RESULTS[callee], RESULTS[operator.pow] if callee is operator.mul else None)
+        return mine and self.ranges.has_room(self.op)
 
     # --------------------------------------------------------------------------------------------- ops
 
@@ -521,23 +571,23 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
     return Arrival([(function.blocks[0], list(args))])
 
 
-def lower(function: Function, args: list["Num | Known"]) -> Lowered:
-    """The module of a function whose parameters are these."""
-    function = nested(function)
+def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False) -> Lowered:
+    """The module of a function whose parameters are these.  may_narrow: it may be for small ints only (``Lowered.narrow``)."""
+    function = nested(rerolled(function))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
             try:
-                return _lower_main(module, function, args)
+                return _lower_main(module, function, args, may_narrow)
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
 
 
-def _lower_main(module: Any, function: Function, args: list["Num | Known"]) -> Lowered:
+def _lower_main(module: Any, function: Function, args: list["Num | Known"], may_narrow: bool) -> Lowered:
     nums = [a for a in args if isinstance(a, Num)]
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
-    lowering = Lowering()
+    lowering = Lowering(may_narrow)
     lowering.main = main
     lowering.module = module
     block = main.add_entry_block()
@@ -591,5 +641,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     module.operation.verify()
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
-        lowering.environment, [_where(op) for op in lowering.hosted if op is not None],
+        lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow,
     )  # fmt: skip

@@ -8,6 +8,7 @@ An operation whose result has no room in 64 bits gives up (``effects``), so behi
 """
 
 import bisect
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Final
@@ -25,6 +26,9 @@ from hovis_xla.regions import Region, components, reachable, regions, successors
 #: What Python's integers have room for in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
 
+#: What ints that are passed are taken to be, where it helps; a call with others has a program of its own.
+SMALL: Final[Interval] = (-(2**32), 2**32)
+
 #: Rounds in which a parameter may change before its bounds are widened, and rounds of narrowing after that.
 PATIENCE: Final = 3
 NARROWINGS: Final = 2
@@ -36,12 +40,12 @@ ROUNDS: Final = 60
 MOST_STEPS: Final = 2**54
 
 #: What passes a truth on, and what joins two.
-_OF_TRUTHS: Final = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
+_OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
 
 _ADDS: Final = frozenset({operator.add, operator.iadd})
 _SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
 #: What may need more bits than its operands have.
-_GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg})
+_GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
 
 #: Bounds that are tried before none: what fits a machine word of each size.
 _STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
@@ -94,7 +98,9 @@ class Ranges:
         for block in self.order:
             for edge in successors(block):
                 self.edges[edge.block].append((block, edge))
-        self.home: dict[Op | Param, Block] = {v: b for b in self.order for v in (*b.params, *b.all_ops())}
+        self.home: dict[Op | Param, Block] = {}
+        for block in self.order:
+            self.home.update(dict.fromkeys([*block.params, *block.all_ops()], block))
         dominators = Dominators(function)
         self.above = {b: dominators.order[dominators.parent[dominators.number[b]]] for b in self.order}
         self.entry = function.blocks[0]
@@ -172,6 +178,7 @@ class Ranges:
                     if isinstance(cond, Op):
                         found.update(a for a in cond.args if isinstance(a, Op | Param))
                         todo += cond.args if cond.callee in _OF_TRUTHS else ()
+                        found.update(b for a in cond.args if isinstance(a, Op) and a.callee is operator.mul for b in a.args if isinstance(b, Op | Param))
         return found
 
     def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
@@ -179,36 +186,41 @@ class Ranges:
         end = block.terminator
         if not isinstance(end, Branch) or end.true.block is end.false.block:
             return found
-        return self._holds(end.cond, edge is end.true, value, found, block)
+        return self._holds(end.cond, edge is end.true, value, found)
 
-    def _holds(self, cond: Operand, truth: bool, value: Op | Param, found: Interval, block: Block) -> Interval:
+    def _holds(self, cond: Operand, truth: bool, value: Op | Param, found: Interval) -> Interval:
         if not isinstance(cond, Op):
             return found
         if cond.callee is operator.not_:
-            return self._holds(cond.args[0], not truth, value, found, block)
+            return self._holds(cond.args[0], not truth, value, found)
         if cond.callee in (bool, operator.truth):
             if cond.args[0] is value:
                 return intervals.said(operator.ne, truth, True, found, (0, 0))
-            return self._holds(cond.args[0], truth, value, found, block)
+            return self._holds(cond.args[0], truth, value, found)
         if cond.callee in (operator.and_, operator.or_):
             if truth is (cond.callee is operator.and_):
                 for part in cond.args:
-                    found = self._holds(part, truth, value, found, block)
+                    found = self._holds(part, truth, value, found)
             return found
         if cond.callee is operations.range_goes_on and truth and cond.args[0] is value:
-            step, stop = (self._seen(cond.args[k], value, block) for k in (2, 1))
+            step, stop = (self._seen(cond.args[k]) for k in (2, 1))
             if step is not None and stop is not None and (step[0] > 0 or step[1] < 0):
                 return intervals.said(operator.lt if step[0] > 0 else operator.gt, True, True, found, stop)
         if cond.callee not in COMPARISONS or len(cond.args) != 2 or cond.args[0] is cond.args[1]:
             return found
         for left in (True, False):
             mine, other = cond.args if left else cond.args[::-1]
-            bound = self._seen(other, value, block) if mine is value else None
-            if bound is not None:
+            square = isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] is value
+            bound = self._seen(other) if mine is value or square else None
+            if bound is not None and square:
+                most = intervals.said(cond.callee, truth, left, self._seen(mine) or INT64, bound)[1]
+                root = math.isqrt(max(0, most))
+                found = meet(found, (-root, root))
+            elif bound is not None:
                 found = intervals.said(cond.callee, truth, left, found, bound)
         return found
 
-    def _seen(self, other: Operand, value: Op | Param, block: Block) -> Interval | None:
+    def _seen(self, other: Operand) -> Interval | None:
         """What a value is compared with: a constant, or what is known of it everywhere."""
         return self._base(other) if isinstance(other, Op | Param) else limits_of(other.value) if isinstance(other, Const) else None
 
@@ -217,10 +229,10 @@ class Ranges:
     def _stops(self) -> list[int]:
         found = set(_STOPS)
         for block in self.order:
-            for op in block.all_ops():
-                for arg in op.args:
-                    if isinstance(arg, Const) and type(arg.value) is int and abs(arg.value) < 2**63:
-                        found.update((arg.value - 1, arg.value, arg.value + 1))
+            constants = [a for op in block.all_ops() for a in op.args] + [a for e in successors(block) for a in e.args]
+            for constant in constants:
+                if isinstance(constant, Const) and type(constant.value) is int and abs(constant.value) < 2**63:
+                    found.update((constant.value - 1, constant.value, constant.value + 1))
         return sorted(found)
 
     def _solve(self) -> None:

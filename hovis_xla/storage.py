@@ -246,6 +246,7 @@ def _printer_of(form: Any, failures: list[BaseException]) -> Printer:
 
 def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
     """An executable, and the name and the plan (``layout``) of each of its arguments, as bytes."""
+    executable = executable.general
     low = executable.lowered
     header = {
         **_circumstances(executable.exact),

@@ -1,5 +1,7 @@
 """Arithmetic that Python and NumPy share and XLA does otherwise: floor division, remainders, signs, powers."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hovis_xla import emit
@@ -25,20 +27,34 @@ def is_zero(x: T) -> T:
     return compare("EQ", x, like(0, x))
 
 
-def int_floor_div(x: T, y: T) -> T:
-    """``x // y`` of integers, y not 0; XLA truncates."""
-    quotient = div(x, y)
+def _as_unsigned(fn: Callable[[T, T], T], x: T, y: T) -> T:
+    """A division of integers that are not negative, done without asking for signs."""
+    wide = np.dtype(f"u{x.dtype.itemsize}")
+    return emit.convert(fn(emit.convert(x, wide), emit.convert(y, wide)), x.dtype)
+
+
+def int_floor_div(x: T, y: T, natural_x: bool = False, natural_y: bool = False) -> T:
+    """``x // y`` of integers, y not 0; XLA truncates.  natural: never negative."""
     if x.dtype.kind == "u":
-        return quotient
+        return div(x, y)
+    if natural_x and natural_y:
+        return _as_unsigned(div, x, y)
+    quotient = div(x, y)
+    if natural_y:
+        return select(compare("LT", sub(x, mul(quotient, y)), like(0, x)), sub(quotient, like(1, x)), quotient)
     off = and_(compare("NE", mul(quotient, y), x), compare("LT", xor(x, y), like(0, x)))
     return select(off, sub(quotient, like(1, x)), quotient)
 
 
-def int_floor_mod(x: T, y: T) -> T:
-    """``x % y`` of integers, y not 0; XLA's has the sign of x."""
-    remainder = rem(x, y)
+def int_floor_mod(x: T, y: T, natural_x: bool = False, natural_y: bool = False) -> T:
+    """``x % y`` of integers, y not 0; XLA's has the sign of x.  natural: never negative."""
     if x.dtype.kind == "u":
-        return remainder
+        return rem(x, y)
+    if natural_x and natural_y:
+        return _as_unsigned(rem, x, y)
+    remainder = rem(x, y)
+    if natural_y:
+        return select(compare("LT", remainder, like(0, x)), add(remainder, y), remainder)
     off = and_(compare("NE", remainder, like(0, x)), compare("LT", xor(remainder, y), like(0, x)))
     return select(off, add(remainder, y), remainder)
 

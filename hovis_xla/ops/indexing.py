@@ -3,6 +3,7 @@
 An integer that is not known is checked: out of range, the call is done again by Python, which raises the IndexError.
 """
 
+import functools
 import operator
 from typing import Any, Final
 
@@ -58,9 +59,17 @@ def checked(low: L, item: Operand, size: int) -> T:
             raise NotLowerable(f"index {value} of {size}: this raises")
         return emit.constant(value % size, INT64)
     x = emit.convert(tensor(low.val(item)), INT64)
-    wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
-    low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x))))
-    return wrapped
+    least, greatest = low.interval(item) or (-(2**63), 2**63)
+    if greatest < 0:
+        x, least, greatest = add(x, like(size, x)), least + size, greatest + size
+    elif least < 0:
+        x = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
+        least, greatest = min(0, least + size), max(size - 1, greatest)
+    outside = [compare("LT", x, like(0, x))] if least < 0 else []
+    outside += [compare("GE", x, like(size, x))] if greatest >= size else []
+    if outside:
+        low.bail_if(functools.reduce(or_, outside))
+    return x
 
 
 def _checked_index(low: L, index: Operand, size: Operand) -> Operand:

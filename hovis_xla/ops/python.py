@@ -101,7 +101,7 @@ def mul(low: L, a: Operand, b: Operand) -> Operand | None:
     if found is None:
         return None
     cls, x, y = found
-    if cls is int:
+    if cls is int and not low.in_range(operator.mul):
         _check_product(low, x, y, known(b) if known(b) is not None else known(a), x if known(b) is not None else y)
     return number(emit.mul(x, y))
 
@@ -127,7 +127,7 @@ def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
     if cls is int:
         # correctly rounded only if both are exact as floats
         for operand, t in ((a, x), (b, y)):
-            if known(operand) is None or abs(known(operand)) > _EXACT:
+            if not is_within(low, operand, -_EXACT, _EXACT):
                 low.bail_if(or_(compare("GT", t, like(_EXACT, t)), compare("LT", t, like(-_EXACT, t))))
         x, y = emit.convert(x, FLOAT64), emit.convert(y, FLOAT64)
     return number(emit.div(x, y))
@@ -135,8 +135,15 @@ def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
 
 def _nonzero(low: L, operand: Operand, t: T) -> None:
     """Give up on a zero divisor."""
-    if not known(operand):
+    bounds = low.interval(operand)
+    if not known(operand) and (bounds is None or bounds[0] <= 0 <= bounds[1]):
         low.bail_if(arith.is_zero(t))
+
+
+def is_within(low: L, operand: Operand, least: int, greatest: int) -> bool:
+    """Is an integer certainly between these?"""
+    bounds = low.interval(operand)
+    return bounds is not None and bool(least <= bounds[0] and bounds[1] <= greatest)
 
 
 def _divmod(low: L, a: Operand, b: Operand, want: str) -> "tuple[Operand, ...] | None":
@@ -148,12 +155,14 @@ def _divmod(low: L, a: Operand, b: Operand, want: str) -> "tuple[Operand, ...] |
     if cls is float:
         return tuple(map(number, arith.float_divmod(x, y)))
     n = known(b)
-    if (n is None and want != "mod") or n == -1:
+    fits = is_within(low, a, 1 - 2**63, 2**63) or is_within(low, b, 0, 2**63) or is_within(low, b, -(2**63), -2)
+    if want != "mod" and not fits and (n is None or n == -1):
         low.bail_if(and_(compare("EQ", y, like(-1, y)), compare("EQ", x, like(-(2**63), x))))
     if n is not None and n > 0 and n & (n - 1) == 0:
         shift = like(n.bit_length() - 1, x)
         return whole(emit.op("shift_right_arithmetic", x, shift)), whole(and_(x, like(n - 1, x)))
-    return whole(arith.int_floor_div(x, y)), whole(arith.int_floor_mod(x, y))
+    signs = [is_within(low, operand, 0, 2**63) for operand in (a, b)]
+    return whole(arith.int_floor_div(x, y, *signs)), whole(arith.int_floor_mod(x, y, *signs))
 
 
 def floordiv(low: L, a: Operand, b: Operand) -> Operand | None:
@@ -233,6 +242,8 @@ def lshift(low: L, a: Operand, b: Operand) -> Operand | None:
         return None
     x, n = as_class(low, a, int), as_class(low, b, int)
     result = emit.op("shift_left", x, n)
+    if low.in_range(operator.lshift) and is_within(low, b, 0, 62):
+        return whole(result)
     back = emit.op("shift_right_arithmetic", result, n)
     low.bail_if(or_(compare("NE", back, x), or_(compare("LT", n, like(0, n)), compare("GT", n, like(62, n)))))
     return whole(result)
@@ -242,9 +253,11 @@ def rshift(low: L, a: Operand, b: Operand) -> Operand | None:
     if common(a, b) not in (bool, int):
         return None
     x, n = as_class(low, a, int), as_class(low, b, int)
-    if known(b) is None or known(b) < 0:
+    if not is_within(low, b, 0, 2**63):
         low.bail_if(compare("LT", n, like(0, n)))
-    return whole(emit.op("shift_right_arithmetic", x, emit.op("minimum", n, like(63, n))))
+    if not is_within(low, b, -(2**63), 63):
+        n = emit.op("minimum", n, like(63, n))
+    return whole(emit.op("shift_right_arithmetic", x, n))
 
 
 def invert(low: L, a: Operand) -> Operand | None:
@@ -259,7 +272,7 @@ def neg(low: L, a: Operand) -> Operand | None:
     if cls is None:
         return None
     x = as_class(low, a, int if cls is bool else cls)
-    if x.dtype == INT64:
+    if x.dtype == INT64 and not is_within(low, a, 1 - 2**63, 2**63):
         low.bail_if(compare("EQ", x, like(-(2**63), x)))
     return number(emit.neg(x))
 
@@ -274,7 +287,7 @@ def abs_(low: L, a: Operand) -> Operand | None:
     if cls is None:
         return None
     x = as_class(low, a, int if cls is bool else cls)
-    if x.dtype == INT64:
+    if x.dtype == INT64 and not is_within(low, a, 1 - 2**63, 2**63):
         low.bail_if(compare("EQ", x, like(-(2**63), x)))
     return number(emit.absolute(x))
 
@@ -324,7 +337,7 @@ def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
     if class_of(a) is float:
         return _mixed(low, _FLIP[direction], b, a)
     y = as_class(low, b, float)
-    if known(a) is not None and abs(known(a)) <= _EXACT:
+    if is_within(low, a, -_EXACT, _EXACT):
         return compare(direction, emit.convert(as_class(low, a, int), FLOAT64), y)
     x = as_class(low, a, int)
     near = compare(direction, emit.convert(x, FLOAT64), y)
@@ -362,6 +375,8 @@ def range_step(low: L, step: Operand) -> Operand | None:
 
 def range_goes_on(low: L, current: Operand, stop: Operand, step: Operand) -> Operand | None:
     at, end, by = (as_class(low, x, int) for x in (current, stop, step))
+    if is_within(low, step, 0, 2**63):
+        return number(compare("LT", at, end))
     return number(select(compare("GT", by, like(0, by)), compare("LT", at, end), compare("GT", at, end)))
 
 
