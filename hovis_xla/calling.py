@@ -51,7 +51,7 @@ class _Writer:
         self.scope: dict[str, Any] = {
             "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "let_go": adapter.let_go,
             "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
-            "misfit": struct.error,
+            "misfit": struct.error, "overlap": np.may_share_memory,
         }  # fmt: skip
         self.inputs = self.input_names()
         self.arrays = [(name, num) for name, num in zip(self.inputs, lowered.inputs, strict=True) if not packing.is_scalar(num)]
@@ -84,6 +84,7 @@ class _Writer:
         tests = [test for name, num in zip(self.inputs, self.lowered.inputs, strict=True) for test in leaf_tests(name, num, self.constant)]
         for read, where, value in self.lowered.environment:
             tests.append(f"{self.constant(read)}(*{self.constant(where)}) is not {self.constant(value)}")
+        tests += self.own_memory()
         if tests:
             self.lines.append(f"if {' or '.join(tests)}: return BAILED")
         small = [f"{SMALL[0]} <= v{k} <= {SMALL[1]}" for k, num in enumerate(self.types) if num == INT] if self.lowered.narrow else []
@@ -173,17 +174,66 @@ class _Writer:
     def template(self, j: int, template: Template) -> None:
         """Lines that put the result together."""
         low = self.lowered
-        lines = [f"x{k} = {self.sources[low.starts[j] + k]}" for k in range(len(template.nums))]
+        lines = self.leaves(j, template)
         if any(template.owners):
-            arrays = "".join(f"x{k}, " for k in range(len(template.nums)))
+            arrays = "".join(f"x{k}, " for k in range(len(template.sources)))
             leaves = "".join(f"v{k}, " for k in range(len(self.types)))
             lines.append(f"if {self.constant(self.may_be_owned)}({self.constant(template)}, ({arrays}), ({leaves})): return BAILED")
+        lines += self.write_back()
         built: set[int] = set()
         result = self.tree(template.tree, lines, built)
         lines.append(f"return {result}")
         if low.choice is not None and j < len(low.templates) - 1:
             lines = [f"if {self.raw[low.choice]} == {j}:", *("    " + line for line in lines)]
         self.lines += lines
+
+    def leaves(self, j: int, template: Template) -> list[str]:
+        """Lines that name the leaves of a result: outputs, arrays of the caller, and views of either."""
+        lines: list[str] = []
+        first = self.lowered.starts[j]
+        named: dict[int, str] = {}
+
+        def output(k: int) -> str:
+            if k not in named:
+                named[k] = f"y{k}"
+                lines.append(f"y{k} = {self.sources[first + k]}")
+            return named[k]
+
+        for k, source in enumerate(template.sources):
+            if source[0] == "out":
+                lines.append(f"x{k} = {output(source[1])}")
+                continue
+            _, (kind, base), place, starts = source
+            array = output(base) if kind == "out" else self.owned(base)
+            view = f"{self.constant(place.host)}({array}, ({''.join(output(s) + ', ' for s in starts)}))"
+            lines.append(f"x{k} = {array if place.own else view}")
+        return lines
+
+    def owned(self, owner: Any) -> str:
+        """An array of the caller's: an argument, by its number, or a constant."""
+        return f"v{owner}" if isinstance(owner, int) else self.constant(owner)
+
+    def write_back(self) -> list[str]:
+        """Lines that give the caller's arrays what they have become."""
+        written = [(self.owned(owner), at) for at, owner in self.lowered.written]
+        return [f"{array}[...] = {self.plain(at)}" for array, at in written]
+
+    def plain(self, at: int) -> str:
+        """An output that is an array, to be copied from."""
+        return self.sources[at]
+
+    def own_memory(self) -> list[str]:
+        """Tests for arrays that can't be written, or that share memory with others."""
+        arrays: list[tuple[str, Any]] = [(f"v{k}", k) for k, t in enumerate(self.types) if isinstance(t, Num) and t.kind == ARRAY]
+        arrays += [(self.owned(c), c) for c in self.lowered.constants]
+        tests = [f"not v{k}.flags.c_contiguous" for k in self.lowered.contiguous]
+        done: list[Any] = []
+        for _, owner in self.lowered.written:
+            name = self.owned(owner)
+            tests.append(f"not {name}.flags.writeable")
+            done.append(owner)
+            tests += [f"overlap({name}, {other})" for other, o in arrays if not any(o is d for d in done)]
+        return tests
 
     def tree(self, tree: Any, lines: list[str], built: set[int]) -> str:
         """The expression of a result; what is built in it has a line of its own, so that it is one object wherever it stands."""

@@ -18,13 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hovis.ir.model import Block, Branch, Invoke, Jump, Op, Param, Raise, Return
+from hovis.ir.model import Block, Branch, Invoke, Jump, Op, Param, Raise, Return, Value
 from hovis.ir.model import Operand as IrOperand
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.kinds import Kind, join, kind_of, rebuild, split
+from hovis_xla.memory import Memory, content, locations, meet, moved, rows_of
+from hovis_xla.places import Location
 from hovis_xla.regions import Region, carried_out, reach, with_heads
 from hovis_xla.sinking import Store, SunkStores
 from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor
@@ -41,6 +43,7 @@ from hovis_xla.types import (
     Operand,
     ShapeUnknown,
     Slot,
+    Stored,
     Struct,
     Val,
 )
@@ -126,6 +129,7 @@ class Side:
     bail: T | None
     token: Any
     acted: bool
+    content: dict[Location, T]
 
 
 @contextmanager
@@ -165,6 +169,10 @@ class Walker(ABC):
     given_up: list[Any]
     #: what each store was made of
     stored: "dict[Any, Store]"
+    memory: Memory
+    #: what callers refer to
+    pinned: set[Location]
+    live: dict[Block, set[Value]]
 
     @abstractmethod
     def lower_op(self, op: Op) -> None: ...
@@ -289,14 +297,15 @@ class Walker(ABC):
     def side(self, holder: Any, walk: Any) -> Side:
         """Emit a walk into a block of its own."""
         block = holder.regions[0].blocks.append()
-        outer = self.env, self.bail, self.token, self.acted
+        outer = self.env, self.bail, self.token, self.acted, self.memory.content
         self.env = dict(self.env)
+        self.memory.content = dict(self.memory.content)
         try:
             with ir.InsertionPoint(block), ir.Location.unknown(context()):
                 arrival = walk()
-            return Side(block, arrival, self.bail, self.token, self.acted)
+            return Side(block, arrival, self.bail, self.token, self.acted, self.memory.content)
         finally:
-            self.env, self.bail, self.token, self.acted = outer
+            self.env, self.bail, self.token, self.acted, self.memory.content = outer
 
     def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
         """One Arrival out of those of the sides, of which choice picks one."""
@@ -306,15 +315,58 @@ class Walker(ABC):
             brought = [next((slots for block, slots in side.arrival.entries if block is target), None) for side in sides]
             width = next(len(r) for r in brought if r is not None)
             table += [(target, k, [UNDEF if r is None else r[k] for r in brought]) for k in range(width)]
+        used = self._meet(targets, sides, table)
         joined = Joined(self, choice, sides, holder)
         merged: dict[Block, list[Slot | Pending]] = {target: [] for target in targets}
-        rows = joined.shared([slots for _, _, slots in table])
-        for (target, k, _), row in zip(table, rows, strict=True):
+        filled = [(location, joined.slot(row, "an array")) for location, row in self._contents(sides, used)]
+        for target, k, row in table:
             merged[target].append(joined.slot(row, self._name(target, k)))
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
+        for location, slot in filled:
+            self.memory.content[location] = tensor(cast(Val, slot.value if isinstance(slot, Pending) else slot))
         self.acted = self.acted or any(s.acted for s in sides)
         return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
+
+    def kept(self, block: Block) -> set[Location]:
+        """What is referred to from block on, but by its slots."""
+        own = {*block.params, *self.carried_out.get(block, ())}
+        found = {loc for v in self.live.get(block, ()) if v not in own for loc in locations(self.env.get(v))}
+        return found | self.pinned
+
+    def _meet(self, targets: list[Block], sides: list[Side], table: list[tuple[Block, int, list[Slot]]]) -> dict[Location, tuple[Location | None, ...]]:
+        """Move the arrays of the slots to where they are at each target; what is there now, and where it was on each side."""
+        used: dict[Location, tuple[Location | None, ...]] = {}
+        made: dict[Any, Location] = {}
+        for target in targets:
+            mine = [slots for block, _, slots in table if block is target]
+            rows = [row for slots in mine for row in rows_of(slots)]
+            joins = meet(rows, self.kept(target) if any(len(set(r)) > 1 for r in rows) else (), made)
+            where = [{row[k]: loc for row, loc in joins.items() if row[k] is not None} for k in range(len(sides))]
+            for slots in mine:
+                slots[:] = [moved(s, cast(Any, where[k])) for k, s in enumerate(slots)]
+            used.update({loc: row for row, loc in joins.items()})
+            used.update({loc: (loc,) * len(sides) for row in rows if row not in joins for loc in row if loc is not None})
+        return used
+
+    def _contents(self, sides: list[Side], used: dict[Location, tuple[Location | None, ...]]) -> list[tuple[Location, list[Slot]]]:
+        """What is in memory on each side, for all of it that differs, or that is new."""
+        rows: dict[Location, list[Slot]] = {}
+        here = self.memory.content
+        for location in dict.fromkeys(loc for s in sides if s.arrival.entries for loc, t in s.content.items() if loc not in here or here[loc].ir != t.ir):
+            if self.memory.knows(location):
+                rows[location] = [self._was(s, location) for s in sides]
+        for location, sources in used.items():
+            if location in rows or self.memory.knows(location):
+                continue
+            rows[location] = [UNDEF if one is None else self._was(s, one) for s, one in zip(sides, sources, strict=True)]
+        return list(rows.items())
+
+    def _was(self, side: Side, location: Location) -> Slot:
+        """What is in a location at the end of a side."""
+        if not side.arrival.entries or not (location in side.content or self.memory.knows(location)):
+            return UNDEF
+        return content(side.content.get(location) or self.memory.read(location))
 
     def _name(self, block: Block, k: int) -> str:
         names = [p.name for p in block.params]
@@ -404,33 +456,6 @@ class Joined:
                         return False
         return True
 
-    def shared(self, rows: list[list[Slot]]) -> list[list[Slot]]:
-        """The rows, those of one array that is stored into made the same, as only one target is come to.
-
-        Else a loop would carry the array of its exit beside that of its next round, and copy one to the other.
-        """
-        if self.inline:
-            return rows
-        bases: dict[Any, list[list[Slot]]] = {}
-        for row in rows:
-            for base in {b.ir for b in map(self.base, row) if b is not None}:
-                bases.setdefault(base, []).append(row)
-        for same in bases.values():
-            whole = [next((r[k] for r in same if r[k] is not UNDEF), UNDEF) for k in range(len(self.sides))]
-            for row in same:
-                if all(s is UNDEF or s is w or same_slot(s, w) for s, w in zip(row, whole, strict=True)):
-                    row[:] = whole
-        return rows
-
-    def base(self, slot: Slot) -> T | None:
-        """The array before all stores into it on the sides."""
-        if not isinstance(slot, Val) or slot.num.kind != ARRAY or not slot.num.shape:
-            return None
-        t = tensor(slot)
-        while t.ir in self.walker.stored and self._inside(Val(slot.num, t.ir)):
-            t = self.walker.stored[t.ir][0]
-        return t
-
     def slot(self, slots: list[Slot], name: str) -> "Slot | Pending":
         """What a slot is after the branch, given what it is on each side."""
         known = next((s for s in self.sunk if s.slots == slots), None)
@@ -477,6 +502,8 @@ class Joined:
         """Is it made on one of the sides, so that it can't be seen outside?"""
         if isinstance(slot, Struct):
             return any(self._inside(p) for p in slot.parts)
+        if isinstance(slot, Stored):
+            return any(block_of(t.ir) == b for t in slot.place.starts for b in self.blocks)
         if isinstance(slot, OneOf):
             return any(block_of(slot.which) == b for b in self.blocks) or any(self._inside(m) for m in slot.members)
         return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)

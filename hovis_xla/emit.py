@@ -278,6 +278,13 @@ def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
     return T(hlo.pad(a.ir, constant(value, a.dtype).ir, list(low), list(high), [0] * len(low)), a.dtype, shape)
 
 
+def spread(a: T, gaps: Sequence[int]) -> T:
+    """So many zeros between the elements of each dimension."""
+    shape = tuple(d + max(d - 1, 0) * n for d, n in zip(a.shape, gaps, strict=True))
+    none = [0] * len(shape)
+    return T(hlo.pad(a.ir, constant(0, a.dtype).ir, none, none, list(gaps)), a.dtype, shape)
+
+
 def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
     """XLA clamps the starts: what is out of range has to be seen to before."""
     if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
@@ -314,6 +321,26 @@ def gather_points(a: T, indices: Sequence[T]) -> T:
         start_index_map=list(range(rank)), index_vector_dim=len(shape),
     )  # fmt: skip
     return T(hlo.gather(a.ir, stacked.ir, numbers, [1] * rank), a.dtype, shape)
+
+
+def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None) -> T:
+    """``a[i, j, …] = updates`` with one index vector for each of the first dimensions, in range: the last of equal ones wins.
+
+    combine: an operation of what is there and what comes, in place of that.
+    """
+    count = updates.shape[0]
+    stacked = concatenate([reshape(i, (count, 1)) for i in indices], 1)
+    numbers = hlo.ScatterDimensionNumbers.get(
+        update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=list(range(len(indices))), input_batching_dims=[],
+        scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(range(len(indices))), index_vector_dim=1,
+    )  # fmt: skip
+    made = hlo.ScatterOp([a.ir.type], [a.ir], stacked.ir, [updates.ir], numbers)
+    scalar = tensor_type(a.dtype)
+    block = made.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        old, new = (T(v, a.dtype, ()) for v in block.arguments)
+        hlo.return_([(new if combine is None else op(combine, old, new)).ir])
+    return T(made.results[0], a.dtype, a.shape)
 
 
 def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:

@@ -15,13 +15,15 @@ from hovis_xla.types import Num, Owned
 class Template:
     """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders.
 
-    ``owners`` says of which inputs each leaf may be the very object.
+    ``owners`` says of which inputs each leaf may be the very object; ``sources`` where each comes from: ("out", output), or
+    ("view", ("out", output) or ("caller", argument or constant), place, outputs with its starts).
     """
 
     tree: Any
     nums: tuple[Num, ...]
     location: Location | None = field(default=None, compare=False)
     owners: tuple[frozenset[Owned], ...] = field(default=(), compare=False)
+    sources: tuple[Any, ...] = field(default=(), compare=False)
 
 
 @dataclass(slots=True)
@@ -43,6 +45,9 @@ class Lowered:
     hosted: list[str] = field(default_factory=list)
     #: is it for small ints only (``ranges.SMALL``)?
     narrow: bool = False
+    #: outputs that are what arguments (by number) and constants have become; arguments that have to be in C order
+    written: list[tuple[int, Any]] = field(default_factory=list)
+    contiguous: list[int] = field(default_factory=list)
 
 
 class Keyed:

@@ -3,6 +3,7 @@
     Num       a number or an array: one XLA value
     Same      a known object: no XLA value at all
     Parts     a container: the values of its parts
+    Seat      an array that may be stored into: the starts of the view that it is
     Sum       one of several: a number that says which, then the values of each (zeros for those that it is not)
 
 :func:`join` says what is one or the other.  :func:`split` gives the numbers that a slot is made of, :func:`rebuild` makes
@@ -10,7 +11,7 @@ a slot of them again; both in the same order, that of :func:`nums_of`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -19,14 +20,18 @@ from hovis.ir import operations
 from hovis_xla import emit
 from hovis_xla.emit import T
 from hovis_xla.interface import Keyed
+from hovis_xla.places import Location
 from hovis_xla.slots import describe, join_nums
-from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, PYTHON, SCALAR, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Struct, Val, num_of_value
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, INT64, PYTHON, SCALAR, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Stored, Struct, Val, num_of_value
 
 #: As many kinds may one value be of.
 MOST: Final = 12
 
 #: The number in a slot that says which of several it is.
 WHICH: Final = Num(ARRAY, INT32)
+
+#: The number in a slot where a view starts.
+START: Final = Num(ARRAY, INT64)
 
 #: Containers whose identity nobody asks for.
 _PLAIN: Final = frozenset({operations.make_tuple, slice})
@@ -49,17 +54,28 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+class Seat:
+    """An array in memory: which, and what of it is seen."""
+
+    location: Location
+    skeleton: Any
+    sample: Stored = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Sum:
     """One of several kinds."""
 
     members: "tuple[Kind, ...]"
 
 
-Kind = Num | Same | Parts | Sum
+Kind = Num | Same | Parts | Seat | Sum
 
 
 def kind_of(slot: Slot, what: str) -> Kind:
     """What a slot holds; NotLowerable if it can't go through control flow."""
+    if isinstance(slot, Stored):
+        return Seat(slot.place.location, slot.place.skeleton, slot)
     if isinstance(slot, Val):
         return slot.num
     if isinstance(slot, Known):
@@ -126,6 +142,8 @@ def nums_of(kind: Kind) -> list[Num]:
         return [kind]
     if isinstance(kind, Same):
         return []
+    if isinstance(kind, Seat):
+        return [START for _ in kind.sample.place.starts]
     if isinstance(kind, Parts):
         return [n for p in kind.parts for n in nums_of(p)]
     return [WHICH, *(n for m in kind.members for n in nums_of(m))]
@@ -140,6 +158,9 @@ def split(slot: Slot, kind: Kind) -> list[Slot]:
     if isinstance(kind, Parts):
         assert isinstance(slot, Struct)
         return [s for part, k in zip(slot.parts, kind.parts, strict=True) for s in split(part, k)]
+    if isinstance(kind, Seat):
+        assert isinstance(slot, Stored)
+        return [Val(START, t.ir) for t in slot.place.starts]
     return [] if isinstance(kind, Same) else _split_sum(slot, kind)
 
 
@@ -172,6 +193,12 @@ def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
         return next(slots)
     if isinstance(kind, Same):
         return Known(kind.constant.value)
+    if isinstance(kind, Seat):
+        sample = kind.sample
+        starts = [next(slots) for _ in sample.place.starts]
+        if any(s is UNDEF for s in starts):
+            return UNDEF
+        return Stored(sample.num, sample.place.with_starts([T(s.ir, INT64, ()) for s in starts if isinstance(s, Val)]), sample.read)
     if isinstance(kind, Parts):
         return Struct(kind.callee, tuple(rebuild(p, slots) for p in kind.parts), kind.identity or object())  # type: ignore[misc]
     which = next(slots)

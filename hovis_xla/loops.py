@@ -22,13 +22,19 @@ from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import Arrival, Choice, Walker, as_tensor, is_one_of, renumber, scratch, truth
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.kinds import WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
+from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
+from hovis_xla.memory import Loop, arrays_in, content, joined, moved
+from hovis_xla.places import Location
 from hovis_xla.regions import Region, acts
-from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot
-from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Struct, Val, either_of
+from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot, tensor
+from hovis_xla.stores import stored
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, INT64, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Stored, Struct, Val, either_of
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
 TEST_OPS: Final = 8
+
+#: So often a loop is emitted, each time knowing more of what its variables become.
+ATTEMPTS: Final = 24
 
 #: A first iteration is done before the loop, if it is this short, this often in a row, and within this for all loops together.
 PEELED_OPS: Final = 300
@@ -37,6 +43,9 @@ PEELED_IN_ALL: Final = 3000
 
 #: What the parameters of heads hold, those whose kind has been learned.
 Kinds = dict[tuple[Block, int], Kind]
+
+#: Where arrays that are made in the loop are at its heads: of a parameter, the first, the second …
+Made = dict[tuple[Block, int, int], Location]
 
 
 class Changed(Exception):
@@ -51,14 +60,16 @@ class Changed(Exception):
 def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
     """Emit a loop; the Arrival at its exits, or at its heads as well, if it was one iteration that was emitted."""
     kinds: Kinds = {}
-    while True:
-        lowering = LoopLowering(walker, start, region, until, kinds)
+    made: Made = {}
+    for _ in range(ATTEMPTS):
+        lowering = LoopLowering(walker, start, region, until, kinds, made)
         try:
             return lowering.run()
         except Changed as change:
             if change.replaced and not kinds and _may_peel(walker, region, lowering.heads[0]):
                 return walker.walk(start, lowering.region, lowering.until, first=True)
             kinds = {**kinds, **change.kinds}
+    raise NotLowerable("a loop in which it does not become clear which array is which")
 
 
 def _may_peel(walker: Walker, region: Region, head: Block) -> bool:
@@ -81,7 +92,7 @@ class Choosing:
 class LoopLowering:
     """One loop.  ``carry`` lists what goes round: (value at the start, value at the end of an iteration)."""
 
-    def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block], kinds: Kinds) -> None:
+    def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block], kinds: Kinds, made: Made) -> None:
         self.walker = walker
         self.start = start
         self.region = region
@@ -95,6 +106,9 @@ class LoopLowering:
         self.fixed: dict[tuple[Block, int], Slot] = {}
         self.index: dict[tuple[Block, int], tuple[int, Kind]] = {}
         self.kinds = kinds
+        self.made = made  # where arrays are at the heads that were made in the loop
+        self.arrays: dict[Location, int] = {}  # the number under which their content is carried
+        self.after: dict[Location, tuple[Location, Any]] = {}  # what is made in the loop and used behind it
 
     def run(self) -> Arrival:
         w = self.walker
@@ -108,20 +122,25 @@ class LoopLowering:
         with scratch(w) as holder:
             self.holder = holder
             self.body = holder.regions[0].blocks.append()
-            outer = w.env, w.bail, w.token
+            outer = w.env, w.bail, w.token, w.memory.content
             w.env = dict(w.env)
             w.depth += 1
+            self.loop = Loop(self.body, w.memory.content)
+            w.memory.loops.append(self.loop)
+            w.memory.content = {}
             try:
                 arrival = self._emit_body()
-                bail, token = w.bail, w.token
+                bail, token, self.inside = w.bail, w.token, w.memory.content
             finally:
                 w.depth -= 1
-                w.env, w.bail, w.token = outer
+                w.memory.loops.pop()
+                w.env, w.bail, w.token, w.memory.content = outer
             return self._close(arrival, bail, token, entry_bail)
 
     # --------------------------------------------------------------------------------------------- the body
 
     def _carry_heads(self) -> None:
+        self._carry_arrays()
         for block, slots in self.start.entries:
             for k, slot in enumerate(slots):
                 kind = self.kinds.get((block, k)) or self._first_kind(block, k, slot)
@@ -137,9 +156,30 @@ class LoopLowering:
 
     def _first_kind(self, block: Block, k: int, slot: Slot) -> Kind | None:
         """What a parameter is taken for at first; None: for something that does not change."""
+        if isinstance(slot, Stored):
+            return kind_of(slot, "")
         num = num_of(slot)
         declared = either_of(block.params[k].type) if num is not None and k < len(block.params) else None
         return num if declared is None or num is None else join_nums(num, declared) or num
+
+    def _carry_arrays(self) -> None:
+        """The content of what is made in the loop; where nothing else refers to it, what is there at first is the same."""
+        w = self.walker
+        first = {(b, k, 0): s.place.location for b, slots in self.start.entries for k, s in enumerate(slots) if isinstance(s, Stored)}
+        uses = [loc for _, slots in self.start.entries for s in slots for a in arrays_in(s) for loc in [a.place.location]]
+        kept = set[Location]().union(*(w.kept(b) for b in self.heads)) if self.made else set()
+        where: dict[Location, Location] = {}
+        for found in dict.fromkeys(self.made.values()):
+            keys = [key for key, one in self.made.items() if one is found]
+            (source,) = sources if len(sources := {first.get(key) for key in keys}) == 1 else (None,)
+            alone = source is not None and source not in kept and uses.count(source) == len(keys)
+            if source is not None and alone and (source.dtype, source.shape) == (found.dtype, found.shape):
+                where[source] = found
+            before = w.memory.read(source) if source is not None and source in where else emit.zeros(found.dtype, found.shape)
+            self.arrays[found] = len(self.inits)
+            self.inits.append(content(before))
+        if where:
+            self.start = Arrival([(b, [moved(s, where) for s in slots]) for b, slots in self.start.entries], self.start.choice)
 
     def _argument(self, num: Num) -> Any:
         return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
@@ -166,6 +206,8 @@ class LoopLowering:
         if self.region.acts:
             w.token = self.body.add_argument(hlo.TokenType.get(), ir.Location.unknown(context()))
         w.bail = None
+        for location, at in self.arrays.items():
+            w.memory.content[location] = tensor(values[at])
         self.top = self._top_test()
         with ir.InsertionPoint(self.body), ir.Location.unknown(context()):
             if self.top is None:
@@ -188,7 +230,7 @@ class LoopLowering:
         stay, go = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
         ops = [op for op in head.ops if op in self.walker.needed]
         # behind the loop it is done once more, even after a break: then it must not find a reason to give up
-        cheap = len(ops) <= TEST_OPS and not any(acts(op) or op.effect & Effect.RAISES or getattr(op.type, "rank", 0) for op in ops)
+        cheap = len(ops) <= TEST_OPS and not any(acts(op) or stored(op) or op.effect & Effect.RAISES or getattr(op.type, "rank", 0) for op in ops)
         return (stay, go) if cheap and stay.block is not head else None
 
     # --------------------------------------------------------------------------------------------- closing
@@ -205,6 +247,7 @@ class LoopLowering:
                 self._carry(first.ir, as_tensor(renumber(arrival.choice, going)).ir, argument=False)
             if self.region.acts:
                 self._carry(w.token, token, argument=False)
+            self.carried = self._carry_memory()
             go: T | bool = is_one_of(arrival.choice, going) if arrival.entries else False
             flag = self._carry_go(go, bail, entry_bail)
             failed = self._carry_bail(bail, entry_bail)
@@ -216,7 +259,20 @@ class LoopLowering:
             w.token = results[len(self.arguments) + (len(self.heads) > 1)]
         if failed is not None:
             w.bail = T(results[failed], BOOL, ())
+        for location, at in self.carried.items():
+            if self.ends[at] != self.loop.carried[location][1].ir:
+                w.memory.content[location] = T(results[at], location.dtype, location.shape)
+        for location, at in self.arrays.items():
+            w.memory.content[location] = T(results[at], location.dtype, location.shape)
+        for location, value in self.after.values():
+            w.memory.content[location] = T(results[value] if isinstance(value, int) else value, location.dtype, location.shape)
         return self._after(results, exits, which)
+
+    def _carry_memory(self) -> dict[Location, int]:
+        """What was asked for in the body; the number under which each is carried."""
+        return {
+            location: self._carry(before.ir, self.inside.get(location, here).ir, argument=False) for location, (before, here) in self.loop.carried.items()
+        }  # fmt: skip
 
     def _carry(self, init: Any, end: Any, argument: bool = True) -> int:
         """One more value that goes round; init and end are MLIR values."""
@@ -233,8 +289,8 @@ class LoopLowering:
 
     def _end_heads(self, arrival: Arrival) -> None:
         """What the heads' parameters become for the next iteration."""
-        brought = dict(arrival.entries)
         self.ends = [v.ir for v in self.arguments]
+        brought = self._end_arrays(dict(arrival.entries))
         roots: frozenset[object] = frozenset()
         self._check_kinds(brought)
         for block in self.heads:
@@ -250,6 +306,33 @@ class LoopLowering:
                         self.ends[at + 1] = value.tag
                     at += 2 if num.kind == EITHER else 1
         self.roots = (roots - {self.root}).union(*(v.roots for v in self.inits))
+
+    def _end_arrays(self, brought: dict[Block, list[Slot]]) -> dict[Block, list[Slot]]:
+        """What is brought to the heads, with what was made in the loop where it is in the next iteration."""
+        where: dict[Location, Location] = {}
+        changed = False
+        for block, slots in brought.items():
+            for k, slot in enumerate(slots if block in self.heads else ()):
+                for j, here in enumerate(a.place.location for a in arrays_in(slot)):
+                    if not self._is_new(here):
+                        continue
+                    found = where.get(here) or self.made.get((block, k, j)) or joined([here])
+                    changed = changed or self.made.get((block, k, j)) is not found
+                    self.made[block, k, j] = where[here] = found
+        if changed:
+            raise Changed({}, False)
+        if len(set(where.values())) < len(where):
+            raise NotLowerable("an array in a loop is one of several that the loop makes")
+        for here, found in where.items():
+            self.ends[self.arrays[found]] = self.inside[here].ir
+        for found, at in self.arrays.items():
+            if found not in where.values():
+                self.ends[at] = self.inside[found].ir
+        return {block: [moved(s, where) for s in slots] for block, slots in brought.items()}
+
+    def _is_new(self, location: Location) -> bool:
+        """Was it made in the loop?"""
+        return location in self.inside and location not in self.loop.carried and not self.walker.memory.knows(location)
 
     def _check_kinds(self, brought: dict[Block, list[Slot]]) -> None:
         """Does every parameter of a head become what it was taken for?"""
@@ -304,6 +387,8 @@ class LoopLowering:
         """A slot of an exit: itself if it is visible outside, else (index of a carried value, what it is)."""
         if slot is UNDEF or isinstance(slot, Known):
             return slot
+        if isinstance(slot, Stored):
+            return self._carry_exit_place(slot)
         if isinstance(slot, Struct):
             return Struct(slot.callee, tuple(self._carry_exit(p, name) for p in slot.parts), slot.op)
         if isinstance(slot, OneOf):
@@ -313,6 +398,15 @@ class LoopLowering:
         tag = None if slot.tag is None else self._carry_value(slot.tag, TAG)
         found = self._carry_value(slot.ir, slot.num)
         return slot if found is slot.ir and tag is slot.tag else (found, tag, slot)
+
+    def _carry_exit_place(self, slot: Stored) -> Any:
+        """An array that is stored into: what was made in the loop gets a location of its own behind it."""
+        location = slot.place.location
+        if self._is_new(location):
+            if location not in self.after:
+                self.after[location] = joined([location]), self._carry_value(self.inside[location].ir, content(self.inside[location]).num)
+            location = self.after[location][0]
+        return moved(slot, {slot.place.location: location}), [self._carry_value(s.ir, START) for s in slot.place.starts]
 
     def _carry_value(self, value: Any, num: Num) -> Any:
         """An MLIR value that leaves the loop: itself if it is visible outside, else the number under which it is carried."""
@@ -333,11 +427,12 @@ class LoopLowering:
         with ir.InsertionPoint(condition), ir.Location.unknown(context()):
             go = None if flag is None else T(arguments[flag], BOOL, ())
             if self.top is not None:
-                outer = w.env, w.bail, w.token, w.acted
+                outer = w.env, w.bail, w.token, w.acted, w.memory.content
                 w.env, w.bail, w.acted = dict(w.env), None, False
+                w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
                 test = self._test(arguments)
                 go = test if go is None else emit.and_(test, go)
-                w.env, w.bail, w.token, w.acted = outer
+                w.env, w.bail, w.token, w.acted, w.memory.content = outer
             assert go is not None
             hlo.return_([go.ir])
         with ir.InsertionPoint(self.holder):
@@ -345,6 +440,10 @@ class LoopLowering:
         condition.append_to(made.regions[0])
         self.body.append_to(made.regions[1])
         return list(made.results)
+
+    def _held(self) -> list[tuple[int, Location]]:
+        """What is in memory while the loop goes, by the number under which it is carried."""
+        return [(at, loc) for loc, at in (*self.arrays.items(), *self.carried.items())]
 
     def _head_slots(self, values: Sequence[Any]) -> list[Slot]:
         head = self.heads[0]
@@ -366,6 +465,9 @@ class LoopLowering:
         w = self.walker
 
         def resolve(found: Any) -> Slot:
+            if isinstance(found, tuple) and isinstance(found[0], Stored):
+                starts = [T(results[v] if isinstance(v, int) else v, INT64, ()) for v in found[1]]
+                return Stored(found[0].num, found[0].place.with_starts(starts), found[0].read)
             if isinstance(found, tuple):
                 at, tag, slot = found
                 roots = slot.roots - {self.root} | (self.roots if self.root in slot.roots else frozenset())

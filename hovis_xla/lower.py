@@ -22,21 +22,24 @@ from hovis.lattice.constants import is_immutable
 from hovis_xla import emit, host
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.arrays import Arrays
 from hovis_xla.buckets import clipped
-from hovis_xla.control import Arrival, Walker, as_tensor
+from hovis_xla.control import Arrival, as_tensor
 from hovis_xla.effects import Printer
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.intervals import RESULTS, Interval, meet
 from hovis_xla.kinds import WHICH
 from hovis_xla.loops import lower_loop
+from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, storing, views
 from hovis_xla.ranges import SMALL, Ranges, limits, limits_of
-from hovis_xla.regions import Region, acts, carried_out, needed, reachable, regions
+from hovis_xla.regions import Region, acts, carried_out, live_in, needed, reachable, regions
 from hovis_xla.rerolling import rerolled
-from hovis_xla.slots import TAG, as_val, block_of, join_nums, num_of, same_slot, tensor, unify
-from hovis_xla.stores import updated, versions
+from hovis_xla.results import owner_key, rebuild, same_object, sources_of
+from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
+from hovis_xla.stores import IN_PLACE, stored_into
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -53,6 +56,7 @@ from hovis_xla.types import (
     Owned,
     ShapeUnknown,
     Slot,
+    Stored,
     Struct,
     Val,
     num_of_value,
@@ -66,7 +70,7 @@ BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operat
 INLINE_DEPTH: Final = 16
 
 
-class Lowering(Walker):
+class Lowering(Arrays):
     """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
     def __init__(self, may_narrow: bool = False) -> None:
@@ -83,7 +87,6 @@ class Lowering(Walker):
         self.worked = 0
         self.failures: list[BaseException] = []
         self.environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = []
-        self.arguments: dict[Any, tuple[int, Num]] = {}
         self.active: list[Function] = []
         self.op: Op | None = None
         self.main: Any = None
@@ -94,6 +97,11 @@ class Lowering(Walker):
         self.stored = {}
         self.given_up = []
         self.peeled = {}
+        self.memory = Memory()
+        self.pinned = set()
+        self.loaded: dict[Any, Any] = {}
+        self.mutable: set[object] = set()
+        self.mutable_constants: set[object] = set()
 
     # --------------------------------------------------------------------------------------------- functions
 
@@ -103,16 +111,18 @@ class Lowering(Walker):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "ranges", "exits", "templates", "order")}
+        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned")}
         given = [self.interval(a) for a in args]
         self.active.append(function)
-        function = versions(function)
+        self.pinned = self.pinned | {loc for v in (saved["env"] or {}).values() for loc in locations(v)}
+        self.mutable = stored_into(function)
         top = regions(function)
         self.env = {}
         self.needed = needed(reachable(function))
         self.order = reachable(function)
         self.carried_out = carried_out(self.order, top, self.needed)
         self.ranges = self._ranges(function, given)
+        self.live = live_in(self.order, self.needed)
         self.exits: dict[Any, Block] = {}
         self.templates: dict[Block, Template] = {}
         start = control_start(function, args)
@@ -170,7 +180,7 @@ class Lowering(Walker):
         leaves: list[Val] = []
         tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
         template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
-        key = tree, template.nums
+        key = tree, template.nums, tuple(owner_key(leaf) for leaf in leaves)
         block = self.exits.get(key)
         if block is None:
             block = self.exits[key] = Block()
@@ -199,12 +209,9 @@ class Lowering(Walker):
         raise NotLowerable("a method of an array is returned", location)
 
     def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
-        """A number of the result.  Memory that the original would share has to be shared, so views are refused."""
-        argument = self.arguments.get(value.ir) if len(self.active) == 1 else None
-        if argument is not None and argument[1] == value.num:
-            return "argument", argument[0]
+        """A number or an array of the result: what is one object in the original stays one."""
         for k, leaf in enumerate(leaves):
-            if leaf.ir == value.ir and leaf.num == value.num:
+            if leaf is value or same_object(leaf, value):
                 return "leaf", k
         leaves.append(value)
         return "leaf", len(leaves) - 1
@@ -218,7 +225,7 @@ class Lowering(Walker):
         found: list[frozenset[Owned]] = []
         seen: set[object] = set()
         for slot in slots:
-            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY else frozenset[object]()
+            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
             owners = frozenset(r for r in roots if isinstance(r, Owned))
             fresh = roots - owners
             if fresh & seen or any(r.view for r in owners) or (owners and self.acted):
@@ -256,7 +263,7 @@ class Lowering(Walker):
         if isinstance(operand, Known):
             num = num_of_value(operand.value)
             if num is not None and num.kind == ARRAY:
-                return self._constant_array(operand.value, num)
+                return self.constant_array(operand.value, num)
             if num is not None:
                 try:
                     return as_val(operand, num)
@@ -264,35 +271,11 @@ class Lowering(Walker):
                     raise NotLowerable("an integer of more than 64 bits") from None
         raise NotLowerable(f"a number is wanted where there is {_what(operand)}")
 
-    def _constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
-        found = self.constants.get(id(array))
-        if found is None:
-            argument = self.main.body.blocks[0].add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
-            found = self.constants[id(array)] = array, Val(num, argument, roots=frozenset({Owned(None, id(array))}))
-        return found[1]
-
     def number(self, operand: Operand, num: Num) -> T:
         """An operand as a tensor of just this kind."""
         value = self.val(operand)
         assert value.num == num, (value.num, num)
         return tensor(value)
-
-    def barrier(self, *xs: T) -> T:
-        """The first of xs, by a call that XLA does not look through and that waits for all of them.
-
-        In a loop, loads and stores keep their order by it; without it XLA copies whole arrays to be safe.
-        """
-        return emit.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
-
-    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
-        """The array with the update in it, after what has been read of it here."""
-        if update.shape == t.shape:
-            return update
-        here = ir.InsertionPoint.current.block
-        reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
-        result = self.barrier(emit.dynamic_update_slice(t, self.barrier(update, *reads), starts))
-        self.stored[result.ir] = t, update, starts
-        return result
 
     # --------------------------------------------------------------------------------------------- giving up
 
@@ -355,7 +338,8 @@ class Lowering(Walker):
         outer, self.op = self.op, op
         try:
             with emit.at(op.location):
-                self.env[op] = self._result(op)
+                args = [self.operand(a) for a in op.args]
+                self.env[op] = self.placed(op, self._result(op, args), args)
         except NotLowerable as error:
             if error.location is None:
                 raise type(error)(error.what, op.location) from None
@@ -363,8 +347,7 @@ class Lowering(Walker):
         finally:
             self.op = outer
 
-    def _result(self, op: Op) -> Operand:
-        args = [self.operand(a) for a in op.args]
+    def _result(self, op: Op, args: list[Operand]) -> Operand:
         kwargs = {name: self.operand(v) for name, v in op.kwargs}
         callee = op.callee
         if isinstance(callee, Op) or not callable(callee):
@@ -387,10 +370,10 @@ class Lowering(Walker):
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """What a call gives: folded, a container, or by its row."""
         either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
-        if either is not None and callee not in BUILDERS and callee not in (builtins.print, updated):
+        if either is not None and callee not in BUILDERS and callee is not builtins.print and not _writes(callee, args):
             return self._both_ways(either, callee, args, kwargs, op)
         several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
-        if several is not None and callee not in BUILDERS and callee is not builtins.print and (callee is not updated or several):
+        if several is not None and callee not in BUILDERS and callee is not builtins.print:
             return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
         if callee in BUILDERS:
             return Struct(callee, tuple(args), object())
@@ -401,6 +384,11 @@ class Lowering(Walker):
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
+        if "out" in kwargs:
+            return self._into(kwargs["out"], self.call(callee, args, {k: v for k, v in kwargs.items() if k != "out"}, op))
+        found = views.view(self, callee, args, kwargs)
+        if found is not None:
+            return found
         found, reason = self._by_row(callee, args, kwargs)
         if found is not None:
             self.worked += callee not in VIEWS and isinstance(found, Val)
@@ -422,6 +410,16 @@ class Lowering(Walker):
             return row(self, *args, **kwargs), None
         except NotLowerable as reason:
             return None, reason
+
+    def _into(self, out: Operand, found: Operand) -> Operand:
+        """``out=``."""
+        parts = out.parts if isinstance(out, Struct) and out.callee is operations.make_tuple else (out,)
+        if isinstance(out, Known) and out.value is None:
+            return found
+        if len(parts) != 1 or not isinstance(found, Val):
+            raise NotLowerable("out= of several results")
+        storing.assign(self, parts[0], found)
+        return parts[0]
 
     def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
         """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
@@ -488,30 +486,12 @@ class Lowering(Walker):
         arrival = self.function(function, args)
         if not arrival.entries:
             return Known(None)  # it always gives up
-        found = [_rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in self.found]
+        found = [rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in self.found]
         if len(found) == 1:
             return found[0]
         if any(isinstance(f, OneOf) for f in found):
             raise NotLowerable(f"{function.name} returns values of different kinds")
         return OneOf(as_tensor(arrival.choice).ir, tuple(found))
-
-
-def _rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
-    """The operand that an inlined call gives."""
-    if tree[0] == "leaf":
-        leaf: int = tree[1]
-        return slots[leaf]
-    if tree[0] == "either":
-        value, tag = (as_val(slots[tree[1] + k], num) for k, num in enumerate((num_of(slots[tree[1]]), TAG)) if num is not None)
-        return Val(Num(EITHER, value.num.dtype), value.ir, tag.ir)
-    if tree[0] == "known":
-        return Known(tree[1].value)
-    if tree[0] == "oneof":
-        return OneOf(as_val(slots[tree[1]], WHICH).ir, tuple(_rebuild(t, slots, built) for t in tree[2]))
-    number: int = tree[3]
-    if number not in built:
-        built[number] = Struct(tree[1].value, tuple(_rebuild(p, slots, built) for p in tree[2]), object())
-    return built[number]
 
 
 def _lookup(table: dict[Any, Any], key: object) -> Any:
@@ -535,6 +515,11 @@ def _is_foldable(callee: object) -> bool:
         return callee in FOLDABLE or isinstance(callee, np.ufunc)
     except TypeError:
         return False
+
+
+def _writes(callee: Any, args: list[Operand]) -> bool:
+    """Does the call store into an array?"""
+    return callee is operator.setitem or (_lookup(cast(Any, dict.fromkeys(IN_PLACE, True)), callee) is True and isinstance(args[0], Stored))
 
 
 def _constant(value: object) -> bool:
@@ -594,21 +579,24 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], may_
     with ir.InsertionPoint(block):
         values = iter(list(block.arguments))
         operands: list[Operand] = []
-        for k, arg in enumerate(args):
+        stores = [stored_into(f) for f in callees(function)]
+        lowering.mutable_constants = {k for found in stores for k in found if isinstance(k, tuple)}
+        written = stored_into(function)
+        for k, (param, arg) in enumerate(zip(function.params, args, strict=True)):
             if isinstance(arg, Known):
                 operands.append(arg)
+            elif arg.kind == ARRAY:
+                operands.append(lowering.given(arg, next(values), k, param in written))
             else:
-                value = Val(arg, next(values), roots=frozenset({Owned(k)}))
-                lowering.arguments[value.ir] = k, arg
-                operands.append(value)
+                operands.append(Val(arg, next(values)))
         if any(acts(op) for op in _all_ops(function)):
             lowering.token = emit.create_token()
         try:
             arrival = lowering.function(function, operands)
+            return _finish(module, main, lowering, arrival, nums)
         finally:
             for operation in lowering.given_up:
                 operation.erase()
-        return _finish(module, main, lowering, arrival, nums)
 
 
 def _all_ops(function: Function) -> Any:
@@ -628,11 +616,19 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     if len(arrival.entries) > 1:
         choice = len(outputs)
         outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
+    written: list[tuple[int, Any]] = []
+    for location, before in lowering.memory.bottom.items():
+        after = lowering.memory.read(location)
+        if after.ir != before.ir:
+            written.append((len(outputs), location.owner))
+            outputs.append((content(after).num, after.ir))
     templates, starts = [], []
     for template, slots in lowering.found:
-        templates.append(replace(template, owners=lowering._owners(slots, template.location)))
         starts.append(len(outputs))
-        outputs += [(num, as_val(slot, num).ir) for num, slot in zip(template.nums, slots, strict=True)]
+        sources, more = sources_of(slots, template)
+        outputs += more
+        owners = lowering._owners(slots, template.location)
+        templates.append(replace(template, owners=owners, sources=sources, nums=tuple(num for num, _ in more)))
     func.return_([value for _, value in outputs])
     hidden = [(array, val.num) for array, val in lowering.constants.values()]
     inputs = nums + [num for _, num in hidden]
@@ -641,5 +637,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     module.operation.verify()
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
-        lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow,
+        lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
     )  # fmt: skip

@@ -9,7 +9,8 @@ from hovis.lattice.constants import same_constant
 from hovis_xla import emit
 from hovis_xla.adapter import ir
 from hovis_xla.emit import T
-from hovis_xla.types import ARRAY, BOOL, EITHER, PYTHON, PYTHON_OF, SCALAR, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Struct, Val, num_of_value
+from hovis_xla.memory import same_memory
+from hovis_xla.types import ARRAY, BOOL, EITHER, PYTHON, PYTHON_OF, SCALAR, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Stored, Struct, Val, num_of_value
 
 #: A truth in a slot of its own.
 TAG: Final = Num(ARRAY, BOOL)
@@ -30,6 +31,8 @@ def same_slot(a: Slot, b: Slot) -> bool:
     """Do both stand for the same thing, without looking at run time?"""
     if a is b:
         return True
+    if isinstance(a, Stored) or isinstance(b, Stored):
+        return isinstance(a, Stored) and isinstance(b, Stored) and same_memory(a.place, b.place)
     if isinstance(a, Val) and isinstance(b, Val):
         return bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
     if isinstance(a, Known) and isinstance(b, Known):

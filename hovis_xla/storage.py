@@ -14,6 +14,7 @@ import json
 import os
 import platform
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,12 +24,14 @@ from hovis.errors import HovisError
 from hovis.ir import operations
 from hovis_xla import adapter, packing
 from hovis_xla.effects import Printer
+from hovis_xla.emit import T
 from hovis_xla.executable import Executable
 from hovis_xla.host import HostCall
 from hovis_xla.interface import Keyed, Lowered, Template
+from hovis_xla.places import Box, Diagonal, Location, Part, Place, Reshaped, Step
 from hovis_xla.types import Known, Num, Owned
 
-MAGIC: Final = b"hovis_xla 2\n"
+MAGIC: Final = b"hovis_xla 3\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 _LENGTH: Final = 8
 
@@ -145,13 +148,51 @@ def _tree_of(form: Any) -> Any:
 def _template(template: Template, constants: list[Any]) -> Any:
     places = {id(c): k for k, c in enumerate(constants)}
     owners = [[[o.argument, None if o.constant is None else places[o.constant], o.view] for o in some] for some in template.owners]
-    return [_tree(template.tree), [_num(n) for n in template.nums], owners]
+    return [_tree(template.tree), [_num(n) for n in template.nums], owners, [_source(s, constants) for s in template.sources]]
 
 
 def _template_of(form: Any, constants: list[Any]) -> Template:
-    tree, nums, owners = form
+    tree, nums, owners, sources = form
     made = tuple(frozenset(Owned(a, None if c is None else id(constants[c]), view) for a, c, view in some) for some in owners)
-    return Template(_tree_of(tree), tuple(map(_num_of, nums)), None, made)
+    return Template(_tree_of(tree), tuple(map(_num_of, nums)), None, made, tuple(_source_of(s, constants) for s in sources))
+
+
+def _owner(owner: Any, constants: list[Any]) -> Any:
+    return owner if isinstance(owner, int) else ["constant", next(k for k, c in enumerate(constants) if c is owner)]
+
+
+def _owner_of(form: Any, constants: list[Any]) -> Any:
+    return form if isinstance(form, int) else constants[form[1]]
+
+
+def _source(source: Any, constants: list[Any]) -> Any:
+    if source[0] == "out":
+        return list(source)
+    _, (kind, base), place, starts = source
+    return ["view", kind, base if kind == "out" else _owner(base, constants), place.own, [_step(s) for s in place.steps], starts]
+
+
+def _source_of(form: Any, constants: list[Any]) -> Any:
+    if form[0] == "out":
+        return tuple(form)
+    _, kind, base, own, steps, starts = form
+    place = Place(Location(np.dtype(bool), ()), tuple(map(_step_of, steps)), own)
+    return "view", (kind, base if kind == "out" else _owner_of(base, constants)), place, starts
+
+
+def _step(step: Step) -> Any:
+    if isinstance(step, Box):
+        return ["Box", [s if isinstance(s, int) else None for s in step.starts], step.counts, step.strides, step.axes, step.shape]
+    return [type(step).__name__, *(getattr(step, f.name) for f in fields(step))]
+
+
+def _step_of(form: Any) -> Step:
+    name, *values = form
+    plain: list[Any] = [tuple(v) if isinstance(v, list) else v for v in values]
+    if name == "Box":
+        plain[0] = tuple(T(None, np.dtype(np.int64), ()) if s is None else s for s in plain[0])
+    kinds: dict[str, Callable[..., Step]] = {"Box": Box, "Reshaped": Reshaped, "Part": Part, "Diagonal": Diagonal}
+    return kinds[name](*plain)
 
 
 def _plan(plan: Any) -> Any:
@@ -257,6 +298,8 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
         "outputs": [_num(n) for n in low.outputs],
         "templates": [_template(t, low.constants) for t in low.templates],
         "starts": low.starts,
+        "written": [[at, _owner(owner, low.constants)] for at, owner in low.written],
+        "contiguous": low.contiguous,
         "bail": low.bail,
         "choice": low.choice,
         "constants": [[a.dtype.str, list(a.shape), _bytes(a.tobytes())] for a in low.constants],
@@ -277,6 +320,8 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     inputs, outputs = ([_num_of(n) for n in header[k]] for k in ("inputs", "outputs"))
     templates = [_template_of(t, constants) for t in header["templates"]]
     lowered = Lowered(None, inputs, outputs, templates, header["starts"], header["bail"], header["choice"], constants, callbacks, failures)
+    lowered.written = [(at, _owner_of(owner, constants)) for at, owner in header["written"]]
+    lowered.contiguous = header["contiguous"]
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
     try:

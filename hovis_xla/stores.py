@@ -1,316 +1,164 @@
-"""Item stores as values: ``a[i] = v`` becomes ``a2 = updated(a, i, v)``.
+"""Which arrays may be stored into.
 
-XLA has no memory that a program could write to.  A pass over the Function gives every array that is stored into a
-version at each place; from then on it is SSA as everything else, and XLA makes the update in place.
-
-Which array a store goes to has to be known.  Values that edges connect (an allocation, the parameters that it is passed
-to, what these are passed to) are one *web*; a web is one variable if no two of its values are alive together, for then
-there is only one array at a time.  Its values have to be made in the function by calls whose result shares memory with
-nothing.  What may share memory with a value of the web (a view, a tuple with it) is *derived*; none may be alive behind a
-store.  All else is refused, with the reason, and the function stays Python.
+Whatever may be one array, or views of one, or hold it, is one *class* of values: what edges connect, what a view is made
+of, what is put into a container.  Where something is stored into one of them, all of them are read from memory (module
+``memory``); the arrays of all other classes are plain values of XLA.
 """
 
 import operator
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value
-from hovis.lattice import Array, Const, Type
-from hovis_xla.regions import body_ops, live_in, needed, reachable, successors, terminator_operands
-from hovis_xla.types import CARRIERS, NotLowerable
+from hovis.ir.model import Function, Op, Operand, Param
+from hovis.lattice import Array, Const, Type, Union
+from hovis_xla.regions import body_ops, reachable, successors
+from hovis_xla.types import CARRIERS
 
+_IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift"
 
-def updated(array: Any, index: Any, value: Any) -> Any:
-    """The array after ``array[index] = value``."""
-    fresh = array.copy()
-    fresh[index] = value
-    return fresh
+#: Operators that write to their first operand, if it is an array.
+IN_PLACE: Final = frozenset(getattr(operator, name) for name in _IN_PLACE.split(" "))
 
-
-def loaded(array: Any, index: Any) -> Any:
-    """``array[index]`` of an array that is stored into."""
-    return array[index]
-
-
-_NAMES: Final = "add sub mul truediv floordiv mod pow matmul neg abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
-_OPERATORS: Final = {getattr(operator, name) for name in _NAMES.split(" ")}
-
-#: Calls whose result is an array of its own.
-FRESH: Final = frozenset({
-    np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.ndarray.copy, np.ndarray.astype,
-    np.arange, np.linspace, np.eye, np.identity, np.array, np.concatenate, np.stack, np.hstack, np.vstack, np.where, np.sort, np.cumsum, np.roll,
-    np.repeat, np.tile, np.sum, np.mean, np.prod, np.dot, np.outer, np.clip, np.ndarray.flatten, np.pad, *_OPERATORS,
+#: Calls that write to their first argument.
+STORES: Final = frozenset({
+    operator.setitem, np.ndarray.fill, np.ndarray.sort, np.ndarray.put, np.ndarray.partition, np.ndarray.itemset if hasattr(np.ndarray, "itemset") else np.put,
+    np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, *IN_PLACE,
 })  # fmt: skip
 
+#: Calls whose result may be, or may be a view of, an argument.  All else that NumPy has gives arrays of its own.
+SHARING: Final = frozenset({
+    np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
+    np.rollaxis, np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.broadcast_arrays, np.flip, np.flipud, np.fliplr, np.rot90,
+    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.real, np.imag,
+    np.diagonal, np.ndarray.diagonal, np.diag, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.ndarray.view, np.ndarray.byteswap,
+    np.matrix_transpose, np.permute_dims, np.unstack if hasattr(np, "unstack") else np.split, np.ndarray.astype, np.array, np.einsum, np.nan_to_num,
+    np.linalg.diagonal, np.linalg.matrix_transpose, np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.ix_, np.meshgrid,
+    np.ndarray.__array__, np.ndarray.conj, np.ndarray.conjugate, np.ndarray.clip, np.real_if_close, np.trim_zeros,
+    np.ndarray.getfield, getattr, operator.getitem,
+})  # fmt: skip
 
-def _is_fresh(op: Op) -> bool:
+#: Of these, what copies unless it is told not to.
+_COPIES: Final = frozenset({np.array, np.ndarray.astype, np.nan_to_num, np.ndarray.clip, np.ndarray.byteswap, np.meshgrid})
+
+
+def is_array(value: object) -> bool:
+    """Is it an array, by its type?"""
+    kind = getattr(value, "type", value)
+    if isinstance(kind, Union):
+        return all(map(is_array, kind.members))
+    return isinstance(kind, Array) or (isinstance(kind, Const) and isinstance(kind.value, np.ndarray))
+
+
+def _holds_nothing(value: object) -> bool:
+    """Is it no array, and nothing that may hold one?"""
+    kind = getattr(value, "type", value)
+    if isinstance(kind, Const):
+        return not isinstance(kind.value, np.ndarray | tuple | list | dict)
+    return isinstance(kind, Type) and not isinstance(kind, Array) and (kind.cls in CARRIERS or kind.cls is type(None) or issubclass(kind.cls, np.generic))
+
+
+def stored(op: Op) -> list[Operand]:
+    """The arrays that a call writes to."""
+    found = [v for name, v in op.kwargs if name == "out" and is_array(v)]
+    found += [v for name, v in op.kwargs if name == "copy" and isinstance(v, Const) and v.value is False for v in op.args[:1] if op.callee is np.nan_to_num]
+    if isinstance(op.callee, Function):
+        inner = stored_into(op.callee)
+        return [a for p, a in zip(op.callee.params, op.args, strict=False) if p in inner]
+    if _is_in(op.callee, STORES) and op.args and is_array(op.args[0]):
+        found.append(op.args[0])
+    if getattr(op.callee, "__name__", "") == "at" and isinstance(getattr(op.callee, "__self__", None), np.ufunc):
+        found.append(op.args[0])
+    return found
+
+
+def is_sharing(op: Op) -> bool:
+    """May the result be, hold, or be a view of one of the arguments?"""
+    if _holds_nothing(op):
+        return False
+    if any(name == "out" for name, _ in op.kwargs):
+        return True
+    if op.callee is np.einsum:
+        return sum(map(is_array, op.args)) == 1
+    if _is_in(op.callee, _COPIES):
+        return any(name in ("copy", "out") for name, _ in op.kwargs)
+    if _is_in(op.callee, SHARING) or _is_in(op.callee, IN_PLACE):
+        return True
+    return not (_is_numpy(op.callee) or (is_array(op) and getattr(op.callee, "__module__", None) in ("_operator", "builtins")))
+
+
+def _is_numpy(callee: object) -> bool:
+    module = str(getattr(callee, "__module__", None))
+    return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or getattr(callee, "__objclass__", None) in (np.ndarray, np.generic)
+
+
+def _is_in(callee: object, table: frozenset[Any]) -> bool:
     try:
-        fresh = type(op.callee) is np.ufunc or op.callee in FRESH
-        return fresh and not any(k in ("out", "copy") for k, _ in op.kwargs)
+        return callee in table
     except TypeError:
         return False
 
 
-def _is_store(op: Op) -> bool:
-    return op.callee is operator.setitem and len(op.args) == 3 and isinstance(getattr(op.args[0], "type", None), Array)
+class _Classes:
+    """Union and find."""
 
+    def __init__(self) -> None:
+        self.parent: dict[object, object] = {}
 
-def _shares_nothing(op: Op) -> bool:
-    """Is its result a number, or an array of its own?"""
-    kind = op.type
-    if isinstance(kind, Const):
-        return True
-    number = isinstance(kind, Type) and (kind.cls in CARRIERS or kind.cls is type(None) or issubclass(kind.cls, np.generic))
-    return number or (isinstance(kind, Array) and _is_fresh(op))
-
-
-def versions(function: Function) -> Function:
-    """The function with stores as values; the very same, if it has none."""
-    order = reachable(function)
-    if not any(_is_store(op) for block in order for op in body_ops(block)):
-        return function
-    return _Pass(function, order).run()
-
-
-class _Pass:
-    def __init__(self, function: Function, order: list[Block]) -> None:
-        self.function = function
-        self.order = order
-        self.used = needed(order)
-        self.live = live_in(order, self.used)
-        self.webs = _webs(order, function)
-        self.derived = _derived(order, self.webs)
-        self.before: dict[Block, list[Block]] = {b: [] for b in order}
-        for block in order:
-            for edge in successors(block):
-                self.before[edge.block].append(block)
-
-    def run(self) -> Function:
-        for block in self.order:
-            self._check(block)
-        return _Writer(self).run()
-
-    def web(self, value: object) -> int | None:
-        return self.webs.get(value) if isinstance(value, Op | Param) else None
-
-    def _check(self, block: Block) -> None:
-        """No two values of one web are alive together; nothing derived is alive behind a store."""
-        live: set[Value] = {v for e in successors(block) for v in (*(self.live[e.block] - set(e.block.params)), *e.args) if isinstance(v, Op | Param)}
-        live |= {v for v in terminator_operands(block) if isinstance(v, Op | Param)}
-        for op in reversed([op for op in body_ops(block) if op in self.used]):
-            live.discard(op)
-            mine = self.webs.get(op)
-            if mine is not None and any(self.web(v) == mine for v in live):
-                _refuse("two arrays of which either may be stored into", op.location)
-            if _is_store(op):
-                stored = self.web(op.args[0])
-                if any(stored in self.derived.get(v, ()) for v in live):
-                    _refuse("a store into an array of which a view (or a container with it) is used afterwards", op.location)
-            live |= {v for v in op.operands() if isinstance(v, Op | Param)}
-        arrived = [self.webs[v] for v in {*live, *block.params} if v in self.webs]
-        if len(set(arrived)) < len(arrived):
-            _refuse("two arrays of which either may be stored into", block.ops[0].location if block.ops else self.function.location)
-
-
-def _refuse(what: str, location: Location | None) -> None:
-    raise NotLowerable(what, location)
-
-
-def _webs(order: list[Block], function: Function) -> dict[Value, int]:
-    """The number of the web of each value that belongs to one that is stored into; refuses what is not made here."""
-    parent: dict[Value, Value] = {}
-
-    def root(v: Value) -> Value:
-        while v in parent:
-            v = parent[v]
+    def root(self, v: object) -> object:
+        while v in self.parent:
+            v = self.parent[v]
         return v
 
-    strange: dict[Value, str] = dict.fromkeys(function.params, "an argument")
+    def join(self, a: object, b: object) -> None:
+        a, b = self.root(a), self.root(b)
+        if a is not b:
+            self.parent[b] = a
+
+
+def _key(value: object) -> object:
+    """What stands for a value: itself, or the constant array or container that it is."""
+    return ("constant", id(value.value)) if isinstance(value, Const) else value
+
+
+_active: set[int] = set()
+
+
+def stored_into(function: Function) -> set[object]:
+    """The values (and ``("constant", id)`` of global arrays) of all classes that are stored into."""
+    if id(function) in _active:
+        return set(function.params)
+    _active.add(id(function))
+    try:
+        return _stored_into(function)
+    finally:
+        _active.discard(id(function))
+
+
+def _stored_into(function: Function) -> set[object]:
+    order = reachable(function)
+    classes = _Classes()
+    targets: list[object] = []
+    keys: set[object] = set(function.params)
+
+    def join(a: object, b: object) -> None:
+        if not _holds_nothing(b) and isinstance(b, Op | Param | Const):
+            keys.update((_key(a), _key(b)))
+            classes.join(_key(a), _key(b))
+
     for block in order:
         for edge in successors(block):
             for param, arg in zip(edge.block.params, edge.args, strict=True):
-                if not isinstance(arg, Op | Param):
-                    strange[param] = "a constant" if not (isinstance(arg, Const) and arg.value is None) else "nothing"
-                elif root(param) is not root(arg):
-                    parent[root(param)] = root(arg)
-    stores = [op for block in order for op in body_ops(block) if _is_store(op)]
-    numbers: dict[Value, int] = {}
-    for op in stores:
-        if not isinstance(op.args[0], Op | Param):
-            _refuse("a store into an array from outside the function", op.location)
-        numbers.setdefault(root(cast(Value, op.args[0])), len(numbers))
-    values: list[Value] = [p for block in order for p in block.params]
-    values += [op for block in order for op in block.all_ops()]
-    found = {v: numbers[root(v)] for v in values if root(v) in numbers}
-    for op in stores:
-        _admit(op, found, {root(v): why for v, why in strange.items()}.get(root(cast(Value, op.args[0]))))
-    return found
+                join(param, arg)
+        for op in body_ops(block):
+            keys.add(op)
+            if is_sharing(op):
+                for operand in op.operands():
+                    join(op, operand)
+            targets += map(_key, stored(op))
+            if isinstance(op.callee, Function):
+                targets += [k for k in stored_into(op.callee) if isinstance(k, tuple)]
+    wanted = {classes.root(t) for t in targets}
+    return {k for k in keys | set(targets) if classes.root(k) in wanted} if wanted else set()
 
 
-def _admit(store: Op, webs: dict[Value, int], strange: str | None) -> None:
-    """Is every array that the store may go to made in the function?"""
-    if strange is not None:
-        _refuse(f"a store into an array that is, or may be, {strange}", store.location)
-    number = webs[cast(Value, store.args[0])]
-    for value, web in webs.items():
-        if web == number and isinstance(value, Op) and not (_is_fresh(value) and isinstance(value.type, Array)):
-            _refuse("a store into a view, or into an array of unknown origin", store.location)
-
-
-def _derived(order: list[Block], webs: dict[Value, int]) -> dict[Value, set[int]]:
-    """For each value the webs with which it may share memory, or which it may hold."""
-    found: dict[Value, set[int]] = {}
-
-    def of(v: Operand) -> set[int]:
-        if not isinstance(v, Op | Param):
-            return set()
-        return found.get(v, set()) | ({webs[v]} if v in webs else set())
-
-    changed = True
-    while changed:
-        changed = False
-        for block in order:
-            pairs: list[tuple[Value, set[int]]] = [(op, set().union(*map(of, op.operands()))) for op in block.all_ops() if not _shares_nothing(op)]
-            pairs += [(p, of(a)) for e in successors(block) for p, a in zip(e.block.params, e.args, strict=True) if p not in webs]
-            for value, more in pairs:
-                if not more <= found.get(value, set()):
-                    found.setdefault(value, set()).update(more)
-                    changed = True
-    return found
-
-
-class _Writer:
-    """Makes the new Function: a parameter for a web at each block where it is alive and several blocks come from, and no others."""
-
-    def __init__(self, plan: _Pass) -> None:
-        self.plan = plan
-        self.order = plan.order
-        self.blocks = {b: Block() for b in self.order}
-        self.values: dict[object, Operand] = {}
-        self.starts: dict[tuple[Block, int], Operand] = {}
-        self.ends: dict[tuple[Block, int], Operand] = {}
-        self.joins: dict[Param, tuple[Block, int]] = {}
-
-    def run(self) -> Function:
-        plan = self.plan
-        for block in self.order:
-            self.blocks[block].params = tuple(self._plain(block))
-        for block in self.order:
-            self._block(block)
-        self._simplify()
-        for block in self.order:
-            self._finish(block)
-        f = plan.function
-        return replace(f, blocks=[self.blocks[b] for b in self.order])
-
-    def _plain(self, block: Block) -> Iterable[Param]:
-        """The parameters that stay; those of webs are put in where they are needed."""
-        return [p for p in block.params if p not in self.plan.webs]
-
-    def _wanted(self, block: Block) -> set[int]:
-        live = self.plan.live[block] | set(block.params)
-        return {self.plan.webs[v] for v in live if v in self.plan.webs}
-
-    def _block(self, block: Block) -> None:
-        before = self.plan.before[block]
-        current: dict[int, Operand] = {}
-        for web in sorted(self._wanted(block)):
-            if len(before) == 1 and (before[0], web) in self.ends:
-                current[web] = self.ends[before[0], web]
-            else:
-                sample = next(v for v, w in self.plan.webs.items() if w == web)
-                join = Param(sample.type, sample.dims, getattr(sample, "name", None))
-                self.joins[join] = block, web
-                current[web] = join
-            self.starts[block, web] = current[web]
-        new = self.blocks[block]
-        for op in block.ops:
-            new.ops.append(self._op(op, current))
-        if isinstance(block.terminator, Invoke):
-            self.values[block.terminator] = self._op(block.terminator.op, current)
-        for web, version in current.items():
-            self.ends[block, web] = version
-
-    def _op(self, op: Op, current: dict[int, Operand]) -> Op:
-        """The op on versions; a store is the next version."""
-        made = replace(op, callee=self._operand(op.callee, current), args=tuple(self._operand(a, current) for a in op.args))
-        made.kwargs = tuple((k, self._operand(v, current)) for k, v in op.kwargs)
-        mine = self.plan.webs.get(op)
-        if op.callee is operator.getitem and self.plan.web(op.args[0]) is not None:
-            made.callee = loaded
-        elif _is_store(op):
-            web = cast(int, self.plan.web(op.args[0]))
-            target = cast(Value, op.args[0])
-            made = Op(updated, made.args, (), target.type, target.dims, Effect.PURE, op.location)
-            current[web] = made
-            self.values[op] = Const(None)
-            return made
-        if mine is not None:
-            current[mine] = made
-        self.values[op] = made
-        return made
-
-    def _operand(self, value: Any, current: dict[int, Operand]) -> Any:
-        if not isinstance(value, Op | Param):
-            return value
-        web = self.plan.webs.get(value)
-        if web is not None:
-            return current.get(web, value)
-        return self.values.get(value, value)
-
-    def _simplify(self) -> None:
-        """A join of one version is that version."""
-        changed = True
-        while changed:
-            changed = False
-            for join, (block, web) in list(self.joins.items()):
-                come = {self._final(self.ends.get((b, web), join)) for b in self.plan.before[block]} - {join}
-                if len(come) == 1:
-                    self.values[join] = come.pop()
-                    del self.joins[join]
-                    changed = True
-
-    def _final(self, value: Any) -> Any:
-        while isinstance(value, Op | Param) and value in self.values and value not in self.joins:
-            value = self.values[value]
-        return value
-
-    def _finish(self, block: Block) -> None:
-        """Operands in their final form, and the terminator."""
-        new = self.blocks[block]
-        extra = [j for j, (b, _) in self.joins.items() if b is block]
-        new.params = (*new.params, *extra)
-        for op in new.ops:
-            self._settle(op)
-        match block.terminator:
-            case Jump(edge=edge):
-                new.terminator = Jump(self._edge(block, edge))
-            case Branch(cond=cond, true=true, false=false):
-                new.terminator = replace(block.terminator, cond=self._end(block, cond), true=self._edge(block, true), false=self._edge(block, false))
-            case Invoke(ok=ok):
-                op = cast(Op, self.values[block.terminator])
-                self._settle(op)
-                new.terminator = replace(block.terminator, op=op, ok=self._edge(block, ok))
-            case Return(value=value):
-                new.terminator = replace(block.terminator, value=self._end(block, value))
-            case Raise():
-                new.terminator = block.terminator
-
-    def _settle(self, op: Op) -> None:
-        op.callee = self._final(op.callee)
-        op.args = tuple(map(self._final, op.args))
-        op.kwargs = tuple((k, self._final(v)) for k, v in op.kwargs)
-
-    def _end(self, block: Block, value: Operand) -> Operand:
-        """What a value is at the end of a block."""
-        web = self.plan.web(value)
-        return cast(Operand, self._final(value if web is None else self.ends.get((block, web), value)))
-
-    def _edge(self, block: Block, edge: Edge) -> Edge:
-        target = edge.block
-        args = [self._end(block, a) for p, a in zip(target.params, edge.args, strict=True) if p not in self.plan.webs]
-        extra = [self._final(self.ends[block, web]) for j, (b, web) in self.joins.items() if b is target]
-        return Edge(self.blocks[target], (*args, *extra))

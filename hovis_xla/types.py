@@ -104,13 +104,29 @@ class Val:
     """An XLA value (``ir``: an MLIR value of the same dtype and shape).
 
     ``tag`` (of an EITHER) is an MLIR truth: NumPy's?  ``roots`` says which arrays its memory may be part of in the original
-    program: those it is a view of, else itself.
+    program: those it is a view of, else itself.  ``place`` (of an array) is where that is, if it is known exactly.
     """
 
     num: Num
     ir: Any
     tag: Any = None
     roots: frozenset[object] = field(default_factory=lambda: frozenset({next(_numbers)}))
+    place: Any = None
+
+
+class Stored(Val):
+    """An array that may be stored into: what is in it is read when it is asked for."""
+
+    __slots__ = ("read",)
+    read: Callable[[Any], Any]
+
+    def __init__(self, num: Num, place: Any, read: Callable[[Any], Any]) -> None:
+        for name, value in {"num": num, "tag": None, "roots": frozenset({place.location}), "place": place, "read": read}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def ir(self) -> Any:
+        return self.read(self.place)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

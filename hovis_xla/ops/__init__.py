@@ -64,7 +64,7 @@ def _numpy_first() -> dict[Any, Row]:
     for fn, row in pymath.ROWS.items():
         rows[fn] = _first_of(row, _as_floats(row)) if fn in pymath.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
-        rows[fn] = _in_place(plain, rows.get(plain) or python.ROWS[plain])
+        rows[fn] = storing.in_place(plain, rows.get(plain) or python.ROWS[plain])
     return rows
 
 
@@ -77,18 +77,6 @@ def _as_floats(row: Row) -> Row:
         return None if any(c is None for c in converted) else row(low, *converted)
 
     return of_scalars
-
-
-def _in_place(plain: Any, row: Row) -> Row:
-    """``a += b`` of numbers is ``a = a + b``; an array would be written to."""
-
-    def rebound(low: L, a: Operand, b: Operand) -> Operand | None:
-        num = getattr(a, "num", None)
-        if (num is not None and num.kind == "array") or isinstance(getattr(a, "value", None), np.ndarray):
-            return None
-        return row(low, a, b)
-
-    return rebound
 
 
 #: Their models are in the table as soon as they are imported.

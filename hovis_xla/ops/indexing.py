@@ -5,6 +5,7 @@ An integer that is not known is checked: out of range, the call is done again by
 
 import functools
 import operator
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,8 +16,9 @@ from hovis_xla.buckets import checked_index
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops.arith import any_of, int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.places import Box, box_of
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, INT, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence, view_roots
+from hovis_xla.types import ARRAY, INT, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence
 
 _RAISE: Final = Known("raise")
 
@@ -30,7 +32,7 @@ def items_of(index: Operand) -> tuple[Operand, ...] | None:
     return (index,)
 
 
-def _is_integer(item: Operand) -> bool:
+def is_integer(item: Operand) -> bool:
     if isinstance(item, Known):
         return isinstance(item.value, int | np.integer) and not isinstance(item.value, bool)
     return isinstance(item, Val) and item.num.dtype.kind in "iu" and item.num.kind != ARRAY
@@ -47,8 +49,8 @@ def _slice_of(item: Operand) -> slice | None:
     return None
 
 
-def _is_mask_or_array(item: Operand) -> bool:
-    return isinstance(item, Val | Known) and is_numpy(item) and not _is_integer(item)
+def is_mask_or_array(item: Operand) -> bool:
+    return isinstance(item, Val | Known) and is_numpy(item) and not is_integer(item)
 
 
 def checked(low: L, item: Operand, size: int) -> T:
@@ -80,7 +82,7 @@ def _checked_index(low: L, index: Operand, size: Operand) -> Operand:
     return Val(INT, wrapped.ir)
 
 
-def expand(items: tuple[Operand, ...], rank: int) -> list[Operand] | None:
+def expand(items: tuple[Operand, ...], rank: int) -> list[Operand]:
     """The items with … written out, one for each dimension (and None where an axis is new)."""
     spent = sum(1 for i in items if not (isinstance(i, Known) and (i.value is None or i.value is Ellipsis)))
     dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
@@ -96,89 +98,66 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
         return a.parts[index.value] if -len(a.parts) <= index.value < len(a.parts) else None
     if not is_numpy(a) or (isinstance(a, Val) and a.num.kind != ARRAY):
         return None
-    t = tensor(low.val(a))
+    array = low.val(a)
     items = items_of(index)
-    written = None if items is None else expand(items, len(t.shape))
-    if items is None or written is None:
+    if items is None:
         return None
-    if any(_is_mask_or_array(i) for i in items):
-        return _fancy(low, t, items)
-    if not all(_is_integer(i) or _slice_of(i) is not None or (isinstance(i, Known) and i.value is None) for i in written):
+    written = expand(items, len(array.num.shape))
+    if any(is_mask_or_array(i) for i in items):
+        chosen = _fancy(low, tensor(array), items)
+        return low.fresh(tensor(chosen)) if isinstance(chosen, Val) and chosen.num.kind == ARRAY else chosen
+    box = box_at(low, array.num.shape, written)
+    if box is None:
         return None
-    result = _basic(low, t, written)
-    dots = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
-    num = Num(ARRAY if result.shape or dots else SCALAR, result.dtype, result.shape)
-    return Val(num, result.ir, roots=view_roots([low.val(a)])) if num.kind == ARRAY else Val(num, result.ir)
+    found: Val = low.viewed(array, box)
+    if box.shape or any(isinstance(i, Known) and i.value is Ellipsis for i in items):
+        return found
+    return Val(Num(SCALAR, found.num.dtype), found.ir)
 
 
-def _basic(low: L, t: T, items: list[Operand]) -> T:
-    """Slices first, then integers, then the new shape."""
-    starts, stops, steps, backwards = [], [], [], []
-    shape: list[int] = []
+def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
+    """What integers, slices and new axes show of an array; None if there is anything else."""
+    plain: list[Any] = []
     dynamic: dict[int, T] = {}
     axis = 0
     for item in items:
         if isinstance(item, Known) and item.value is None:
-            shape.append(1)
+            plain.append(None)
             continue
-        size = t.shape[axis]
         found = _slice_of(item)
         if found is not None:
-            first, last, step, count = _bounds(found, size)
-            if step < 0:
-                backwards.append(axis)
-            starts.append(first)
-            stops.append(last)
-            steps.append(abs(step))
-            shape.append(count)
-        elif isinstance(item, Known):
-            checked(low, item, size)
-            starts.append(int(item.value) % size)
-            stops.append(starts[-1] + 1)
-            steps.append(1)
+            plain.append(found)
+        elif isinstance(item, Known) and is_integer(item):
+            checked(low, item, shape[axis])
+            plain.append(int(item.value))
+        elif is_integer(item):
+            if not shape[axis]:
+                raise NotLowerable("an index into nothing: this raises")
+            dynamic[axis] = checked(low, item, shape[axis])
+            plain.append(0)
         else:
-            dynamic[axis] = checked(low, item, size)
-            starts.append(0)
-            stops.append(size)
-            steps.append(1)
+            return None
         axis += 1
-    if dynamic and all(step == 1 for step in steps):
-        at = [dynamic.get(k) or emit.constant(first, INT64) for k, first in enumerate(starts)]
-        sliced = emit.dynamic_slice(t, at, [1 if k in dynamic else last - first for k, (first, last) in enumerate(zip(starts, stops, strict=True))])
-        return emit.reshape(emit.reverse(sliced, backwards), tuple(shape))
-    sliced = emit.reverse(emit.static_slice(t, starts, stops, steps), backwards)
-    if dynamic:
-        zero = emit.constant(0, INT64)
-        at = [dynamic.get(k, zero) for k in range(len(t.shape))]
-        sliced = emit.dynamic_slice(sliced, at, [1 if k in dynamic else d for k, d in enumerate(sliced.shape)])
-    return emit.reshape(sliced, tuple(shape))
-
-
-def _bounds(s: slice, size: int) -> tuple[int, int, int, int]:
-    """(first, past the last, step, count), first < last even where the step is negative."""
-    start, stop, step = s.indices(size)
-    count = len(range(start, stop, step))
-    if count == 0:
-        return 0, 0, 1, 0
-    if step > 0:
-        return start, start + (count - 1) * step + 1, step, count
-    return start + (count - 1) * step, start + 1, step, count
+    box = box_of(shape, lambda x: x[(*plain, ...)])
+    if box is None:
+        raise NotLowerable("a view of more elements than can be counted")
+    return replace(box, starts=tuple(dynamic.get(k, s) for k, s in enumerate(box.starts))) if dynamic and 0 not in box.shape else box
 
 
 def _fancy(low: L, t: T, items: tuple[Operand, ...]) -> Operand | None:
     """One index array with full slices beside it, or one array or integer for every dimension."""
     if any(isinstance(i, Known) and (i.value is Ellipsis or i.value is None) for i in items):
         return None
-    arrays = [k for k, i in enumerate(items) if _is_mask_or_array(i)]
+    arrays = [k for k, i in enumerate(items) if is_mask_or_array(i)]
     if any(_dtype(items[k]).kind == "b" for k in arrays):
         raise NotLowerable("a mask as an index: the shape of the result depends on its values")
     if len(arrays) == 1 and all(_slice_of(i) == slice(None) for k, i in enumerate(items) if k != arrays[0]):
         axis = arrays[0]
-        at = _in_range(low, tensor(low.val(items[axis])), t.shape[axis])
+        at = in_range(low, tensor(low.val(items[axis])), t.shape[axis])
         result = emit.take(t, at, axis)
         return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
-    if len(items) == len(t.shape) and all(_is_mask_or_array(i) or _is_integer(i) for i in items):
-        points = [_in_range(low, tensor(low.val(i)), d) for i, d in zip(items, t.shape, strict=True)]
+    if len(items) == len(t.shape) and all(is_mask_or_array(i) or is_integer(i) for i in items):
+        points = [in_range(low, tensor(low.val(i)), d) for i, d in zip(items, t.shape, strict=True)]
         shape = np.broadcast_shapes(*(p.shape for p in points))
         result = emit.gather_points(t, [emit.broadcast(p, shape) for p in points])
         return Val(Num(ARRAY, result.dtype, result.shape), result.ir)
@@ -189,7 +168,7 @@ def _dtype(item: Operand) -> "np.dtype[Any]":
     return item.num.dtype if isinstance(item, Val) else item.value.dtype  # type: ignore[union-attr]
 
 
-def _in_range(low: L, x: T, size: int) -> T:
+def in_range(low: L, x: T, size: int) -> T:
     x = emit.convert(x, INT64)
     wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
     low.bail_if(any_of(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x)))))
@@ -212,7 +191,7 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
     at = emit.convert(at, INT64)
     size = t.shape[where]
     if how == "raise":
-        places = _in_range(low, at, size)
+        places = in_range(low, at, size)
     elif not size:
         return None
     else:
@@ -224,33 +203,6 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
 def _slice(low: L, *bounds: Operand) -> Operand | None:
     """``slice(a, b)`` with bounds that may not be known: kept for the index that uses it."""
     return Struct(slice, bounds, object())
-
-
-def store_index(low: L, shape: tuple[int, ...], items: list[Operand]) -> tuple[list[T], list[int], tuple[int, ...]] | None:
-    """For a store to integers and contiguous slices: starts, sizes, and the shape that the value is broadcast to."""
-    starts: list[T] = []
-    extents: list[int] = []
-    result: list[int] = []
-    axis = 0
-    for item in items:
-        if isinstance(item, Known) and item.value is None:
-            result.append(1)
-            continue
-        found = _slice_of(item)
-        if found is not None:
-            first, _, step, count = _bounds(found, shape[axis])
-            if step != 1 and count > 1:
-                return None
-            starts.append(emit.constant(first, INT64))
-            extents.append(count)
-            result.append(count)
-        elif _is_integer(item):
-            starts.append(checked(low, item, shape[axis]))
-            extents.append(1)
-        else:
-            return None
-        axis += 1
-    return starts, extents, tuple(result)
 
 
 ROWS: Final[dict[Any, Row]] = {operator.getitem: getitem, checked_index: _checked_index, np.take: _take, np.ndarray.take: _take, slice: _slice}

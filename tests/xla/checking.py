@@ -39,16 +39,31 @@ def same(a, b, exact=False):
     return a == b
 
 
+def arrays_of(value):
+    """The arrays in a value, in order."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return [a for part in parts for a in arrays_of(part)]
+
+
+def sharing(arrays):
+    """For each two of the arrays: are they one object, or do they share memory?"""
+    return [(a is b, np.shares_memory(a, b)) for k, a in enumerate(arrays) for b in arrays[:k]]
+
+
 def outcome(fn, args):
-    """(result or exception, what was printed)."""
+    """(result or exception, what was printed, what has become of the arguments, what shares memory with what)."""
     out = io.StringIO()
+    args = copy.deepcopy(args)
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = "returned", fn(*copy.deepcopy(args))
+            found = "returned", fn(*args)
         except Exception as error:
             found = "raised", type(error), error.args
-    return found, out.getvalue()
+    after = arrays_of(args)
+    return found, out.getvalue(), after, sharing(after + arrays_of(found[1]) if found[0] == "returned" else [])
 
 
 def agree(fn, got, *args, exact=False):
@@ -58,8 +73,10 @@ def agree(fn, got, *args, exact=False):
     assert seen[0][0] == wanted[0][0], (seen, wanted)
     if wanted[0][0] == "returned":
         assert same(seen[0][1], wanted[0][1], exact), (seen[0][1], wanted[0][1])
+        assert seen[3] == wanted[3], "what shares memory with what"
     else:
-        assert seen == wanted
+        assert seen[:2] == wanted[:2]
+    assert same(seen[2], wanted[2], exact), (seen[2], wanted[2])
 
 
 def compiled(fn, *args, static=()):

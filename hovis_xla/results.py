@@ -1,0 +1,74 @@
+"""How a result is put together: which leaves are one object, and where each comes from."""
+
+from typing import Any
+
+from hovis_xla.interface import Template
+from hovis_xla.kinds import WHICH
+from hovis_xla.places import Location
+from hovis_xla.slots import TAG, as_val, num_of
+from hovis_xla.types import ARRAY, EITHER, INT64, Known, NotLowerable, Num, OneOf, Operand, Slot, Struct, Val
+
+
+def owner_key(value: Val) -> object:
+    """Whose array a leaf is, where it is the caller's."""
+    owner = value.place.location.owner if value.num.kind == ARRAY and value.place is not None else None
+    return owner if owner is None or isinstance(owner, int) else ("constant", id(owner))
+
+
+def same_object(a: Val, b: Val) -> bool:
+    """Are two leaves one object in the original?"""
+    if a.num != b.num or a.num.kind == EITHER:
+        return False
+    if a.num.kind != ARRAY:
+        return bool(a.ir == b.ir)
+    return a.place is not None and b.place is not None and a.place.own and b.place.own and a.place.location is b.place.location
+
+
+def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
+    """The operand that an inlined call gives."""
+    if tree[0] == "leaf":
+        leaf: int = tree[1]
+        return slots[leaf]
+    if tree[0] == "either":
+        value, tag = (as_val(slots[tree[1] + k], num) for k, num in enumerate((num_of(slots[tree[1]]), TAG)) if num is not None)
+        return Val(Num(EITHER, value.num.dtype), value.ir, tag.ir)
+    if tree[0] == "known":
+        return Known(tree[1].value)
+    if tree[0] == "oneof":
+        return OneOf(as_val(slots[tree[1]], WHICH).ir, tuple(rebuild(t, slots, built) for t in tree[2]))
+    number: int = tree[3]
+    if number not in built:
+        built[number] = Struct(tree[1].value, tuple(rebuild(p, slots, built) for p in tree[2]), object())
+    return built[number]
+
+
+def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], list[tuple[Num, Any]]]:
+    """Where each leaf of a result comes from, and the outputs that are needed for it.
+
+    ("out", output), or ("view", owner or output of the array, place, outputs of its starts).
+    """
+    outputs: list[tuple[Num, Any]] = []
+    bases: dict[Location, Any] = {}
+    places = [s.place if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None else None for s in slots]
+    used = [p.location for p in places if p is not None]
+
+    def out(num: Num, value: Any) -> int:
+        outputs.append((num, value))
+        return len(outputs) - 1
+
+    def base(location: Location) -> Any:
+        whole = next((s for s in slots if isinstance(s, Val) and s.place is not None and s.place.location is location and s.place.own), None)
+        if whole is None:
+            raise NotLowerable("several views of one array are returned, and not that array", template.location)
+        return "out", out(whole.num, whole.ir)
+
+    sources: list[Any] = []
+    for slot, num, place in zip(slots, template.nums, places, strict=True):
+        if place is None or (place.location.owner is None and used.count(place.location) == 1):
+            sources.append(("out", out(num, as_val(slot, num).ir)))
+            continue
+        location = place.location
+        if location not in bases:
+            bases[location] = base(location) if location.owner is None else ("caller", location.owner)
+        sources.append(("view", bases[location], place, [out(Num(ARRAY, INT64), s.ir) for s in place.starts]))
+    return tuple(sources), outputs

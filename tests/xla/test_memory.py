@@ -1,0 +1,267 @@
+"""Arrays that are stored into: arguments, views, views of views, and which of several is meant."""
+import numpy as np
+import pytest
+
+import hovis_xla
+from tests.xla.checking import agree, check
+
+pytestmark = pytest.mark.xla
+
+R = np.random.default_rng(0)
+CASES = []
+
+
+def x(*shape):
+    return R.normal(size=shape)
+
+
+def case(*calls):
+    def note(fn):
+        CASES.append((fn, calls))
+        return fn
+    return note
+
+
+@case((x(6), x(6)))
+def in_place(a, b):
+    a += b
+    a[1:3] += b[1:3]
+    a[0] -= 1
+    v = a[2:]
+    v *= 2
+    a[b > 0] = 3.0
+    np.add(a, b, out=a)
+    return v.sum()
+
+
+@case((x(6, 6),))
+def rows(m):
+    for row in m:
+        row += 1
+    for i in range(m.shape[0]):
+        m[i, i] = 1
+    m.T[0] = 7
+    m[::2, ::-1][1] *= 3
+    m[1::3, ::-2] = m[0, :3]
+
+
+@case((x(6), x(6), 3), (x(6), x(6), 0), (x(6), x(6), 4))
+def arguments_exchanged(a, b, n):
+    for i in range(n):
+        a, b = b, a
+        a[0] = 1 + i
+    a.fill(2)
+    b[1] = 5
+    return a, b
+
+
+@case((x(8), 3), (x(8), 0))
+def made_here_exchanged(a, n):
+    b = np.zeros_like(a)
+    a = a.copy()
+    for _ in range(n):
+        b[1:-1] = 0.5 * (a[2:] + a[:-2])
+        a, b = b, a
+    return a, b
+
+
+@case((x(3, 3), x(3, 3), x(3), 4), (x(3, 3), x(3, 3), x(3), 0))
+def layers(a, w, b, n):
+    for _ in range(n):
+        a = a @ w
+        a += b
+        a[a < 0] = 0
+    return a
+
+
+@case((x(5),), (np.arange(5.0),))
+def views_of_views(a):
+    v = a[1:4]
+    w = v[::-1]
+    w[0] = 9
+    u = w[1:]
+    u += 1
+    return v, w, a, u
+
+
+@case((x(4, 5),))
+def views_returned(a):
+    return a.T, a.reshape(-1), a.copy().T, a[2], a[None, :, 1], np.broadcast_to(a[0], (2, 5)), a.T.ravel(), np.flip(a, 1), np.diagonal(a)
+
+
+@case((x(5), True), (x(5), False))
+def known_choice(a, p):
+    b = np.zeros(5)
+    c = a if p else b
+    c[0] = 5
+    return c
+
+
+@case((x(5), 1.0), (x(5), -1.0))
+def choice(a, q):
+    b = np.zeros(5)
+    c = a if q > 0 else b
+    c[0] = 5
+    c += 1
+    b[1] = 2
+    return c, b
+
+
+@case((x(5), 1.0), (x(5), -1.0))
+def branches(a, q):
+    if q > 0:
+        a[0] = 1
+    else:
+        a[1:3] = 2
+        a *= 2
+
+
+@case((x(10), 4), (x(10), 0))
+def new_and_old(a, n):
+    prev, cur = a, a * 2
+    for i in range(n):
+        new = prev + cur
+        new[0] = i
+        prev, cur = cur, new
+    return prev, cur
+
+
+@case((x(6, 6), 5))
+def seidel(a, n):
+    for _ in range(n):
+        for i in range(1, 5):
+            for j in range(1, 5):
+                a[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) / 4
+
+
+@case((np.arange(6), np.array([1, 1, 3]), np.array([7, 8, 9])))
+def index_arrays(a, i, v):
+    a[i] = v
+    a[i] += 1
+    a.sort()
+
+
+@case((x(4) + 1j * x(4),))
+def parts_of_complex(z):
+    z.real[1:] = 3
+    z.imag[...] *= 2
+    z *= 2
+    return z.real
+
+
+@case((x(4), 3), (x(4), 7))
+def nothing_if_it_raises(a, i):
+    a[0] = 5
+    a[i] = 1
+
+
+@case((np.asfortranarray(x(4, 4)),), (x(4, 4),), (x(8, 8)[::2, ::2],))
+def layouts(a):
+    a[1] = 2
+    a += 1
+    b = a.ravel()
+    b[0] = 100
+
+
+@case((x(4), x(4)))
+def returned(a, b):
+    a -= b
+    return a
+
+
+@case((x(4),))
+def copies(a):
+    return a, a.copy(), a[:], +a, np.asarray(a)
+
+
+@case((x(4, 4), 2), (x(4, 4), -1))
+def a_row(a, k):
+    r = a[k]
+    r[0] = 1
+    r += 1
+    a[k, 1] = 8
+    return r
+
+
+@case((x(4, 4), 3), (x(4, 4), 0))
+def another_row_each_time(a, n):
+    r = a[0]
+    for i in range(n):
+        r[1] = i
+        r = a[i]
+    r[2] = 5
+
+
+@case((x(4), x(4), 2.0), (x(4), x(4), -2.0))
+def exits(a, b, q):
+    a[0] = 0
+    if q > 0:
+        b[0] = 1
+        return a
+    a[1] = 1
+    return b
+
+
+@case((x(3, 4), np.zeros((0, 4)), np.array(3.0)))
+def odd_shapes(a, none, zero):
+    none += 1
+    none[:, 1] = 2
+    zero += 2
+    zero[...] = zero * 2
+    a[1:1] = 5
+    a[..., 0] = zero
+    return none, zero
+
+
+@pytest.mark.parametrize(("fn", "calls"), CASES, ids=lambda p: getattr(p, "__name__", ""))
+def test_memory(fn, calls):
+    check(fn, *calls)
+
+
+def test_arguments_that_overlap():
+    def f(a, b):
+        a[1:] = b[:-1]
+        a += b
+
+    base = np.arange(9.0)
+    again = base.copy()
+    jitted = hovis_xla.jit(f, strict=True)
+    jitted(x(8), x(8))
+    jitted(base[1:], base[:-1])
+    f(again[1:], again[:-1])
+    assert np.array_equal(base, again)
+    jitted(base, base)
+    f(again, again)
+    assert np.array_equal(base, again)
+
+
+def test_what_may_not_be_written():
+    a = np.arange(3.0)
+    a.flags.writeable = False
+
+    def f(a):
+        a += 1
+
+    jitted = hovis_xla.jit(f, strict=True)
+    jitted(np.arange(3.0))
+    with pytest.raises(ValueError, match="read-only"):
+        jitted(a)
+
+
+def test_a_global_array():
+    def f(a):
+        G[1] += a[0]
+        return G.sum()
+
+    G = np.zeros(4)
+    jitted = hovis_xla.jit(f)
+    assert [jitted(np.ones(2)), jitted(np.ones(2))] == [1.0, 2.0]
+    assert G.tolist() == [0, 2, 0, 0]
+
+
+def test_what_does_not_fit():
+    def f(a, b):
+        a += b
+
+    for a, b in ((np.ones(4, np.float32), x(4)), (np.ones(4, int), x(4)), (x(4), x(5)), (x(4), x(1)), (x(1), x(4)), (np.ones(4, np.uint8), np.ones(4, bool))):
+        agree(f, hovis_xla.jit(f), a, b)
