@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.ir.model import Location
 from hovis.lattice.constants import constant_key
+from hovis_xla.cost import Work
 from hovis_xla.types import Num, Owned
 
 
@@ -48,6 +49,8 @@ class Lowered:
     #: outputs that are what arguments (by number) and constants have become; arguments that have to be in C order
     written: list[tuple[int, Any]] = field(default_factory=list)
     contiguous: list[int] = field(default_factory=list)
+    #: what its ops take
+    work: Work = field(default_factory=Work)
 
 
 class Keyed:

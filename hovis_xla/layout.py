@@ -75,13 +75,20 @@ def taker(plans: Sequence[list[Any]], checked: bool) -> Taker:
     return writer.function(names, f"return {writer.all_leaves()}")
 
 
-def quick_entry(plans: Sequence[list[Any]], tests: Sequence[str], scope: dict[str, Any], enter: Callable[..., Any] | None, call: tuple[Any, list[int]]) -> Any:
+def quick_entry(
+    plans: Sequence[list[Any]],
+    tests: Sequence[str],
+    scope: dict[str, Any],
+    enter: Callable[..., Any] | None,
+    call: tuple[Any, list[Any]],
+    trusting: bool = False,
+) -> Callable[..., Any]:
     """The function of a whole call: BAILED if the arguments are not those that the plans say, or the tests fail.
 
-    It calls ``enter`` with the leaves, or, if that is None, ``call`` with the arguments at these places.  Tests are
-    conditions of BAILED, over ``a1``, ``a2`` … and scope.
+    It calls ``enter`` with the leaves, or, if that is None, ``call`` with the arguments at these places, some of them by name.
+    Leaves are tested here where nobody else does: ``enter`` may be trusting.  Tests are conditions of BAILED, over ``a0``, ``a1`` … and scope.
     """
-    writer = _Writer(True, "BAILED", everything=enter is None)
+    writer = _Writer(True, "BAILED", everything=enter is None or trusting)
     writer.scope.update(scope, BAILED=BAILED)
     names = [f"a{k}" for k in range(len(plans))]
     for name, plan in zip(names, plans, strict=True):
@@ -92,7 +99,8 @@ def quick_entry(plans: Sequence[list[Any]], tests: Sequence[str], scope: dict[st
         writer.scope["enter"] = enter
         return writer.function(names, f"return enter(*{writer.all_leaves()})" if len(writer.leaves) > 250 else f"return enter{writer.all_leaves(True)}")
     writer.scope["call"], places = call
-    return writer.function(names, f"return call({', '.join(names[k] for k in places)})")
+    passed = [f"{name}={names[k]}" if isinstance(name, str) else names[k] for k, name in places]
+    return writer.function(names, f"return call({', '.join(passed)})")
 
 
 class _Writer:

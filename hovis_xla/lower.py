@@ -25,6 +25,7 @@ from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.arrays import Arrays
 from hovis_xla.buckets import clipped
 from hovis_xla.control import Arrival, as_tensor
+from hovis_xla.cost import Work
 from hovis_xla.effects import Printer
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.interface import Keyed, Lowered, Template
@@ -79,6 +80,7 @@ class Lowering(Arrays):
         self.narrow = False
         self.bail: T | None = None
         self.token: Any = None
+        self.work = Work()
         self.acted = False
         self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
         self.callbacks: list[Callable[..., Any]] = []
@@ -235,6 +237,7 @@ class Lowering(Arrays):
         return tuple(found)
 
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+        self.work.loops = True
         return lower_loop(self, start, region, until)
 
     # --------------------------------------------------------------------------------------------- values
@@ -339,7 +342,9 @@ class Lowering(Arrays):
         try:
             with emit.at(op.location):
                 args = [self.operand(a) for a in op.args]
-                self.env[op] = self.placed(op, self._result(op, args), args)
+                result = self._result(op, args)
+                self.env[op] = self.placed(op, result, args)
+                self.work.add(op, result, args, self.depth > 0)
         except NotLowerable as error:
             if error.location is None:
                 raise type(error)(error.what, op.location) from None
@@ -637,5 +642,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     module.operation.verify()
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
-        lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
+        lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
     )  # fmt: skip
