@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hovis.ir.model import Block, Branch, Invoke, Jump, Op, Param, Raise, Return, Value
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Param, Raise, Return, Value
 from hovis.ir.model import Operand as IrOperand
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
@@ -27,7 +27,7 @@ from hovis_xla.emit import T, tensor_type
 from hovis_xla.kinds import Kind, join, kind_of, rebuild, split
 from hovis_xla.memory import Memory, content, locations, meet, moved, rows_of
 from hovis_xla.places import Location
-from hovis_xla.regions import Region, carried_out, reach, with_heads
+from hovis_xla.regions import Catching, Region, carried_out, reach, with_heads
 from hovis_xla.sinking import Store, SunkStores
 from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor
 from hovis_xla.types import (
@@ -46,6 +46,7 @@ from hovis_xla.types import (
     Stored,
     Struct,
     Val,
+    raised,
 )
 
 #: Sides of a branch with at most this many scalar operations are both done, and the results selected.
@@ -165,6 +166,10 @@ class Walker(ABC):
 
     #: how often an iteration was done before a loop, by its head; under None: how many ops were done so
     peeled: dict[Block | None, int]
+    #: what makes the call under a handler raise that is being lowered
+    catching: list[tuple[T, type[BaseException]]] | None = None
+    #: the blocks that only exceptions lead to
+    handlers: frozenset[Block] = frozenset()
     #: what was emitted in vain
     given_up: list[Any]
     #: what each store was made of
@@ -234,7 +239,18 @@ class Walker(ABC):
                 self.lower_op(op)
 
     def block(self, block: Block, slots: list[Slot]) -> Arrival:
-        """Emit one block; the Arrival at its successors."""
+        """Emit one block; the Arrival at its successors.  What a handler does that can't be lowered is given up there."""
+        if block not in self.handlers:
+            return self._block(block, slots)
+        try:
+            return self._block(block, slots)
+        except ShapeUnknown:
+            raise
+        except NotLowerable:
+            self.give_up()
+            return Arrival([])
+
+    def _block(self, block: Block, slots: list[Slot]) -> Arrival:
         self.bind(block, slots)
         terminator = block.terminator
         if isinstance(terminator, Raise):
@@ -245,6 +261,14 @@ class Walker(ABC):
         match terminator:
             case Jump(edge=edge):
                 return Arrival([self.along(edge)])
+            case Catching(op=op, ok=ok, error=error):
+                caught: list[tuple[T, type[BaseException]]] = []
+                self.catching = caught
+                try:
+                    self.lower_op(op)
+                finally:
+                    self.catching = None
+                return self._landing(ok, error, caught)
             case Invoke(op=op, ok=ok):
                 self.lower_op(op)
                 return Arrival([self.along(ok)])
@@ -256,6 +280,25 @@ class Walker(ABC):
                     return Arrival([self.along(true if test else false)])
                 return Arrival([self.along(true), self.along(false)], Two(test, 0, 1))
         raise AssertionError(terminator)
+
+    def _landing(self, ok: Edge, error: Edge, caught: list[tuple[T, type[BaseException]]]) -> Arrival:
+        """Behind a call under a handler: on, or to the handler with an exception of one of these classes; the first one counts."""
+        classes = list(dict.fromkeys(cls for _, cls in caught))
+        entries = [self.along(ok)]
+        for cls in classes:
+            block, slots = self.along(Edge(error.block, tuple(a for a in error.args if a is not CAUGHT)))
+            entries.append((block, [raised(cls), *slots] if CAUGHT in error.args else slots))
+        if not classes:
+            return Arrival(entries)
+        if len(classes) == 1:
+            found = caught[0][0]
+            for condition, _ in caught[1:]:
+                found = emit.or_(found, condition)
+            return Arrival(entries, Two(found, 1, 0))
+        number = emit.constant(0, INT32)
+        for condition, cls in reversed(caught):
+            number = emit.select(condition, emit.constant(1 + classes.index(cls), INT32), number)
+        return Arrival(entries, number)
 
     # --------------------------------------------------------------------------------------------- branches
 
@@ -300,11 +343,13 @@ class Walker(ABC):
         outer = self.env, self.bail, self.token, self.acted, self.memory.content
         self.env = dict(self.env)
         self.memory.content = dict(self.memory.content)
+        catching, self.catching = self.catching, None
         try:
             with ir.InsertionPoint(block), ir.Location.unknown(context()):
                 arrival = walk()
             return Side(block, arrival, self.bail, self.token, self.acted, self.memory.content)
         finally:
+            self.catching = catching
             self.env, self.bail, self.token, self.acted, self.memory.content = outer
 
     def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:

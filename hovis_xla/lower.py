@@ -28,15 +28,16 @@ from hovis_xla.control import Arrival, as_tensor
 from hovis_xla.cost import Work
 from hovis_xla.effects import Printer
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.intervals import RESULTS, Interval, meet
 from hovis_xla.kinds import WHICH
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, storing, views
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, storing, views
 from hovis_xla.ranges import SMALL, Ranges, limits, limits_of
-from hovis_xla.regions import Region, acts, carried_out, live_in, needed, reachable, regions
+from hovis_xla.regions import Region, acts, carried_out, handlers, live_in, needed, reachable, regions
 from hovis_xla.rerolling import rerolled
 from hovis_xla.results import owner_key, rebuild, same_object, sources_of
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
@@ -55,6 +56,7 @@ from hovis_xla.types import (
     OneOf,
     Operand,
     Owned,
+    Raised,
     ShapeUnknown,
     Slot,
     Stored,
@@ -113,10 +115,20 @@ class Lowering(Arrays):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        saved = {k: getattr(self, k, None) for k in ("env", "needed", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned")}
+        names = ("env", "needed", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching")
+        saved = {k: getattr(self, k, None) for k in names}
         given = [self.interval(a) for a in args]
         self.active.append(function)
-        self.pinned = self.pinned | {loc for v in (saved["env"] or {}).values() for loc in locations(v)}
+        try:
+            return self._body(function, args, given)
+        finally:
+            self.active.pop()
+            for name, value in saved.items():
+                setattr(self, name, value)
+
+    def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Any:
+        self.pinned = self.pinned | {loc for v in (getattr(self, "env", None) or {}).values() for loc in locations(v)}
+        function = with_handlers(function)
         self.mutable = stored_into(function)
         top = regions(function)
         self.env = {}
@@ -125,14 +137,13 @@ class Lowering(Arrays):
         self.carried_out = carried_out(self.order, top, self.needed)
         self.ranges = self._ranges(function, given)
         self.live = live_in(self.order, self.needed)
+        self.handlers = handlers(self.order)
+        self.catching = None
         self.exits: dict[Any, Block] = {}
         self.templates: dict[Block, Template] = {}
         start = control_start(function, args)
         arrival = self.walk(start, top, ())
         self.found = [(self.templates[b], slots) for b, slots in arrival.entries]
-        self.active.pop()
-        for name, value in saved.items():
-            setattr(self, name, value)
         return arrival
 
     def _ranges(self, function: Function, given: "list[Interval | None]") -> Ranges:
@@ -202,13 +213,13 @@ class Lowering(Arrays):
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(operand.callee), parts, number
-        if isinstance(operand, Known):
+        if isinstance(operand, Known) and not isinstance(operand.value, Raised):
             num = num_of_value(operand.value)
             if num is not None and num.kind != ARRAY:
                 leaves.append(as_val(operand, num))
                 return "leaf", len(leaves) - 1
             return "known", Keyed(operand.value)
-        raise NotLowerable("a method of an array is returned", location)
+        raise NotLowerable("a method of an array, or an exception, is returned", location)
 
     def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
         """A number or an array of the result: what is one object in the original stays one."""
@@ -287,6 +298,13 @@ class Lowering(Arrays):
         if self.acted:
             raise NotLowerable("after a print, something that may have to be done again by Python (an exception, or an integer past 64 bits)")
         self.bail = condition if self.bail is None else emit.or_(self.bail, condition)
+
+    def raise_if(self, condition: T, cls: type[BaseException]) -> None:
+        """Where condition holds, the original raises: caught by a handler that is compiled, or done again by Python."""
+        if self.catching is None:
+            self.bail_if(condition)
+        else:
+            self.catching.append((condition, cls))
 
     def give_up(self) -> None:
         self.bail_if(emit.constant(True))
@@ -386,6 +404,10 @@ class Lowering(Arrays):
             return self.print(args, kwargs)
         if callee in (operations.load_global, operations.cell_get, operations.unchanged):
             return self._environment(callee, args)
+        if isinstance(callee, type) and issubclass(callee, BaseException):
+            made = exceptions.make(self, callee, args)
+            if made is not None:
+                return made
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded

@@ -20,6 +20,11 @@ from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Invok
 ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
 
 
+@dataclass(slots=True, eq=False)
+class Catching(Invoke):
+    """An Invoke whose handler is compiled (``handlers``)."""
+
+
 def acts(op: Op) -> bool:
     """Does the call do something that can be seen from outside?
 
@@ -33,8 +38,10 @@ _ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath", operati
 
 
 def successors(block: Block) -> list[Edge]:
-    """The edges that compiled code follows: not those of exceptions, which are answered by Python."""
+    """The edges that compiled code follows: those of exceptions only where it knows of them, else they are answered by Python."""
     match block.terminator:
+        case Catching(ok=ok, error=error):
+            return [ok, error]
         case Jump(edge=edge):
             return [edge]
         case Branch(true=true, false=false):
@@ -60,6 +67,18 @@ def reachable(function: Function) -> list[Block]:
             order.append(block)
             stack.pop()
     return order[::-1]
+
+
+def handlers(order: list[Block]) -> frozenset[Block]:
+    """The blocks that nothing but exceptions leads to."""
+    found, todo = set[Block](), order[:1]
+    while todo:
+        block = todo.pop()
+        if block not in found:
+            found.add(block)
+            end = block.terminator
+            todo += [end.ok.block] if isinstance(end, Catching) else [e.block for e in successors(block)]
+    return frozenset(order) - found
 
 
 def terminator_operands(block: Block) -> list[Operand]:

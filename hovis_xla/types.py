@@ -136,6 +136,21 @@ class Known:
     value: Any
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Raised:
+    """What stands for an exception that is caught: its class."""
+
+    cls: type[BaseException]
+
+
+_RAISED: Final[dict[type, Known]] = {}
+
+
+def raised(cls: type[BaseException]) -> Known:
+    """An exception of a class, as an operand."""
+    return _RAISED.setdefault(cls, Known(Raised(cls)))
+
+
 #: Defaults of optional arguments of NumPy's functions.
 NONE: Final = Known(None)
 FALSE: Final = Known(False)

@@ -14,6 +14,7 @@ from hovis_xla.ops import (
     arranging,
     calculus,
     contractions,
+    exceptions,
     fft,
     indexing,
     linalg,
@@ -89,7 +90,8 @@ def _combined() -> dict[Any, Row]:
         rows.update(module.ROWS)
     for table in (pymath.LATER, sequences.LATER, written.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})
-    rows.update({fn: _first_of(row, rows[fn]) for fn, row in written.SOONER.items()})
+    for table in (written.SOONER, exceptions.SOONER):
+        rows.update({fn: _first_of(row, rows[fn]) if fn in rows else row for fn, row in table.items()})
     return rows
 
 

@@ -70,7 +70,7 @@ def checked(low: L, item: Operand, size: int) -> T:
     outside = [compare("LT", x, like(0, x))] if least < 0 else []
     outside += [compare("GE", x, like(size, x))] if greatest >= size else []
     if outside:
-        low.bail_if(functools.reduce(or_, outside))
+        low.raise_if(functools.reduce(or_, outside), IndexError)
     return x
 
 

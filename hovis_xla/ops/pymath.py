@@ -20,8 +20,11 @@ from hovis_xla.types import FLOAT64, INT64, Known, Operand, Struct
 _SMALLEST: Final = 2.2250738585072014e-308
 
 
-def of_floats(make: Callable[..., T], checked: bool = True) -> Row:
-    """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python."""
+def of_floats(make: Callable[..., T], checked: bool = True, grows: bool = False) -> Row:
+    """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python.
+
+    ``grows``: an infinity is one that is too large, not a pole.
+    """
 
     def row(low: L, *xs: Operand) -> Operand | None:
         if any(class_of(x) not in (bool, int, float) for x in xs):
@@ -36,7 +39,8 @@ def of_floats(make: Callable[..., T], checked: bool = True) -> Row:
             lost = emit.is_nan(result)
             for x in args:
                 lost = and_(lost, not_(emit.is_nan(x)))
-            low.bail_if(or_(odd, lost))
+            low.raise_if(lost, ValueError)
+            low.raise_if(odd, OverflowError if grows else ValueError)
         return number(result)
 
     return row
@@ -181,14 +185,14 @@ def _product(x: T, factor: float) -> tuple[T, T]:
 
 #: Functions whose operands are made floats first.
 MATH: Final[dict[Any, Row]] = {
-    math.sqrt: of_floats(_op("sqrt")), math.exp: of_floats(_op("exponential")), math.log: of_floats(_op("log")), math.sin: of_floats(_op("sine")),
+    math.sqrt: of_floats(_op("sqrt")), math.exp: of_floats(_op("exponential"), grows=True), math.log: of_floats(_op("log")), math.sin: of_floats(_op("sine")),
     math.cos: of_floats(_op("cosine")), math.tan: of_floats(_op("tan")), math.tanh: of_floats(_op("tanh"), False),
-    math.log1p: of_floats(_op("log_plus_one")), math.expm1: of_floats(_op("exponential_minus_one")), math.atan2: of_floats(_op("atan2"), False),
+    math.log1p: of_floats(_op("log_plus_one")), math.expm1: of_floats(_op("exponential_minus_one"), grows=True), math.atan2: of_floats(_op("atan2"), False),
     math.asin: of_floats(_chlo("asin")), math.acos: of_floats(_chlo("acos")), math.atan: of_floats(_chlo("atan"), False),
-    math.sinh: of_floats(_chlo("sinh")), math.cosh: of_floats(_chlo("cosh")), math.asinh: of_floats(_chlo("asinh"), False),
+    math.sinh: of_floats(_chlo("sinh"), grows=True), math.cosh: of_floats(_chlo("cosh"), grows=True), math.asinh: of_floats(_chlo("asinh"), False),
     math.acosh: of_floats(_chlo("acosh")), math.atanh: of_floats(_chlo("atanh")), math.erf: of_floats(_chlo("erf"), False),
     math.erfc: of_floats(_chlo("erfc"), False), math.log2: of_floats(log_base(2)), math.log10: of_floats(log_base(10)),
-    math.exp2: of_floats(_exp2), math.cbrt: of_floats(_op("cbrt"), False), math.fabs: of_floats(emit.absolute, False),
+    math.exp2: of_floats(_exp2, grows=True), math.cbrt: of_floats(_op("cbrt"), False), math.fabs: of_floats(emit.absolute, False),
     math.copysign: of_floats(arith.copy_sign, False), math.fmod: of_floats(emit.rem),
     math.degrees: of_floats(lambda x: emit.mul(x, like(180 / math.pi, x)), False),
     math.radians: of_floats(lambda x: emit.mul(x, like(math.pi / 180, x)), False),

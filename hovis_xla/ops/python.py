@@ -137,7 +137,7 @@ def _nonzero(low: L, operand: Operand, t: T) -> None:
     """Give up on a zero divisor."""
     bounds = low.interval(operand)
     if not known(operand) and (bounds is None or bounds[0] <= 0 <= bounds[1]):
-        low.bail_if(arith.is_zero(t))
+        low.raise_if(arith.is_zero(t), ZeroDivisionError)
 
 
 def is_within(low: L, operand: Operand, least: int, greatest: int) -> bool:
@@ -193,11 +193,11 @@ def power(low: L, a: Operand, b: Operand) -> Operand | None:
     if n == 2:
         result = emit.mul(x, x)
     else:
-        low.bail_if(and_(arith.is_zero(x), compare("LT", y, like(0, y))))
+        low.raise_if(and_(arith.is_zero(x), compare("LT", y, like(0, y))), ZeroDivisionError)
         if n is None or n != int(n):
             low.bail_if(and_(and_(compare("LT", x, like(0, x)), emit.is_finite(x)), and_(emit.is_finite(y), not_(arith.is_integral(y)))))
         result = emit.op("power", x, y)
-    low.bail_if(and_(is_infinite(result), and_(emit.is_finite(x), emit.is_finite(y))))
+    low.raise_if(and_(is_infinite(result), and_(emit.is_finite(x), emit.is_finite(y))), OverflowError)
     return number(result)
 
 
@@ -395,7 +395,13 @@ def int_(low: L, a: Operand) -> Operand | None:
 
 def _fits(low: L, x: T) -> None:
     """Give up unless the float is finite and within 64 bits."""
-    low.bail_if(not_(and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))))
+    inside = and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))
+    if low.catching is None:
+        low.bail_if(not_(inside))
+        return
+    low.raise_if(emit.is_nan(x), ValueError)
+    low.raise_if(is_infinite(x), OverflowError)
+    low.bail_if(and_(emit.is_finite(x), not_(inside)))
 
 
 def _index(low: L, a: Operand) -> Operand | None:

@@ -83,7 +83,7 @@ def _getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     x = emit.convert(tensor(low.val(index)), INT64)
     size = like(len(items), x)
     wrapped = select(compare("LT", x, like(0, x)), emit.add(x, size), x)
-    low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, size)))
+    low.raise_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, size)), IndexError)
     return pick(low, items, wrapped)
 
 
@@ -158,7 +158,7 @@ def _entry(low: L, entries: dict[Any, Any], key: Operand) -> Operand | None:
         hit = low.call(operator.eq, [Known(k), key], {})
         same = tensor(low.val(hit))
         at, found = select(same, like(place, at), at), or_(found, same)
-    low.bail_if(emit.not_(found))
+    low.raise_if(emit.not_(found), KeyError)
     return pick(low, [Known(v) for v in entries.values()], at)
 
 

@@ -1,0 +1,171 @@
+"""try and except around numbers, compiled: what is raised and caught in one function."""
+import math
+
+import numpy as np
+import pytest
+
+import hovis_xla
+from tests.xla.checking import agree, check
+
+pytestmark = pytest.mark.xla
+
+V = np.array([0.5, -1.5, 2.0, 0.0, -0.25])
+NAN, INF = math.nan, math.inf
+
+
+def root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return math.sqrt(x)
+
+
+def test_caught_where_it_is_raised():
+    def divided(a, b):
+        try:
+            found = a / b
+        except ZeroDivisionError:
+            found = -1
+        else:
+            found = found + 1
+        finally:
+            a = a + b
+        return found, a
+
+    def whole(a, b):
+        try:
+            return a // b, a % b
+        except ZeroDivisionError as error:
+            return type(error).__name__, a
+
+    def nested(a, b, v, k):
+        try:
+            try:
+                found = v[k]
+            except ZeroDivisionError:
+                found = 100.0
+            return a / b + found
+        except (IndexError, KeyError):
+            return "index"
+        except ArithmeticError:
+            return "arithmetic"
+
+    def converted(x):
+        try:
+            return int(x)
+        except ValueError:
+            return "nan"
+        except OverflowError:
+            return "inf"
+
+    def mathematics(x):
+        found = []
+        for f in (math.sqrt, math.exp, math.log, math.acos):
+            try:
+                found.append(f(x))
+            except ValueError:
+                found.append("domain")
+            except OverflowError:
+                found.append("range")
+        return found
+
+    check(divided, (1.0, 2.0), (1.0, 0.0), (-0.0, 0.0), bails=False)
+    check(divided, (3, 2), (3, 0), bails=False)
+    check(whole, (7, 2), (7, 0), (-7, 3), bails=False)
+    check(nested, (1.0, 2.0, V, 1), (1.0, 0.0, V, 1), (1.0, 2.0, V, 9), (1.0, 0.0, V, -9), bails=False)
+    check(converted, (2.5,), (NAN,), (-INF,), (INF,), bails=False)
+    check(mathematics, (0.5,), (-1.0,), (1000.0,), (0.0,), (NAN,), bails=False)
+
+
+def test_in_loops():
+    def sums(n):
+        total = 0.0
+        for k in range(n):
+            try:
+                total += 1 / (k - 3)
+            except ZeroDivisionError:
+                total += 100.0
+        return total
+
+    def until_the_end(v):
+        total, at = 0.0, 0
+        while True:
+            try:
+                total += v[at]
+            except IndexError:
+                break
+            at += 1
+        return total, at
+
+    def roots(v):
+        total, bad = 0.0, 0
+        for x in v:
+            try:
+                total += root(x)
+            except ValueError:
+                bad += 1
+                continue
+            finally:
+                total = total + 0.5
+        return total, bad
+
+    def raised_here(n):
+        seen = 0
+        for k in range(n):
+            try:
+                if k % 3 == 0:
+                    raise KeyError(k)
+                if k % 5 == 0:
+                    raise RuntimeError
+                seen += 1
+            except KeyError:
+                seen += 100
+            except RuntimeError:
+                return "stopped", seen
+        else:
+            return "done", seen
+
+    check(sums, (0,), (3,), (4,), (12,), bails=False)
+    check(until_the_end, (V,), (np.zeros(0),), bails=False)
+    check(roots, (V,), (np.abs(V),), bails=False)
+    check(raised_here, (0,), (2,), (5,), (6,), (20,), bails=False)
+
+
+def test_what_is_not_caught_is_raised():
+    def reraised(a, b):
+        try:
+            return a / b
+        except ZeroDivisionError:
+            raise
+
+    def other(a, b):
+        try:
+            return a // b
+        except KeyError:
+            return -1
+
+    def told(a, b):
+        try:
+            return a / b
+        except ZeroDivisionError as error:
+            return str(error), error.args
+
+    def instead(a, b):
+        try:
+            return a / b
+        except ZeroDivisionError as error:
+            raise ValueError("no") from error
+
+    def kept(a, b):
+        found = None
+        try:
+            found = a / b
+        except ZeroDivisionError as error:
+            found = error
+        return found
+
+    for fn in (reraised, other, told, instead):
+        check(fn, (1.0, 2.0), (1.0, 0.0), (1.0, 3.0), (2.0, 0.0))
+    got = hovis_xla.jit(kept)
+    agree(kept, got, 1.0, 2.0)
+    assert type(got(1.0, 0.0)) is ZeroDivisionError
+    assert got(1.0, 0.0).args == ("float division by zero",)
