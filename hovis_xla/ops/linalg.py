@@ -11,6 +11,7 @@ import numpy as np
 from hovis.library.numpy.subscripts import Terms
 from hovis_xla import emit, host
 from hovis_xla.emit import T
+from hovis_xla.ops import complexes
 from hovis_xla.ops.contractions import conjugate, contract, result, strong, sum_of_products
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.reductions import axes_of, extreme, finish, total
@@ -29,6 +30,10 @@ def _inexact(low: L, x: Operand) -> T | None:
     return emit.convert(t, np.dtype(float)) if t is not None and t.dtype.kind not in "fc" else t
 
 
+def _size(t: T) -> T:
+    return complexes.absolute(t) if t.dtype.kind == "c" else emit.absolute(t)
+
+
 def _squares(t: T) -> T:
     return emit.real(emit.mul(conjugate(t), t))
 
@@ -37,7 +42,7 @@ def _vector_norm(t: T, axes: Sequence[int], ord: Any) -> T | None:
     """The norm over some dimensions, taken as one vector."""
     if ord is None or ord == 2:
         return emit.op("sqrt", total(_squares(t), axes))
-    size = emit.absolute(t)
+    size = _size(t)
     if ord == 1:
         return total(size, axes)
     if ord in (math.inf, -math.inf):
@@ -57,7 +62,7 @@ def _matrix_norm(t: T, axes: tuple[int, int], ord: Any) -> T | None:
     if ord not in (1, -1, math.inf, -math.inf):
         return None
     first, second = axes if abs(ord) == 1 else axes[::-1]
-    sums = total(emit.absolute(t), [first])
+    sums = total(_size(t), [first])
     return extreme(sums, [second - (first < second)], "maximum" if ord > 0 else "minimum")
 
 

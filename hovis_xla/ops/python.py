@@ -15,7 +15,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select, xor
-from hovis_xla.ops import arith
+from hovis_xla.ops import arith, complexes
 from hovis_xla.slots import num_of, tensor
 from hovis_xla.types import ARRAY, CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, SCALAR, TRUTH, Known, Operand, Struct, Val, named_tuple
 
@@ -130,7 +130,7 @@ def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
             if not is_within(low, operand, -_EXACT, _EXACT):
                 low.bail_if(or_(compare("GT", t, like(_EXACT, t)), compare("LT", t, like(-_EXACT, t))))
         x, y = emit.convert(x, FLOAT64), emit.convert(y, FLOAT64)
-    return number(emit.div(x, y))
+    return number(complexes.divide(x, y) if cls is complex else emit.div(x, y))
 
 
 def _nonzero(low: L, operand: Operand, t: T) -> None:
@@ -289,6 +289,10 @@ def abs_(low: L, a: Operand) -> Operand | None:
     x = as_class(low, a, int if cls is bool else cls)
     if x.dtype == INT64 and not is_within(low, a, 1 - 2**63, 2**63):
         low.bail_if(compare("EQ", x, like(-(2**63), x)))
+    if cls is complex:
+        size = complexes.absolute(x)
+        low.bail_if(and_(is_infinite(size), emit.is_finite(x)))
+        return number(size)
     return number(emit.absolute(x))
 
 

@@ -18,7 +18,7 @@ from hovis.lattice import AbstractValue, Partial
 from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_result, resolved, ufunc_result
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select
-from hovis_xla.ops import arith
+from hovis_xla.ops import arith, complexes
 from hovis_xla.ops.pymath import log_base
 from hovis_xla.ops.python import L, Row, class_of, known
 from hovis_xla.slots import tensor
@@ -277,6 +277,8 @@ UFUNCS.update({
     np.minimum: _complex_or(UFUNCS[np.minimum], _chosen("LE")),
 })  # fmt: skip
 
+UFUNCS.update({u: _complex_or(UFUNCS[u], make) for u, make in complexes.UFUNCS.items()})
+
 #: Ufuncs with two results.
 PAIRS: Final[dict[np.ufunc, Callable[[T], tuple[T, T]]]] = {np.frexp: arith.frexp, np.modf: arith.modf}
 
@@ -480,8 +482,8 @@ def _short_power(low: L, a: Operand, b: Operand) -> Operand | None:
     x = tensor(a)
     if x.dtype.kind in "iu":
         return Val(result.num, arith.int_power(x, n).ir) if isinstance(n, int) and 0 <= n <= 64 else None
-    short = {2: lambda: emit.mul(x, x), 1: lambda: x, 0.5: lambda: emit.op("sqrt", x), -1: lambda: _reciprocal(x)}.get(n)
-    return None if short is None or x.dtype.kind not in ("fc" if n in (1, 2, -1) else "f") else Val(result.num, short().ir)
+    short = {2: lambda: emit.mul(x, x), 1: lambda: x, 0.5: lambda: UFUNCS[np.sqrt](x), -1: lambda: _reciprocal(x)}.get(n)
+    return None if short is None or x.dtype.kind not in "fc" else Val(result.num, short().ir)
 
 
 def _truth(low: L, a: Operand) -> Operand | None:
