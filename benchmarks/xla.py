@@ -206,14 +206,15 @@ def shown(value, form="{:.2f}"):
 def line(row, width):
     made = row["made"]
     hovis, jax = made["hovis"], made.get("jax", {})
-    loops = f"{hovis['native']}/{hovis['whiles']}" if "whiles" in hovis else "-"
+    native, walked, copies = hovis.get("loops", ("", "", "-"))
+    loops = f"{native}/{native + walked}" if "loops" in hovis else "-"
     wrong = [who for who, m in made.items() if m.get("right") is False]
     return " ".join([
         f"{row['name']:{width}}",
         f"{shown(statistics.median(row['times']['numpy']) * 1e3, '{:.3f}') if 'numpy' in row['times'] else '-':>9}",
         *(f"{shown(ratio(row, who)):>8}" for who in ("numpy", "jax", "numba")),
         *(f"{shown(m.get(what) and m[what] * 1e3, '{:.0f}'):>8}" for what in ("first", "compile") for m in (hovis, jax)),
-        f"{loops:>6} {hovis.get('copies', '-'):>6}",
+        f"{loops:>6} {copies:>6}",
         f" {hovis.get('how', hovis.get('missing', '?'))}",
         f" WRONG: {', '.join(wrong)}" if wrong else "",
     ])
@@ -238,9 +239,10 @@ def summary(rows):
     if late:
         told.append(f"first call, of jax's: {mean(r for r, _ in late):.2f} (geometric mean)")
         told.append("    behind: " + ", ".join(f"{n} {r:.1f}" for r, n in sorted(late)[::-1] if r > 1.0))
-    thunks = [row["name"] for row in rows if row["made"]["hovis"].get("native", 0) < row["made"]["hovis"].get("whiles", 0)]
+    loops = {row["name"]: row["made"]["hovis"].get("loops", (0, 0, 0)) for row in rows}
+    thunks = [name for name, (_, walked, _) in loops.items() if walked]
     told.append(f"loops that are not native: {', '.join(thunks) or 'none'}")
-    copying = [row["name"] for row in rows if row["made"]["hovis"].get("copies")]
+    copying = [name for name, (_, _, copies) in loops.items() if copies]
     told.append(f"big arrays copied in loops: {', '.join(copying) or 'none'}")
     return told
 
