@@ -50,7 +50,7 @@ def mandelbrot1(xmin, xmax, ymin, ymax, xn, yn, most, horizon):
 @by_hand(0, 1)
 def mandelbrot_points(width, height, most):
     def point(x, y):
-        c = lax.complex(-2.0 + 3.0 * x / width, -1.0 + 2.0 * y / height)
+        c = lax.complex(-2.1 + 3.0 * x / width, -1.0 + 2.0 * y / height)
 
         def step(carry):
             z, n = carry

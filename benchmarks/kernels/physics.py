@@ -95,7 +95,7 @@ def mandelbrot_points(width, height, most):
     counts = np.zeros((height, width), dtype=np.int64)
     for row in range(height):
         for column in range(width):
-            c = complex(-2.0 + 3.0 * column / width, -1.0 + 2.0 * row / height)
+            c = complex(-2.1 + 3.0 * column / width, -1.0 + 2.0 * row / height)
             z = 0j
             n = 0
             while n < most and z.real * z.real + z.imag * z.imag <= 4.0:

@@ -10,7 +10,7 @@ from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp, Restart
 from hovis.engine.values import NONE, Known, Ref, V, ends_unseen
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Type, join
+from hovis.lattice import ANY, AbstractValue, Array, Type, join
 
 #: What a store does that runs nothing of the user's.
 QUIET: Final = Effect.WRITES | Effect.RAISES
@@ -117,6 +117,10 @@ def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str
     return _store(m, target, name, value, slot)
 
 
+#: What the type of an array says of it, or follows from.
+_SHAPING: Final = frozenset({"shape", "dtype", "strides"})
+
+
 def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) -> Any:
     """What C code looks after."""
     told, fn = [target, Known(name), value], _setter(cls)
@@ -131,6 +135,8 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
     if name == "__dict__" and isinstance(value, Known):
         # whoever writes to one of the two objects writes to the other
         m.thaw(value.value)
+    if name in _SHAPING and isinstance(m.type_of(target), Array):
+        raise GiveUp("it changes what an array is, in place")
     if name == "__class__" and raw is object.__dict__["__class__"]:
         return _change_class(m, target, value)
     return left(m, fn, told)

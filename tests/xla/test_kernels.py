@@ -75,3 +75,15 @@ def test_a_slice_with_unknown_bounds_is_an_array():
 
     text = str(hovis.trace(windows, Array(np.ndarray, np.dtype(float), 1), hovis.Int))
     assert "Any" not in text, text
+
+
+def test_an_array_that_changes_its_shape_in_place():
+    def flattened(x):
+        y = np.zeros((3, 4))
+        x.shape = y.shape = 12
+        return x.shape, len(y), x + y
+
+    jitted = hovis_xla.jit(flattened)
+    mine, other = np.ones((3, 4)), np.ones((3, 4))
+    assert same(jitted(mine), flattened(other))
+    assert mine.shape == other.shape

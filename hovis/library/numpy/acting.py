@@ -9,6 +9,7 @@ import numpy as np
 from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
 from hovis.engine.primitives import primitive
+from hovis.engine.tables import GiveUp
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Partial
@@ -60,6 +61,10 @@ def _cross(fn: Any) -> Action:
     return act
 
 
+def _resize(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+    raise GiveUp("it changes what an array is, in place")
+
+
 ACTIONS: Final[dict[Any, Action]] = {
     fn: _named(NUMPY.primitives[fn]) for fn in (np.linalg.eigh, np.linalg.eig, np.linalg.slogdet, np.linalg.qr, np.linalg.svd)
-} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))}
+} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))} | {np.ndarray.resize: _resize}
