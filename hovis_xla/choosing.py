@@ -20,6 +20,7 @@ from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
+from hovis_xla.host import is_hostable
 from hovis_xla.lower import BUILDERS
 from hovis_xla.ops import FOLDABLE, ROWS
 from hovis_xla.outline import split
@@ -168,7 +169,7 @@ class Choice:
         if isinstance(callee, Function):
             return self._whole(callee)
         try:
-            known = callee in ROWS or callee in FOLDABLE or callee in _MADE or callee in _ENVIRONMENT or type(callee) is np.ufunc
+            known = callee in ROWS or callee in FOLDABLE or callee in _MADE or callee in _ENVIRONMENT or is_hostable(callee, op)
         except TypeError:
             return False
         if not known or op.effect & _SEEN:

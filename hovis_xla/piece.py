@@ -26,7 +26,7 @@ MOST: Final = 32
 PATIENCE: Final = 4
 
 #: What runs a call: an executable, or None: Python does.
-Runner = Callable[[tuple[Any, ...]], Any] | None
+Runner = Callable[..., Any] | None
 
 
 class Piece:
@@ -63,7 +63,7 @@ class Piece:
             run = self._first(key, args)
         if run is None or (self._stores and _overlap(args)):
             return None
-        result = run(args)
+        result = run(*args)
         if result is BAILED:
             return self._given_up(key)
         self.calls += 1
@@ -100,9 +100,10 @@ class Piece:
             self.off = True
             self.complain(self, reason)
             return None
-        if found is not None:
-            self.compiled += 1
-        return found
+        if found is None:
+            return None
+        self.compiled += 1
+        return found.enter
 
     def _executable(self, types: list[Num | Known | None]) -> Executable | None:
         try:
