@@ -7,12 +7,15 @@ from typing import Any
 from hovis import api
 from hovis.backend.entry import leaves
 from hovis.errors import SpecError, TraceError
+from hovis.ir.model import callees
 from hovis_xla import storage
+from hovis_xla.acting import with_log
 from hovis_xla.calling import BAILED
 from hovis_xla.executable import Executable
 from hovis_xla.hlotext import Loops
 from hovis_xla.layout import Taker, plan_of, taker
 from hovis_xla.partition import Decision, decide
+from hovis_xla.sized import Sized
 from hovis_xla.status import is_watched
 from hovis_xla.storage import StorageError
 
@@ -20,6 +23,13 @@ from hovis_xla.storage import StorageError
 def decision_of(traced: api.Trace, exact: bool = False) -> Decision:
     """What becomes of a Trace."""
     return decide(traced.function, None, exact)
+
+
+def replaying(traced: api.Trace, executable: Executable | Sized) -> Callable[..., Any]:
+    """The residual for calls that the executable has given up: what it did is not done again."""
+    other = api.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
+    other.static, other.guards = traced.static, traced.guards
+    return other.compile()
 
 
 class Lowered:
@@ -57,6 +67,8 @@ class Compiled:
             result = BAILED if values is None else self.executable(values)
             if result is not BAILED:
                 return result
+        if self.executable.log.done:
+            return self.executable.log.once(replaying(self.trace, self.executable))(*unknown)
         return self.trace.compile()(*unknown)
 
     def _filled(self, unknown: tuple[Any, ...]) -> tuple[Any, ...]:

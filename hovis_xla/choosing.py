@@ -17,21 +17,19 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.analysis import predecessors
-from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, Param, callees, edges
+from hovis.ir.model import Block, Branch, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
+from hovis_xla.deeds import ACTS, SEEN, acts, makes_text
 from hovis_xla.host import is_hostable
-from hovis_xla.lower import BUILDERS
+from hovis_xla.lower import BUILDERS, ENVIRONMENT
 from hovis_xla.ops import FOLDABLE, ROWS
 from hovis_xla.outline import split
-from hovis_xla.regions import Region, regions
+from hovis_xla.regions import Region, operands_of, regions
 from hovis_xla.types import CARRIERS, num_of_value
 
-#: Reads of the environment: what they give is checked at every call.
-_ENVIRONMENT: Final = frozenset({operations.load_global, operations.cell_get})
 #: Containers of the result that nobody else has yet.
 _MADE: Final = BUILDERS - {operations.make_object}
-_SEEN: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
 
 
 @dataclass
@@ -82,6 +80,7 @@ class Choice:
         #: for an op the first of the ops that are made once more for it
         self.before: dict[Op, Op] = {}
         self.first: dict[Op, Op] = {}
+        self.uses = _uses(function)
 
     def pieces(self) -> list[Chosen]:
         """The pieces that may be worth something, in the order of the blocks."""
@@ -169,18 +168,33 @@ class Choice:
         if isinstance(callee, Function):
             return self._whole(callee)
         try:
-            known = callee in ROWS or callee in FOLDABLE or callee in _MADE or callee in _ENVIRONMENT or is_hostable(callee, op)
+            known = callee in ROWS or callee in FOLDABLE or callee in _MADE or callee in ENVIRONMENT or is_hostable(callee, op)
         except TypeError:
             return False
-        if not known or op.effect & _SEEN:
+        if acts(op) and callee not in ENVIRONMENT:
+            return self._is_act(op)
+        if makes_text(op):
+            return self._for_acts(op)
+        if not known:
             return False
-        if callee in _ENVIRONMENT:
-            return all(isinstance(a, Const) for a in op.args)
+        if callee in ENVIRONMENT:
+            return all(isinstance(a, Const) for a in op.args) and (numeric(op.type) or self._plain(op.type))
         if callee in _MADE:
             return True
         if callee is operator.setitem and not isinstance(getattr(op.args[0], "type", None), Array):
             return False
         return numeric(op.type) or self._plain(op.type)
+
+    def _is_act(self, op: Op) -> bool:
+        """Can the host do it while the piece runs?"""
+        if not (op.callee in ACTS or op.effect & SEEN):
+            return False
+        return not self.uses.get(op) or op.type == Type(type(None)) or (numeric(op.type) and op.callee not in ACTS)
+
+    def _for_acts(self, op: Op) -> bool:
+        """Is a text there only to be printed?"""
+        users = self.uses.get(op, ())
+        return bool(users) and all(u is not None and (acts(u) or ((makes_text(u) or u.callee in _MADE) and self._for_acts(u))) for u in users)
 
     def _plain(self, kind: AbstractValue) -> bool:
         """Shapes, dtypes, slices, None: what is known by the time the piece is lowered."""
@@ -263,6 +277,22 @@ class Choice:
         ops = [op for b in blocks for op in b.ops]
         count = sum(isinstance(op.type, Array) or any(isinstance(getattr(a, "type", None), Array) for a in op.args) for op in ops)
         return count >= 2 or any(isinstance(op.callee, Function) for op in ops)
+
+
+def _uses(function: Function) -> dict[Op, list[Op | None]]:
+    """The ops that use each op; None for an edge, a test or a return."""
+    found: dict[Op, list[Op | None]] = {}
+    for block in function.blocks:
+        for op in block.all_ops():
+            for value in op.operands():
+                if isinstance(value, Op):
+                    found.setdefault(value, []).append(op)
+        rest = set(operands_of(block)) - {v for op in block.all_ops() for v in op.operands()}
+        rest |= {a for e in edges(block.terminator) for a in e.args}
+        for value in rest:
+            if isinstance(value, Op):
+                found.setdefault(value, []).append(None)
+    return found
 
 
 def first_op(function: Function, blocks: set[Block], known: Collection[Any]) -> Op | None:

@@ -447,14 +447,14 @@ def create_token() -> Any:
     return hlo.create_token()
 
 
-def callback(token: Any, operands: Sequence[T], index: int) -> Any:
-    """Call the host; gives the token that orders what comes after."""
+def callback(token: Any, operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]] = ()) -> tuple[Any, list[T]]:
+    """Call the host; gives the token that orders what comes after, and the results."""
     config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
     api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
-    made = hlo.CustomCallOp(
-        [hlo.TokenType.get()], [token, *(x.ir for x in operands)], CALLBACK_TARGET, has_side_effect=True, backend_config=config, api_version=api
-    )
-    return made.results[0]
+    types = [hlo.TokenType.get(), *(tensor_type(*r) for r in results)]
+    made = hlo.CustomCallOp(types, [token, *(x.ir for x in operands)], CALLBACK_TARGET, has_side_effect=True, backend_config=config, api_version=api)
+    token, *found = made.results
+    return token, [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]
 
 
 def host_call(operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]]) -> list[T]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.ir.model import Function
 from hovis_xla import adapter, packing
+from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program
 from hovis_xla.calling import BAILED, entrance
 from hovis_xla.effects import GREATEST, LEAST
@@ -42,6 +43,9 @@ class Executable:
         self.exact = exact
         self._program = program
         self._function: Function | None = None
+        #: what has been done of a call that Python has to do again
+        self.log = Log()
+
     @staticmethod
     def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> "Executable":
         """The executable of a Function; NotLowerable if it can't be one."""
@@ -55,7 +59,9 @@ class Executable:
         """The executable for ints of any size, if this is the one for small ints; else itself."""
         if not self.lowered.narrow or self._function is None:
             return self
-        return Executable(self.name, self.types, lower(self._function, self.types), self.exact)
+        made = Executable(self.name, self.types, lower(self._function, self.types), self.exact)
+        made.log = self.log
+        return made
 
     # --------------------------------------------------------------------------------------------- to look at
 
@@ -96,7 +102,10 @@ class Executable:
     @functools.cached_property
     def enter(self) -> Callable[..., Any]:
         """The function from the leaves to the result, or BAILED."""
-        return entrance(self.types, self.lowered, self.program, lambda *leaves: self.general.enter(*leaves))
+        enter = entrance(self.types, self.lowered, self.program, lambda *leaves: self.general.enter(*leaves))
+        if self.lowered.record is None and not self.lowered.texts:
+            return enter
+        return guarded(enter, self.lowered.record if self.lowered.record is not None else [], self.log)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         return self.enter(*leaves)

@@ -21,11 +21,12 @@ from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.control import Arrival, Choice, Walker, as_tensor, is_one_of, renumber, scratch, truth
+from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
 from hovis_xla.memory import Loop, arrays_in, content, joined, moved
 from hovis_xla.places import Location
-from hovis_xla.regions import Region, acts
+from hovis_xla.regions import Region
 from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot, tensor
 from hovis_xla.stores import stored
 from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, INT64, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Stored, Struct, Val, either_of

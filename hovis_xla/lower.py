@@ -5,10 +5,10 @@ what the call means and gives an operand.  Values carry exact types of their own
 is only checked against.  Whatever has no row, or is no number where one is needed, raises :class:`NotLowerable`.
 """
 
-import builtins
+import functools
 import inspect
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -20,13 +20,14 @@ from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis_xla import emit, host
+from hovis_xla.acting import Act, Reread, safely
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.arrays import Arrays
 from hovis_xla.buckets import clipped
 from hovis_xla.control import Arrival, as_tensor
 from hovis_xla.cost import Work
-from hovis_xla.effects import Printer
+from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Template
@@ -37,7 +38,7 @@ from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, storing, views
 from hovis_xla.ranges import SMALL, Ranges, limits, limits_of
-from hovis_xla.regions import Region, acts, carried_out, handlers, live_in, needed, reachable, regions
+from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
 from hovis_xla.rerolling import rerolled
 from hovis_xla.results import owner_key, rebuild, same_object, sources_of
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
@@ -62,12 +63,21 @@ from hovis_xla.types import (
     Stored,
     Struct,
     Val,
+    num_of_type,
     num_of_value,
     view_roots,
 )
 
 #: Calls that build a container of the result.
 BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object, clipped})
+
+#: Reads of what may have changed.
+ENVIRONMENT: Final = frozenset({operations.load_global, operations.cell_get, *AGAIN})
+
+#: What the lowering of one function keeps for itself.
+OF_A_FUNCTION: Final = (
+    "env", "needed", "used", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
+)
 
 #: Residual functions are written out where they are called, this deep.
 INLINE_DEPTH: Final = 16
@@ -100,6 +110,9 @@ class Lowering(Arrays):
         #: what each store was made of: the array before it, the update, where
         self.stored = {}
         self.given_up = []
+        #: what a run does that can be seen from outside
+        self.record: list[Any] = []
+        self.texts = False
         self.peeled = {}
         self.memory = Memory()
         self.pinned = set()
@@ -115,8 +128,7 @@ class Lowering(Arrays):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        names = ("env", "needed", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching")
-        saved = {k: getattr(self, k, None) for k in names}
+        saved = {k: getattr(self, k, None) for k in OF_A_FUNCTION}
         given = [self.interval(a) for a in args]
         self.active.append(function)
         try:
@@ -128,12 +140,13 @@ class Lowering(Arrays):
 
     def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Any:
         self.pinned = self.pinned | {loc for v in (getattr(self, "env", None) or {}).values() for loc in locations(v)}
-        function = with_handlers(function)
+        function = pruned(with_handlers(function))
         self.mutable = stored_into(function)
         top = regions(function)
         self.env = {}
         self.needed = needed(reachable(function))
         self.order = reachable(function)
+        self.used = {v for block in self.order for v in operands_of(block)}
         self.carried_out = carried_out(self.order, top, self.needed)
         self.ranges = self._ranges(function, given)
         self.live = live_in(self.order, self.needed)
@@ -212,7 +225,7 @@ class Lowering(Arrays):
         if isinstance(operand, Struct):
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
-            return "build", Keyed(operand.callee), parts, number
+            return "build", Keyed(self._builder(operand.callee, location)), parts, number
         if isinstance(operand, Known) and not isinstance(operand.value, Raised):
             num = num_of_value(operand.value)
             if num is not None and num.kind != ARRAY:
@@ -220,6 +233,15 @@ class Lowering(Arrays):
                 return "leaf", len(leaves) - 1
             return "known", Keyed(operand.value)
         raise NotLowerable("a method of an array, or an exception, is returned", location)
+
+    def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
+        """What makes a part of the result on the host."""
+        if callee in BUILDERS or (isinstance(callee, type) and callee is not str):
+            return callee
+        self.texts = True
+        if not self.worked and self.token is None:
+            raise NotLowerable("all of its work is making texts", location)
+        return safely(callee)
 
     def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
         """A number or an array of the result: what is one object in the original stays one."""
@@ -241,7 +263,7 @@ class Lowering(Arrays):
             roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
             owners = frozenset(r for r in roots if isinstance(r, Owned))
             fresh = roots - owners
-            if fresh & seen or any(r.view for r in owners) or (owners and self.acted):
+            if fresh & seen or any(r.view for r in owners):
                 raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
             seen |= fresh
             found.append(owners)
@@ -295,8 +317,6 @@ class Lowering(Arrays):
 
     def bail_if(self, condition: T) -> None:
         """Where condition holds, the call is done again by Python."""
-        if self.acted:
-            raise NotLowerable("after a print, something that may have to be done again by Python (an exception, or an integer past 64 bits)")
         self.bail = condition if self.bail is None else emit.or_(self.bail, condition)
 
     def raise_if(self, condition: T, cls: type[BaseException]) -> None:
@@ -309,41 +329,58 @@ class Lowering(Arrays):
     def give_up(self) -> None:
         self.bail_if(emit.constant(True))
 
-    def print(self, args: list[Operand], options: dict[str, Operand]) -> Operand:
-        """``print``: known arguments and numbers, in order."""
-        if not all(isinstance(v, Known) for v in options.values()) or not set(options) <= {"sep", "end", "flush"}:
-            raise NotLowerable("print with options that are not known, or to a file")
-        parts: list[object] = []
-        nums: list[Num | None] = []
-        values: list[T] = []
-        for arg in args:
-            if isinstance(arg, Known) and (is_immutable(arg.value) or isinstance(arg.value, np.generic)):
-                parts.append(arg.value)
-                nums.append(None)
-            elif isinstance(arg, Val) and arg.num.kind != EITHER:
-                parts.append(None)
-                nums.append(arg.num)
-                values.append(tensor(arg))
-            else:
-                raise NotLowerable(f"print of {_what(arg)}")
-        self.act(values, Printer(parts, nums, {k: cast(Known, v).value for k, v in options.items()}, self.failures))
-        return Known(None)
+    def _act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
+        """A call that the host makes in its turn: of numbers, of what is known, and of containers and texts of these."""
+        leaves: list[Val] = []
+        trees = [self._tree_of_act(a, leaves, callee) for a in (*args, *kwargs.values())]
+        wanted = op in self.used and op.type not in (Type(type(None)), Const(None))
+        num = num_of_type(op.type) if wanted else None
+        if wanted and (num is None or num.kind == ARRAY):
+            raise NotLowerable(f"the result of {_name(callee)} is used")
+        act = Act(callee, trees, list(kwargs), [v.num for v in leaves], num, op.location)
+        act.record, act.failures = self.record, self.failures
+        (found,) = self._in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
+        return Known(None) if found is None or num is None else Val(num, found.ir)
 
-    def act(self, values: list[T], callback: Callable[..., Any]) -> None:
+    def _tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any]) -> Any:
+        if isinstance(operand, Struct):
+            parts = tuple(self._tree_of_act(p, leaves, callee) for p in operand.parts)
+            return "build", operand.callee, parts, operand.op or operand
+        if isinstance(operand, OneOf):
+            leaves.append(Val(WHICH, operand.which))
+            at = len(leaves) - 1
+            return "oneof", at, tuple(self._tree_of_act(m, leaves, callee) for m in operand.members)
+        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray | Raised):
+            return "known", operand.value
+        if not isinstance(operand, Known | Val) or _is_raised(operand):
+            raise NotLowerable(f"{_name(callee)} of {_what(operand)}")
+        value = self.val(operand)
+        if value.num.kind == EITHER:
+            leaves += [Val(Num(SCALAR, value.num.dtype), value.ir), Val(TAG, value.tag)]
+            return "either", len(leaves) - 2
+        if value.num.kind == ARRAY and callee not in ACTS:
+            raise NotLowerable(f"{_name(callee)} of an array, which it might write to")
+        leaves.append(value)
+        return "leaf", len(leaves) - 1
+
+    def _in_turn(self, values: list[T], callback: Callable[..., Any], results: Sequence[Num]) -> list[T]:
         """Call the host, after everything that was done before; not at all, if the call is to be done again."""
         self.callbacks.append(callback)
         if self.token is None:
             raise NotLowerable("an effect where none was expected")
         number = len(self.callbacks) - 1
         self.acted = True
+        kinds = [(r.dtype, r.shape) for r in results]
         if self.bail is None:
-            self.token = emit.callback(self.token, values, number)
-            return
-        made = hlo.IfOp([hlo.TokenType.get()], emit.not_(self.bail).ir)
+            self.token, found = emit.callback(self.token, values, number, kinds)
+            return found
+        made = hlo.IfOp([hlo.TokenType.get(), *(tensor_type(*k) for k in kinds)], emit.not_(self.bail).ir)
         for region, does in zip(made.regions, (True, False), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
-                hlo.return_([emit.callback(self.token, values, number) if does else self.token])
+                token, found = emit.callback(self.token, values, number, kinds) if does else (self.token, [emit.zeros(*k) for k in kinds])
+                hlo.return_([token, *(f.ir for f in found)])
         self.token = made.results[0]
+        return [T(r, *k) for r, k in zip(list(made.results)[1:], kinds, strict=True)]
 
     def in_range(self, callee: Callable[..., Any]) -> bool:
         """Is the result of the current op, if that is this one on Ints, certainly within 64 bits?"""
@@ -392,18 +429,20 @@ class Lowering(Arrays):
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """What a call gives: folded, a container, or by its row."""
+        if callee in ENVIRONMENT:
+            return self._environment(callee, args)
+        if op is not None and acts(op):
+            return self._act(callee, args, kwargs, op)
+        if op is not None and makes_text(op) and not any(map(_is_raised, args)):
+            return Struct(functools.partial(callee, **self._all_known(kwargs)) if kwargs else callee, tuple(map(_as_it_is, args)), object())
         either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
-        if either is not None and callee not in BUILDERS and callee is not builtins.print and not _writes(callee, args):
+        if either is not None and callee not in BUILDERS and not _writes(callee, args):
             return self._both_ways(either, callee, args, kwargs, op)
         several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
-        if several is not None and callee not in BUILDERS and callee is not builtins.print:
+        if several is not None and callee not in BUILDERS:
             return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
         if callee in BUILDERS:
             return Struct(callee, tuple(args), object())
-        if callee is builtins.print:
-            return self.print(args, kwargs)
-        if callee in (operations.load_global, operations.cell_get, operations.unchanged):
-            return self._environment(callee, args)
         if isinstance(callee, type) and issubclass(callee, BaseException):
             made = exceptions.make(self, callee, args)
             if made is not None:
@@ -496,16 +535,25 @@ class Lowering(Arrays):
             return None
         return Known(found) if _constant(found) else None
 
-    def _environment(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:
-        """A global or cell that is read again after a call that could have changed it; none that is compiled does.
+    def _all_known(self, named: dict[str, Operand]) -> dict[str, Any]:
+        found = {k: v.value for k, v in named.items() if isinstance(v, Known)}
+        if len(found) < len(named):
+            raise NotLowerable(f"an argument {next(iter(named.keys() - found.keys()))} that is not known")
+        return found
 
-        What it holds now is taken for granted, and checked at every call.
+    def _environment(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:
+        """A global or cell that is read again after a call that could have changed it.
+
+        What it holds now is taken for granted, and checked at every call, or, behind an act, at that place.
         """
         values = [a.value for a in args if isinstance(a, Known)]
         if len(values) < len(args):
             raise NotLowerable("a variable that is not known")
         found = callee(*values)
-        self.environment.append((callee, tuple(values), found))
+        if not self.acted:
+            self.environment.append((callee, tuple(values), found))
+        else:
+            self.bail_if(self._in_turn([], Reread(callee, values, found), [TAG])[0])
         return Known(found)
 
     def inline(self, function: Function, args: list[Operand]) -> Operand:
@@ -519,6 +567,19 @@ class Lowering(Arrays):
         if any(isinstance(f, OneOf) for f in found):
             raise NotLowerable(f"{function.name} returns values of different kinds")
         return OneOf(as_tensor(arrival.choice).ir, tuple(found))
+
+
+def _is_raised(operand: Operand) -> bool:
+    return isinstance(operand, Known) and isinstance(operand.value, Raised)
+
+
+def _as_it_is(operand: Operand) -> Operand:
+    """An operand that later stores do not change."""
+    if isinstance(operand, Stored):
+        return Val(operand.num, operand.ir)
+    if isinstance(operand, Struct):
+        return Struct(operand.callee, tuple(map(_as_it_is, operand.parts)), operand.op)
+    return operand
 
 
 def _lookup(table: dict[Any, Any], key: object) -> Any:
@@ -665,4 +726,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
+        lowering.record if lowering.token is not None else None, lowering.texts,
     )  # fmt: skip

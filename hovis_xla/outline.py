@@ -13,7 +13,7 @@ What is made in a piece and used behind it becomes a parameter of every block on
 """
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ from hovis.ir import operations
 from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.lattice import ANY, Const, Type
+from hovis_xla.acting import log_op
+from hovis_xla.regions import operands_of
 
 
 @dataclass(eq=False)
@@ -42,17 +44,6 @@ class _Exit:
     block: Block
     live: list[Value]
     params: list[int] = field(default_factory=list)
-
-
-def operands_of(block: Block) -> "Iterable[Operand]":
-    """All that the ops, the end and the edges of a block use."""
-    for op in block.all_ops():
-        yield from op.operands()
-    match block.terminator:
-        case Branch(cond=value) | Return(value=value) | Raise(value=value):
-            yield value
-    for edge in edges(block.terminator):
-        yield from edge.args
 
 
 def _live_in(function: Function, wanted: set[Value], region: set[Block]) -> dict[Block, set[Value]]:
@@ -240,6 +231,9 @@ class _Outline:
         call = Op(piece, args, (), ANY, None, piece.outlined.effect, piece.outlined.location)
         none = Op(operator.is_, (call, Const(None)), (), Type(bool))
         gate.ops = [call, none]
+        for block in self.order:
+            for op in block.ops:
+                log_op(op, piece.log)
         self._carry()
         landing = self._landing(call, inside)
         gate.terminator = Branch(none, Edge(entry, gate.params if self.loops else ()), Edge(landing[0]))

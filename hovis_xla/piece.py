@@ -9,10 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.ir.model import Effect, Value
+from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
+from hovis_xla.acting import Log
+from hovis_xla.deeds import acts
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.outline import Outlined
+from hovis_xla.status import is_watched
 from hovis_xla.types import CARRIERS, Known, NotLowerable, Num, ShapeUnknown, num_of_value
 from hovis_xla.worth import worth_a_call
 
@@ -45,6 +48,9 @@ class Piece:
         self.off = False
         self.sizes_known = False
         self.reason: NotLowerable | None = None
+        #: what has been done of a call that was given up
+        self.log = Log()
+        self._acts = any(acts(op) for f in callees(outlined.function) for op in f.ops())
         self._kinds = [_kind_of(p) for p in outlined.params]
         self._stores = bool(outlined.effect & Effect.WRITES)
 
@@ -52,7 +58,9 @@ class Piece:
         return f"<{self.__name__}>"
 
     def __call__(self, *args: Any) -> Any:
-        if self.off or _status_is_watched():
+        if self._acts:
+            self.log.begin(())
+        if self.off or is_watched():
             return None
         key = tuple([kind(a) for kind, a in zip(self._kinds, args, strict=True)])
         if self.sizes_known:
@@ -103,6 +111,7 @@ class Piece:
         if found is None:
             return None
         self.compiled += 1
+        found.log = self.log
         return found.enter
 
     def _executable(self, types: list[Num | Known | None]) -> Executable | None:
@@ -160,11 +169,6 @@ def _overlap(args: tuple[Any, ...]) -> bool:
     """May two of the arrays share memory?  Then a store into one could change the other."""
     arrays = [a for a in args if type(a) is np.ndarray]
     return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[k + 1 :])
-
-
-def _status_is_watched() -> bool:
-    """Has somebody asked to hear of floating-point errors?  Compiled code would not tell."""
-    return any(how in ("raise", "call", "log", "print") for how in np.geterr().values())
 
 
 __all__ = ["Const", "Piece"]

@@ -8,33 +8,17 @@ heads taken away, the loops are the strongly connected components, each again a 
 (an irreducible one): nothing special is needed for it but a number that says which head comes next.
 """
 
-import builtins
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
 
-from hovis.ir import operations
-from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
-
-#: Effects that somebody outside can see, whatever is done with the result.
-ACTS: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
+from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.lattice import Const
+from hovis_xla.deeds import acts
 
 
 @dataclass(slots=True, eq=False)
 class Catching(Invoke):
     """An Invoke whose handler is compiled (``handlers``)."""
-
-
-def acts(op: Op) -> bool:
-    """Does the call do something that can be seen from outside?
-
-    An operator of which the engine knows nothing is compiled for numbers and arrays, if at all.
-    """
-    return op.callee is builtins.print or (bool(op.effect & ACTS) and getattr(op.callee, "__module__", None) not in _ANSWERING)
-
-
-#: What is compiled of these modules computes, and does nothing else.
-_ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath", operations.unpack.__module__, operations.enter_handler.__module__})
 
 
 def successors(block: Block) -> list[Edge]:
@@ -81,6 +65,44 @@ def handlers(order: list[Block]) -> frozenset[Block]:
     return frozenset(order) - found
 
 
+def pruned(function: Function) -> Function:
+    """The function without what only leads to exceptions: such calls are done again by Python from the start.
+
+    Its ops are those of the function itself; only blocks that lead elsewhere are new.
+    """
+    order = reachable(function)
+    returns = {b for b in order if isinstance(b.terminator, Return)}
+    while True:
+        more = {b for b in order if b not in returns and any(e.block in returns for e in successors(b))}
+        if not more:
+            break
+        returns |= more
+    if function.blocks[0] not in returns or all(b in returns or (isinstance(b.terminator, Raise) and not b.ops) for b in order):
+        return function
+    raises = [b for b in order if b not in returns and any(e.block is b for r in returns for e in successors(r))]
+    made = {b: Block(b.params, b.ops) for b in order if b in returns}
+    made.update({b: Block(b.params) for b in raises})
+
+    def edge(old: Edge) -> Edge:
+        return Edge(made[old.block], old.args)
+
+    for old, new in made.items():
+        match old.terminator:
+            case _ if old not in returns:
+                new.terminator = Raise(Const(None))
+            case Jump():
+                new.terminator = replace(old.terminator, edge=edge(old.terminator.edge))
+            case Branch():
+                new.terminator = replace(old.terminator, true=edge(old.terminator.true), false=edge(old.terminator.false))
+            case Catching():
+                new.terminator = Catching(old.terminator.op, edge(old.terminator.ok), edge(old.terminator.error))
+            case Invoke():
+                new.terminator = Invoke(old.terminator.op, edge(old.terminator.ok), Edge(Block()))
+            case _:
+                new.terminator = old.terminator
+    return replace(function, blocks=list(made.values()))
+
+
 def terminator_operands(block: Block) -> list[Operand]:
     """What the end of a block uses; nothing, if it raises: then the call is done again by Python."""
     match block.terminator:
@@ -89,6 +111,17 @@ def terminator_operands(block: Block) -> list[Operand]:
         case Return(value=value):
             return [value]
     return []
+
+
+def operands_of(block: Block) -> "Iterable[Operand]":
+    """All that the ops, the end and the edges of a block use."""
+    for op in block.all_ops():
+        yield from op.operands()
+    match block.terminator:
+        case Branch(cond=value) | Return(value=value) | Raise(value=value):
+            yield value
+    for edge in edges(block.terminator):
+        yield from edge.args
 
 
 def body_ops(block: Block) -> list[Op]:

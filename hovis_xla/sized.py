@@ -9,6 +9,7 @@ from hovis.ir.model import Function
 from hovis.lattice import Array, Const
 from hovis.specs import Array as ArraySpec
 from hovis.specs import Instance
+from hovis_xla.acting import Log
 from hovis_xla.buckets import Count, Dims, Size, Unbucketed, bucket
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.padding import bucketed
@@ -34,6 +35,8 @@ class Sized:
         self.fixed = [_known_dims(p.type, p.dims) for p in function.params]
         self.open = [tuple(k for k, d in enumerate(fixed or ()) if d is None) for fixed in self.fixed]
         self._plans: dict[Any, _Plan | None] = {}
+        #: what has been done of a call that Python has to do again
+        self.log = Log()
 
     def serves(self, leaves: Sequence[Any]) -> bool:
         """Is there an executable for leaves like these?"""
@@ -102,6 +105,7 @@ class Sized:
         try:
             made, counts = bucketed(self.function, dims, buckets)
             executable = Executable.of(made, [*nums, *[None] * len(counts)], self.exact)
+            executable.log = self.log
         except (Unbucketed, NotLowerable) as reason:
             self.reason = str(reason)
             return None

@@ -8,6 +8,7 @@ code in it is run, so load only what you would run.
 """
 
 import base64
+import builtins
 import functools
 import hashlib
 import json
@@ -23,7 +24,7 @@ import numpy as np
 from hovis.errors import HovisError
 from hovis.ir import operations
 from hovis_xla import adapter, packing
-from hovis_xla.effects import Printer
+from hovis_xla.acting import Act
 from hovis_xla.emit import T
 from hovis_xla.executable import Executable
 from hovis_xla.host import HostCall
@@ -268,18 +269,22 @@ def _place(tree: Any) -> Any:
 
 def _place_of(form: Any) -> Any:
     if form[0] == "build":
-        return "build", _KINDS[form[1]], tuple(map(_place_of, form[2]))
+        return "build", _KINDS[form[1]], tuple(map(_place_of, form[2])), object()
     return ("known", decode(form[1])) if form[0] == "known" else tuple(form)
 
 
-def _printer(printer: Any) -> Any:
-    parts = [encode(p) for p in printer.parts]
-    return [parts, [None if n is None else _num(n) for n in printer.nums], {k: encode(v) for k, v in printer.options.items()}]
+def _printer(act: Any) -> Any:
+    """A print; of other acts nothing is known by its name."""
+    if act.fn is not builtins.print:
+        raise StorageError(f"it can't be stored: it calls {getattr(act, 'fn', act)!r} on the host")
+    return [list(map(_place, act.args)), list(act.names), list(map(_num, act.nums))]
 
 
-def _printer_of(form: Any, failures: list[BaseException]) -> Printer:
-    parts, nums, options = form
-    return Printer([decode(p) for p in parts], [None if n is None else _num_of(n) for n in nums], {k: decode(v) for k, v in options.items()}, failures)
+def _printer_of(form: Any, failures: list[BaseException]) -> Act:
+    args, names, nums = form
+    made = Act(builtins.print, list(map(_place_of, args)), names, list(map(_num_of, nums)))
+    made.failures = failures
+    return made
 
 
 # ------------------------------------------------------------------------------------------------- the whole
@@ -289,6 +294,8 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
     """An executable, and the name and the plan (``layout``) of each of its arguments, as bytes."""
     executable = executable.general
     low = executable.lowered
+    if low.record is not None and low.bail is not None:
+        raise StorageError("it can't be stored: it prints, and may have to be done again by Python after that")
     header = {
         **_circumstances(executable.exact),
         "name": executable.name,

@@ -13,7 +13,7 @@ from hovis.jit import Variant as PythonVariant
 from hovis.keys import Key
 from hovis.passes import pipeline
 from hovis_xla import cost
-from hovis_xla.ahead import taker_of
+from hovis_xla.ahead import replaying, taker_of
 from hovis_xla.arguments import aliasing, is_mutable
 from hovis_xla.calling import BAILED
 from hovis_xla.cost import Trial
@@ -41,7 +41,7 @@ class Variant(PythonVariant):
     has given up.  While a ``trial`` goes on there is no such function yet.
     """
 
-    __slots__ = ("_given", "bailed", "decision", "entry", "largest", "parts", "sized", "standby", "target", "told", "trial", "xla")
+    __slots__ = ("_given", "bailed", "decision", "entry", "largest", "parts", "replay", "sized", "standby", "target", "told", "trial", "xla")
 
     def __init__(
         self, traced: api.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -54,6 +54,7 @@ class Variant(PythonVariant):
         self.xla: Executable | Sized | None = sized or self.decision.executable
         self.bailed = 0
         self.parts: Parts | None = None
+        self.replay: Callable[..., Any] | None = None
         self.entry: Callable[..., Any] = self._first_entry
         #: what is not unknown of the arguments, until the entry is made
         self._given = args, kwargs
@@ -165,7 +166,17 @@ class Variant(PythonVariant):
                 self.entry, self.bailed = self._make_entry(args, kwargs, self.call), 0
         if self.parts is not None and self.parts.stale:
             self.cut_up(self.parts.exact)
-        return super().run(args, kwargs)
+        again = self._again()
+        return super().run(args, kwargs) if again is None else again(*self.picked(args, kwargs))
+
+    def _again(self) -> Callable[..., Any] | None:
+        """The residual for a call that was given up, if what was done of it must not be done twice."""
+        executable = self.sized or self.decision.executable
+        if executable is None or not executable.log.done:
+            return None
+        if self.replay is None:
+            self.replay = replaying(self.trace, executable)
+        return executable.log.once(self.replay)
 
     def _try(self, trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while it is not clear which way is quicker."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from hovis.backend.encode import one_position
 from hovis.ir.model import Location
-from hovis.ir.operations import PACKAGE
+from hovis.ir.operations import PACKAGE, PACKAGES
 
 #: What the helpers in hovis.ir.operations compile on the way.
 _SCRATCH: Final = frozenset({"<string>", "<match>"})
@@ -169,7 +169,7 @@ def hide() -> None:
     exception = sys.exception()
     assert exception is not None
     trace = exception.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGES):
         trace = trace.tb_next
     exception.__traceback__ = trace
 
@@ -179,7 +179,7 @@ def _without_helpers(trace: TracebackType | None) -> TracebackType | None:
     inside = False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if file.startswith(PACKAGE) or (inside and file in _SCRATCH):
+        if file.startswith(PACKAGES) or (inside and file in _SCRATCH):
             inside = True
             trace = trace.tb_next
         else:

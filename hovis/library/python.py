@@ -7,6 +7,7 @@ from hovis.library.builtins import ATTRIBUTES, BUILTINS
 from hovis.library.caching import CACHES
 from hovis.library.callables import CALLABLES
 from hovis.library.choices import CHOICES
+from hovis.library.clocks import CLOCKS
 from hovis.library.collecting import COLLECTIONS
 from hovis.library.combining import ITERTOOLS
 from hovis.library.containers import CONTAINERS
@@ -19,7 +20,7 @@ from hovis.library.strings import STRINGS
 from hovis.library.wrapping import WRAPPERS
 
 _BUILTIN: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS
-PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS | AHEAD
+PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS | AHEAD | CLOCKS
 PYTHON.name = "python"
 
 __all__ = ["ATTRIBUTES", "PYTHON"]

@@ -9,6 +9,7 @@ import io
 import itertools
 import math
 import os
+import random
 import re
 import sys
 import warnings
@@ -58,6 +59,7 @@ SAMPLES: dict[str, list[object]] = {
     "pattern": [re.compile("a"), re.compile("(?P<a>a)|(b+)"), re.compile(b"a?"), re.compile(b"a", re.LOCALE)],
     "match": [re.match("(?P<a>a)|b", "ab"), re.search("(?P<a>a)|b", "b"), re.match(b"", b"abc")],
     "other": [object(), User(), User, int, bool, (int, str), int | str, type, function, len, ValueError, KeyError("k"), ValueError, OSError, ...],
+    "random": [random.Random(0)],
 }
 
 KEYWORDS = ["sep", "maxsplit", "encoding", "errors", "start", "strict", "key", "reverse", "base", "ndigits", "length", "byteorder", "signed", "rel_tol", "tabsize", "keepends", "end", "file"]
@@ -219,7 +221,7 @@ def test_every_row_answers_for_something(fn, row):
     if fn in (object, next, operations.raised, operations.traceback_of, isinstance, issubclass):
         return  # they ask for more than one of a kind; see below
     kinds = (k for arity in range(4) for k in itertools.product(SAMPLES, repeat=arity))
-    assert any(ask(row, [abstract(v, how) for v in values]) is not None for ks in kinds for values in zip(*(SAMPLES[k][-2:] or [0] for k in ks), strict=False) or [()] for how in (2, 0, 1)), fn
+    assert any(ask(row, [abstract(v, how) for v in values]) is not None for ks in kinds for values in list(zip(*(SAMPLES[k][-2:] or [0] for k in ks), strict=False)) or [()] for how in (2, 0, 1)), fn
 
 
 @pytest.mark.parametrize(("fn", "row"), ROWS, ids=lambda x: name_of(x) if not hasattr(x, "effect") else "")

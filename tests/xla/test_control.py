@@ -425,8 +425,7 @@ def test_print_and_then_something_that_may_fail():
         print("dividing")
         return x // y
 
-    text = stays_python(f, 7, 2)
-    assert "after a print" in text
+    check(f, (7, 2), (7, 0), (-7, 2))
     check_before = lambda v, i: print(v[i])  # noqa: E731
     check(check_before, (np.arange(3.0), 1), (np.arange(3.0), 5))
 

@@ -99,6 +99,7 @@ from hovis.ir.operations.matching import (
 from hovis.ir.operations.sentinels import (
     END,
     PACKAGE,
+    PACKAGES,
     UNBOUND,
 )
 from hovis.ir.operations.variables import (
@@ -123,7 +124,7 @@ from hovis.ir.operations.variables import (
 )
 
 __all__ = [
-    "END", "PACKAGE", "UNBOUND", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at", "cell_contents", "cell_get",
+    "END", "PACKAGE", "PACKAGES", "UNBOUND", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at", "cell_contents", "cell_get",
     "cell_set", "check_bound", "context_enter", "context_exit", "converted", "converted_to_float", "converted_to_hash", "current_exception",
     "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches", "finish_class",
     "format_value", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_plain", "join_strings", "keep",

@@ -18,6 +18,9 @@ class _Sentinel:
 #: Where hovis itself lives.
 PACKAGE: Final = str(Path(__file__).resolve().parents[2]) + os.sep
 
+#: The same, with that of the package beside it: no frame of theirs is the user's.
+PACKAGES: Final = (PACKAGE, str(Path(__file__).resolve().parents[2]) + "_xla" + os.sep)
+
 
 #: What ``next(iterator, END)`` gives when the iterator is exhausted.
 END: Final = _Sentinel("END")

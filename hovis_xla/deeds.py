@@ -1,0 +1,61 @@
+"""Which calls can be seen from outside and are made by the host in their turn, and which make texts."""
+
+import builtins
+import io
+import logging
+import time
+from typing import Any, Final
+
+from hovis.ir import operations
+from hovis.ir.model import Effect, Op
+from hovis.lattice import Type
+
+_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+_STREAMS: Final = (io.TextIOWrapper, io.StringIO, io.BufferedWriter, io.BytesIO, io.FileIO)
+
+#: Calls that can be seen from outside, and that write to no array: the host does them when their turn comes.
+ACTS: Final[frozenset[Any]] = frozenset({
+    builtins.print, time.sleep, operations.warn_at,
+    *(getattr(owner, name) for owner in (logging, logging.Logger) for name in _LEVELS), logging.Logger.log, logging.log,
+    *(cls.__dict__[name] for owner in _STREAMS for name in ("write", "flush", "writelines") for cls in owner.__mro__ if name in cls.__dict__),
+})  # fmt: skip
+
+#: Reads of the environment that are made again after an act that may have changed it.
+AGAIN: Final = frozenset({operations.unchanged, operations.lacks})
+
+#: What gives another result each time.
+SEEN: Final = Effect.RANDOM | Effect.CLOCK
+
+
+def acts(op: Op) -> bool:
+    """Is the call to be made in its turn?
+
+    An operator of which the engine knows nothing is compiled for numbers and arrays, if at all.
+    """
+    try:
+        if op.callee in ACTS or op.callee in AGAIN:
+            return True
+    except TypeError:
+        return False
+    if op.effect & Effect.OPAQUE or not op.effect & (SEEN | Effect.IO):
+        return False
+    module = getattr(op.callee, "__module__", None) or ""
+    return module not in _ANSWERING and not module.startswith("hovis.")
+
+
+#: What is compiled of these modules computes, and does nothing else.
+_ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath"})
+
+
+#: Calls that make a text of what they are given, and that the host can make later.
+_TEXTS: Final = frozenset({operations.format_value, operations.join_strings, builtins.format, builtins.str, builtins.repr, builtins.ascii, str.format})
+
+
+def makes_text(op: Op) -> bool:
+    """Is its result a text that can be made when it is needed?"""
+    if op.type != Type(str):
+        return False
+    try:
+        return op.callee in _TEXTS or not op.effect & ~(Effect.RAISES | Effect.READS)
+    except TypeError:
+        return False
