@@ -9,7 +9,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.numpy import numpy_over
-from hovis.library.numpy.acting import ACTIONS
+from hovis.library.numpy.acting import ACTIONS, METHODS
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
 from hovis.library.numpy.entering import ENTERING
 from hovis.library.python import ATTRIBUTES, PYTHON
@@ -43,6 +43,7 @@ STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
 STANDARD.actions.update({**ENTERING, **ACTIONS})
 STANDARD.fixed.update(FIXED)
+STANDARD.attributes.update(METHODS)
 STANDARD.attributes.update(_attributes())
 for _kind, _callables in _ALWAYS:
     STANDARD.always.update((fn, Type(_kind)) for fn in _callables)

@@ -1,6 +1,7 @@
 """Functions of NumPy that the engine has to act for: named tuples as results, and types that depend on dimensions."""
 
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Partial
 from hovis.library.core import Action, Primitive
-from hovis.library.numpy import NUMPY, shapes
+from hovis.library.numpy import NUMPY, random, shapes
 from hovis.library.numpy.array import COMPUTES, ask, concerns
 from hovis.library.numpy.shapes import Shape, facts
 
@@ -64,6 +65,19 @@ def _cross(fn: Any) -> Action:
 def _resize(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
     raise GiveUp("it changes what an array is, in place")
 
+
+def _method(fn: Any) -> Callable[[Any, Dyn], V]:
+    """A method written in Cython, bound as one of Python's is."""
+    return lambda m, value: m.new(VObj("method", types.MethodType, (Known(fn), value)))
+
+
+#: Methods of generators of random numbers.
+METHODS: Final[dict[tuple[type, str], Callable[[Any, Dyn], V]]] = {
+    (owner, name): _method(fn)
+    for owner in (random.GENERATOR, random.LEGACY)
+    for name, fn in vars(owner).items()
+    if any(fn is r.fn for r in random.ROWS)
+}
 
 ACTIONS: Final[dict[Any, Action]] = {
     fn: _named(NUMPY.primitives[fn]) for fn in (np.linalg.eigh, np.linalg.eig, np.linalg.slogdet, np.linalg.qr, np.linalg.svd)
