@@ -22,7 +22,27 @@ from hovis_xla.emit import T
 from hovis_xla.interface import Keyed
 from hovis_xla.places import Location
 from hovis_xla.slots import describe, join_nums
-from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, INT64, PYTHON, SCALAR, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Stored, Struct, Val, num_of_value
+from hovis_xla.types import (
+    ARRAY,
+    BOOL,
+    EITHER,
+    INT32,
+    INT64,
+    PYTHON,
+    SCALAR,
+    UNDEF,
+    Known,
+    NotLowerable,
+    Num,
+    OneOf,
+    Ragged,
+    ShapeUnknown,
+    Slot,
+    Stored,
+    Struct,
+    Val,
+    num_of_value,
+)
 
 #: As many kinds may one value be of.
 MOST: Final = 12
@@ -85,6 +105,8 @@ def kind_of(slot: Slot, what: str) -> Kind:
         return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)
     if isinstance(slot, OneOf):
         return Sum(tuple(kind_of(m, what) for m in slot.members))
+    if isinstance(slot, Ragged):
+        raise ShapeUnknown(f"{what} is a part of an array whose size is known at run time only")
     raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
 
 

@@ -36,7 +36,7 @@ from hovis_xla.kinds import WHICH
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, storing, views
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, ragged, storing, views
 from hovis_xla.ranges import SMALL, Ranges, limits, limits_of
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
 from hovis_xla.rerolling import rerolled
@@ -57,6 +57,7 @@ from hovis_xla.types import (
     OneOf,
     Operand,
     Owned,
+    Ragged,
     Raised,
     ShapeUnknown,
     Slot,
@@ -232,6 +233,8 @@ class Lowering(Arrays):
                 leaves.append(as_val(operand, num))
                 return "leaf", len(leaves) - 1
             return "known", Keyed(operand.value)
+        if isinstance(operand, Ragged):
+            raise ShapeUnknown("the size of a result is known at run time only", location)
         raise NotLowerable("a method of an array, or an exception, is returned", location)
 
     def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
@@ -450,6 +453,8 @@ class Lowering(Arrays):
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
+        if ragged.concerns(args, kwargs) and callee is not operator.setitem:
+            return ragged.call(self, callee, args, kwargs)
         if "out" in kwargs:
             return self._into(kwargs["out"], self.call(callee, args, {k: v for k, v in kwargs.items() if k != "out"}, op))
         found = views.view(self, callee, args, kwargs)

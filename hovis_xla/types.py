@@ -204,6 +204,20 @@ class OneOf:
     members: "tuple[Operand, ...]"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """A part of an array of which the size is only known at run time, at the width of the whole.
+
+    ``counts`` says how many elements of each dimension count, from the first one on; None: all.  ``read`` gives it, the rest
+    being anything; ``write`` stores into it, if it is a view.
+    """
+
+    full: Num
+    read: Callable[[], Val]
+    counts: "tuple[Any, ...]"
+    write: Callable[[Any], None] | None = None
+
+
 def view_roots(arrays: "Iterable[Val]") -> frozenset[object]:
     """The roots of a view of one of these."""
     found = frozenset[object]().union(*(a.roots for a in arrays))
@@ -219,8 +233,8 @@ class _Undefined:
 
 UNDEF: Final = _Undefined()
 
-Operand = Val | Known | Struct | Bound | OneOf
-Slot = Val | Known | Struct | Bound | OneOf | _Undefined
+Operand = Val | Known | Struct | Bound | OneOf | Ragged
+Slot = Val | Known | Struct | Bound | OneOf | Ragged | _Undefined
 
 
 def num_of_dtype(dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Num:

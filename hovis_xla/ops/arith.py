@@ -1,13 +1,14 @@
 """Arithmetic that Python and NumPy share and XLA does otherwise: floor division, remainders, signs, powers."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from hovis_xla import emit
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, add, and_, compare, div, like, mul, neg, or_, rem, select, sub, xor
-from hovis_xla.types import BOOL
+from hovis_xla.types import BOOL, INT64
 
 
 def sign_bit(x: T) -> T:
@@ -184,3 +185,17 @@ def integer_range(dtype: "np.dtype[np.generic]") -> tuple[int, int]:
         return 0, 1
     info = np.iinfo(dtype)  # type: ignore[type-var]
     return int(info.min), int(info.max)
+
+
+def check_range(low: Any, x: T, dtype: "np.dtype[Any]") -> None:
+    """NumPy refuses single numbers that an array of integers has no room for."""
+    if dtype.kind not in "iu" or x.dtype.kind == "b" or np.can_cast(x.dtype, dtype):
+        return
+    limits = np.iinfo(dtype)
+    if x.dtype.kind == "f":
+        low.bail_if(emit.not_(emit.and_(compare("GT", x, emit.like(float(limits.min) - 1, x)), compare("LT", x, emit.like(float(limits.max) + 1, x)))))
+        return
+    wide = emit.convert(x, INT64) if x.dtype.itemsize < 8 else x
+    least = max(limits.min, np.iinfo(wide.dtype).min)
+    greatest = min(limits.max, np.iinfo(wide.dtype).max)
+    low.bail_if(or_(compare("LT", wide, emit.like(least, wide)), compare("GT", wide, emit.like(greatest, wide))))

@@ -5,15 +5,18 @@ An integer that is not known is checked: out of range, the call is done again by
 
 import functools
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
+from hovis_xla.affine import difference
 from hovis_xla.buckets import checked_index
 from hovis_xla.emit import T, add, compare, like, or_, select
+from hovis_xla.ops import ragged
 from hovis_xla.ops.arith import any_of, int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.places import Box, box_of
@@ -106,10 +109,13 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     if any(is_mask_or_array(i) for i in items):
         chosen = _fancy(low, tensor(array), items)
         return low.fresh(tensor(chosen)) if isinstance(chosen, Val) and chosen.num.kind == ARRAY else chosen
+    bounds = unknown_bounds(written)
     box = box_at(low, array.num.shape, written)
     if box is None:
         return None
     found: Val = low.viewed(array, box)
+    if bounds:
+        return ragged.part(low, found, bounds)
     if box.shape or any(isinstance(i, Known) and i.value is Ellipsis for i in items):
         return found
     return Val(Num(SCALAR, found.num.dtype), found.ir)
@@ -124,7 +130,13 @@ def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
         if isinstance(item, Known) and item.value is None:
             plain.append(None)
             continue
-        found = _slice_of(item)
+        window = _window(low, item, shape[axis])
+        if window is not None:
+            dynamic[axis] = window[0]
+            plain.append(slice(0, window[1]))
+            axis += 1
+            continue
+        found = slice(None) if _is_ragged(item) else _slice_of(item)
         if found is not None:
             plain.append(found)
         elif isinstance(item, Known) and is_integer(item):
@@ -142,6 +154,53 @@ def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
     if box is None:
         raise NotLowerable("a view of more elements than can be counted")
     return replace(box, starts=tuple(dynamic.get(k, s) for k, s in enumerate(box.starts))) if dynamic and 0 not in box.shape else box
+
+
+def _window(low: L, item: Operand, size: int) -> tuple[T, int] | None:
+    """Where a slice starts, and how many elements it has, if that is known although its bounds are not."""
+    if not _is_slice(item) or all(isinstance(p, Known) for p in item.parts):
+        return None
+    start, stop, step = (*item.parts, NONE, NONE)[:3] if len(item.parts) > 1 else (NONE, item.parts[0], NONE)
+    if not (isinstance(start, Val) and isinstance(stop, Val)) or not _is_one(step):
+        return None
+    if not (is_integer(start) and is_integer(stop)):
+        return None
+    count = difference(stop.ir, start.ir)
+    if count is None:
+        return None
+    first, last = (emit.convert(tensor(v), INT64) for v in (start, stop))
+    if count <= 0 or count > size:
+        low.bail_if(compare("LT", last, like(0, last)) if count <= 0 else emit.constant(True))
+        return emit.constant(0, INT64), 0 if count <= 0 else size
+    low.bail_if(or_(compare("LT", first, like(0, first)), compare("GT", last, like(size, last))))
+    return first, count
+
+
+def _is_slice(item: Operand) -> TypeGuard[Struct]:
+    return isinstance(item, Struct) and item.callee is slice
+
+
+def _is_one(step: Operand) -> bool:
+    return isinstance(step, Known) and step.value in (None, 1)
+
+
+def _is_ragged(item: Operand) -> bool:
+    """Is it a slice of which not even the size is known?"""
+    return unknown_bounds([item]) != {}
+
+
+def unknown_bounds(items: Sequence[Operand]) -> dict[int, tuple[Operand, Operand]]:
+    """Start and stop of the slices whose size is not known, by the axis of the result."""
+    found: dict[int, tuple[Operand, Operand]] = {}
+    axis = 0
+    for item in items:
+        if _is_slice(item) and any(isinstance(p, Val) for p in item.parts):
+            start, stop, step = (*item.parts, NONE, NONE)[:3] if len(item.parts) > 1 else (NONE, item.parts[0], NONE)
+            known = isinstance(start, Val) and isinstance(stop, Val) and difference(stop.ir, start.ir) is not None
+            if _is_one(step) and not known:
+                found[axis] = start, stop
+        axis += not is_integer(item)
+    return found
 
 
 def _fancy(low: L, t: T, items: tuple[Operand, ...]) -> Operand | None:

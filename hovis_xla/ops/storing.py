@@ -7,13 +7,14 @@ from typing import Any, Final
 import numpy as np
 
 from hovis_xla import emit
-from hovis_xla.emit import T, compare, or_
+from hovis_xla.emit import T, compare
 from hovis_xla.memory import same_memory
-from hovis_xla.ops import indexing
+from hovis_xla.ops import indexing, ragged
+from hovis_xla.ops.arith import check_range
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.places import Place
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, FALSE, INT64, LAST, TRUE, Known, NotLowerable, Operand, Stored, Val, is_numpy
+from hovis_xla.types import ARRAY, FALSE, INT64, LAST, TRUE, Known, NotLowerable, Operand, Ragged, Stored, Val, is_numpy
 
 NOTHING: Final = Known(None)
 SAME_KIND: Final = Known("same_kind")
@@ -42,10 +43,17 @@ def assign(low: L, a: Operand, value: Operand, casting: Any = "same_kind", where
 def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:
     target = target_of(low, a)
     items = indexing.items_of(index)
-    if target is None or items is None or not (is_numpy(value) or class_of(value) is not None):
+    if target is None or items is None or not (isinstance(value, Ragged) or is_numpy(value) or class_of(value) is not None):
         return None
     shape = target.num.shape
+    bounds = indexing.unknown_bounds(indexing.expand(items, len(shape)))
     box = None if any(map(indexing.is_mask_or_array, items)) else indexing.box_at(low, shape, indexing.expand(items, len(shape)))
+    if isinstance(value, Ragged) or (box is not None and bounds):
+        if box is None:
+            return None
+        viewed = low.viewed(target, box)
+        ragged.assign(low, ragged.part(low, viewed, bounds or dict.fromkeys(range(len(box.shape)), (NOTHING, NOTHING))), value)
+        return NOTHING
     new = low.val(value)
     if box is None:
         return _set_chosen(low, target, items, new)
@@ -103,7 +111,7 @@ def _stored(low: L, value: Val, dtype: "np.dtype[Any]", shape: tuple[int, ...]) 
     if x.dtype.kind == "c" and dtype.kind != "c":
         raise NotLowerable("a complex number stored into an array of another kind: NumPy warns or raises")
     if value.num.kind != ARRAY:
-        _check_range(low, x, dtype)
+        check_range(low, x, dtype)
     while len(x.shape) > len(shape) and x.shape[0] == 1:
         x = emit.reshape(x, x.shape[1:])
     if len(x.shape) > len(shape) or _broadcast(x.shape, shape) != shape:
@@ -116,20 +124,6 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None
         return np.broadcast_shapes(a, b)
     except ValueError:
         return None
-
-
-def _check_range(low: L, x: T, dtype: "np.dtype[Any]") -> None:
-    """NumPy refuses single numbers that an array of integers has no room for."""
-    if dtype.kind not in "iu" or x.dtype.kind == "b" or np.can_cast(x.dtype, dtype):
-        return
-    limits = np.iinfo(dtype)
-    if x.dtype.kind == "f":
-        low.bail_if(emit.not_(emit.and_(compare("GT", x, emit.like(float(limits.min) - 1, x)), compare("LT", x, emit.like(float(limits.max) + 1, x)))))
-        return
-    wide = emit.convert(x, INT64) if x.dtype.itemsize < 8 else x
-    least = max(limits.min, np.iinfo(wide.dtype).min)
-    greatest = min(limits.max, np.iinfo(wide.dtype).max)
-    low.bail_if(or_(compare("LT", wide, emit.like(least, wide)), compare("GT", wide, emit.like(greatest, wide))))
 
 
 # ------------------------------------------------------------------------------------------------- functions

@@ -5,7 +5,6 @@ host makes the same views again where they are returned.
 """
 
 import builtins
-import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
-from hovis_xla.ops import indexing
 from hovis_xla.ops.python import L
 from hovis_xla.places import Diagonal, Part, box_of, c_strides, reshaped
 from hovis_xla.slots import tensor
@@ -53,8 +51,6 @@ def view(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[s
     if not args or not isinstance(args[0], Val) or args[0].num.kind != ARRAY:
         return None
     a = args[0]
-    if callee is operator.getitem:
-        return indexing.getitem(low, a, *args[1:])
     try:
         values, named = [known(v) for v in args[1:]], {k: known(v) for k, v in kwargs.items()}
         return _of_known(low, callee, a, values, named)
