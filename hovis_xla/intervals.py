@@ -122,12 +122,21 @@ def _same(x: Interval) -> Interval:
     return x
 
 
+def before(bound: int, distance: int) -> int:
+    """``bound - distance``, but no less than any integer of 64 bits."""
+    return max(bound, distance - 2**63) - distance
+
+
+def _before(bound: Interval, distance: Interval) -> Interval:
+    return before(bound[0], distance[1]), before(bound[1], distance[0])
+
+
 #: What each callable gives; None: nothing is known.
 RESULTS: Final[dict[Any, Callable[..., Interval | None]]] = {
     operator.add: add, operator.sub: sub, operator.mul: mul, operator.floordiv: floordiv, operator.mod: mod, operator.and_: and_, operator.or_: or_,
     operator.xor: _bits, operator.lshift: lshift, operator.rshift: rshift, operator.pow: pow_, operator.neg: neg, operator.pos: _same,
     operator.invert: invert, operator.abs: abs_, builtins.abs: abs_, builtins.min: _least, builtins.max: _greatest, int: _same, operator.index: _same,
-    operations.range_step: _same,
+    operations.range_step: _same, before: _before,
     **{getattr(operator, "i" + fn.__name__.strip("_")): found for fn, found in (
         (operator.add, add), (operator.sub, sub), (operator.mul, mul), (operator.floordiv, floordiv), (operator.mod, mod), (operator.and_, and_),
         (operator.or_, or_), (operator.xor, _bits), (operator.lshift, lshift), (operator.rshift, rshift), (operator.pow, pow_))},

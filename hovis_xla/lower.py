@@ -68,6 +68,7 @@ from hovis_xla.types import (
     num_of_value,
     view_roots,
 )
+from hovis_xla.unrolling import unrolled
 
 #: Calls that build a container of the result.
 BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object, clipped})
@@ -651,7 +652,7 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False) -> Lowered:
     """The module of a function whose parameters are these.  may_narrow: it may be for small ints only (``Lowered.narrow``)."""
-    function = nested(rerolled(function))
+    function = unrolled(nested(rerolled(function)))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

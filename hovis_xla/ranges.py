@@ -405,7 +405,18 @@ def _rounds(r: Ranges, region: Region) -> int:
 
 def _steps(r: Ranges, value: Operand, param: Param, sign: int) -> bool:
     """Is value certainly greater than param (sign 1), or less (sign -1)?"""
-    if not isinstance(value, Op):
+    value = _origin(r, value)
+    if not isinstance(value, Op) or len(value.args) != 2 or not r.has_room(value):
         return False
-    change = _change(r, value, {param})
-    return change is not None and r.has_room(value) and (change[0] > 0 if sign > 0 else change[1] < 0)
+    for before in value.args:
+        change = _change(r, value, {before}) if isinstance(before, Op | Param) else None
+        if change is not None and (change[0] > 0 if sign > 0 else change[1] < 0):
+            return _origin(r, before) is param or _steps(r, before, param, sign)
+    return False
+
+
+def _origin(r: Ranges, value: Operand) -> Operand:
+    """The value that a parameter stands for, if only one edge brings one."""
+    while isinstance(value, Param) and value in r.home and r.home[value] is not r.entry and len(r.edges[r.home[value]]) == 1:
+        value = r.edges[r.home[value]][0][1].args[r.home[value].params.index(value)]
+    return value

@@ -15,6 +15,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, not_, or_, select, xor
+from hovis_xla.intervals import before
 from hovis_xla.ops import arith, complexes
 from hovis_xla.slots import num_of, tensor
 from hovis_xla.types import ARRAY, CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, SCALAR, TRUTH, Known, Operand, Struct, Val, named_tuple
@@ -384,6 +385,11 @@ def range_goes_on(low: L, current: Operand, stop: Operand, step: Operand) -> Ope
     return number(select(compare("GT", by, like(0, by)), compare("LT", at, end), compare("GT", at, end)))
 
 
+def before_(low: L, bound: Operand, distance: Operand) -> Operand | None:
+    x, d = as_class(low, bound, int), known(distance)
+    return whole(emit.sub(emit.op("maximum", x, like(d - 2**63, x)), like(d, x)))
+
+
 # ------------------------------------------------------------------------------------------------- conversions
 
 
@@ -495,5 +501,5 @@ ROWS: Final[dict[Any, Row]] = {
     operator.eq: _comparison("EQ"), operator.ne: _comparison("NE"), operator.is_: is_, operator.is_not: is_not,
     int: int_, float: float_, complex: complex_, operator.index: _index,
     builtins.round: round_, builtins.min: _extreme("LT"), builtins.max: _extreme("GT"), type: type_, isinstance: isinstance_,
-    operations.range_step: range_step, operations.range_goes_on: range_goes_on,
+    operations.range_step: range_step, before: before_, operations.range_goes_on: range_goes_on,
 }  # fmt: skip

@@ -116,7 +116,6 @@ RNG = np.random.default_rng(1)
     (matmul, (RNG.random((35, 37)), RNG.random((37, 36))), 3),
     (matmul, (RNG.random((9, 5)), RNG.random((5, 4))), None),
     (mandelbrot, (30, 25, 40), 3),
-
     (crc, (RNG.integers(0, 256, 300).astype(np.uint8),), 2),
     (bubble_sort, (RNG.random(300),), 2),
     (runs, (RNG.integers(0, 10, 300),), None),
@@ -124,7 +123,8 @@ RNG = np.random.default_rng(1)
 def test_loops_of_a_nest_are_native_loops_of_their_own(fn, args, count):
     found = loops(fn, *args)
     assert (found.walked, found.copies) == (0, 0)
-    assert count is None or found.native == count
+    # a loop that counts has one in front that does several rounds at a time
+    assert count is None or count <= found.native <= 2 * count
 
 
 def test_a_range_with_a_step_that_is_not_known():

@@ -1,0 +1,117 @@
+"""Counting loops that do several rounds at a time: every trip count, steps, branches, stores, carried values, exceptions."""
+import numpy as np
+import pytest
+
+import hovis_xla
+from hovis.ir.verifier import verify
+from hovis_xla.intervals import before
+from hovis_xla.unrolling import unrolled
+from tests.xla.checking import agree
+
+
+def total(n, x):
+    s = 0.0
+    for i in range(n):
+        s = s * 0.5 + x[i]
+    return s
+
+
+def strided(a, b, x):
+    s = 0
+    for i in range(a, b, 3):
+        s = s * 7 % 1009 + i
+        if s % 2:
+            x = x + s
+        elif s % 5 == 1:
+            continue
+        x = x ^ i
+    return s, x
+
+
+def swaps(x):
+    x = x.copy()
+    for k in range(len(x) - 1):
+        if x[k] > x[k + 1]:
+            x[k], x[k + 1] = x[k + 1], x[k]
+    return x
+
+
+def fills(n, step):
+    out = np.zeros(64, dtype=np.int64)
+    i = 1
+    while i < n:
+        out[i] = out[i - 1] * 2 % 1000 + step
+        i += 2
+    return out, i
+
+
+def nested(n, m):
+    s = 0
+    for i in range(n):
+        for j in range(i, m):
+            s = (s * 31 + i * j) % 10007
+    return s
+
+
+def first_time(n):
+    last = None
+    k = 0
+    for k in range(5, n):
+        last = k * 2
+    return last is None, k
+
+
+def recurrence(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, (a + b) % 1000003
+    return a, b
+
+
+X = np.random.default_rng(5).random(40)
+
+
+@pytest.mark.parametrize(("fn", "calls"), [
+    (total, [(n, X) for n in (0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 40, 41, 60, -3)]),
+    (strided, [(0, n, 1) for n in (0, 1, 3, 11, 12, 13, 24, 50)] + [(-(2**63), -(2**63) + 7, 1), (2**63 - 9, 2**63 - 1, 3), (5, -(2**63), 2)]),
+    (swaps, [(X,), (X[::-1].copy(),)]),
+    (fills, [(n, 3) for n in (0, 2, 3, 5, 6, 9, 64, 65, 70)]),
+    (nested, [(4, n) for n in range(10)] + [(20, 30)]),
+    (first_time, [(n,) for n in (0, 5, 6, 9, 20)]),
+    (recurrence, [(n,) for n in (0, 1, 5, 8, 9, 31)]),
+])  # fmt: skip
+def test_rounds_at_a_time_are_the_same_rounds(fn, calls):
+    jitted = hovis_xla.jit(fn, target="xla")
+    for args in calls:
+        agree(fn, jitted, *args)
+
+
+@pytest.mark.parametrize("fn", [total, nested, recurrence])
+def test_there_are_two_loops_for_one(fn):
+    args = {total: (8, X), nested: (4, 9), recurrence: (9,)}[fn]
+    function = hovis_xla.jit(fn).trace(*args).function
+    made = unrolled(function)
+    verify(made)
+    assert len(list(made.ops())) > 2 * len(list(function.ops()))
+
+
+def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():
+    def prints(n):
+        for i in range(n):
+            print(i)
+
+    def leaves(n, x):
+        for i in range(n):
+            if x[i] > 0.9:
+                return i
+        return -1
+
+    for fn, args in ((prints, (9,)), (leaves, (9, X))):
+        function = hovis_xla.jit(fn).trace(*args).function
+        assert unrolled(function) is function
+        agree(fn, hovis_xla.jit(fn, target="xla"), *args)
+
+
+def test_a_bound_is_never_below_all_integers():
+    least = -(2**63)
+    assert [before(b, 3) for b in (10, least, least + 2, least + 5, 2**63 - 1)] == [7, least, least, least + 2, 2**63 - 4]
