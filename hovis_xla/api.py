@@ -168,7 +168,7 @@ class Jitted(PythonJitted):
         served = family.variant.served(args, kwargs)
         if served is not None:
             return family.variant if self._target == "xla" or is_worth_it(served.lowered) else None
-        family.refused = family.variant.sized is None or family.variant.sized.reason is not None
+        family.refused = family.variant.sized is None or family.variant.sized.hopeless
         return None
 
     def _of_this_size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":

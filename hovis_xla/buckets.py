@@ -21,8 +21,10 @@ from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, Value, edges
 from hovis.lattice import Array, Const, Type
 
-#: Sizes up to this share one bucket.
-SMALLEST: Final = 8
+#: Sizes from this on are of a bucket: one of these broadcasts, and a slice or two of fewer is empty.
+LEAST: Final = 4
+#: Sizes up to this share the first one.
+SMALLEST: Final = 16
 #: Up to here a bucket ends at each power of two; above, there are four to each octave.
 DOUBLING: Final = 4096
 
@@ -65,10 +67,10 @@ def bucket(length: int) -> tuple[int, int]:
     """The smallest and the greatest length of the bucket that this one falls into.
 
     >>> bucket(5), bucket(100), bucket(5000)
-    ((2, 8), (65, 128), (4097, 5120))
+    ((4, 16), (65, 128), (4097, 5120))
     """
     if length <= SMALLEST:
-        return 2, SMALLEST
+        return LEAST, SMALLEST
     high = 1 << (length - 1).bit_length()
     if high <= DOUBLING:
         return high // 2 + 1, high
@@ -98,7 +100,7 @@ class Rewriter:
     """Walks a Function (a copy) and rewrites it in place.
 
     ``dims`` of arrays, ``sizes`` of numbers that are a length, ``shapes`` of tuples of lengths; ``views``: memory that an
-    argument has a part in.
+    argument which is padded has a part in.
     """
 
     def __init__(self, function: Function, dims: Sequence[Dims | None], buckets: Sequence[tuple[int, int]], rules: "Rules") -> None:
@@ -108,7 +110,7 @@ class Rewriter:
         self.dims: dict[Value, Dims] = {p: d for p, d in zip(function.params, dims, strict=True) if d is not None}
         self.sizes: dict[Value, Size] = {}
         self.shapes: dict[Value, Dims] = {}
-        self.views: set[Value] = set(self.dims)
+        self.views: set[Value] = {p for p in self.dims if self.varies(p)}
         #: containers with arrays, and slices, which nothing but a return or an index may use
         self.built: set[Value] = set()
         self.slices: set[Value] = set()
@@ -290,9 +292,9 @@ class Rewriter:
         return self.cut(value)
 
     def cut(self, value: Value) -> Operand:
+        if value in self.views:
+            raise Unbucketed("an argument that is padded is returned, or a view of it")
         if not self.varies(value):
             return value
-        if value in self.views:
-            raise Unbucketed("a view of an argument is returned")
         sizes = [self.count(d) if isinstance(d, Size) else Const(None) for d in self.dims[value]]
         return self.emit(clipped, value, *sizes, type=value.type)

@@ -10,13 +10,13 @@ from hovis.lattice import Array, Const
 from hovis.specs import Array as ArraySpec
 from hovis.specs import Instance
 from hovis_xla.acting import Log
-from hovis_xla.buckets import Count, Dims, Size, Unbucketed, bucket
+from hovis_xla.buckets import LEAST, Count, Dims, Size, Unbucketed, bucket
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.padding import bucketed
 from hovis_xla.types import ARRAY, Known, NotLowerable, Num, num_of_type
 
-#: Arrays with a dimension below this are none for a bucket: sizes of one broadcast, and of nothing much is different.
-LEAST: Final = 2
+#: So many buckets are tried before the function is taken to be none for them.
+TRIED: Final = 2
 
 _Plan = tuple[Executable, list[Count], list[tuple[int, ...] | None]]
 
@@ -37,6 +37,11 @@ class Sized:
         self._plans: dict[Any, _Plan | None] = {}
         #: what has been done of a call that Python has to do again
         self.log = Log()
+
+    @property
+    def hopeless(self) -> bool:
+        """Has it been tried, and nothing come of it?"""
+        return len(self._plans) >= TRIED and not self.executables
 
     def serves(self, leaves: Sequence[Any]) -> bool:
         """Is there an executable for leaves like these?"""

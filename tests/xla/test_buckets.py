@@ -18,7 +18,7 @@ def along_axes(a):
 
 
 def windows(x):
-    return x[1:] - x[:-1], np.diff(x), x[-1], x[0], x[1:-1] * 2, np.cumsum(x), x[:2]
+    return x[1:] - x[:-1], np.diff(x), x[-1], x[0], x[1:-1] * 2, np.cumsum(x), x[:2] + 1
 
 
 def lengths(x):
@@ -164,7 +164,11 @@ def flat(x):
     return x.reshape(-1, 1) + 1
 
 
-@pytest.mark.parametrize("fn", [view, itself, stored_into, ordered, backwards, flat])
+def part(x):
+    return x[:2]
+
+
+@pytest.mark.parametrize("fn", [view, part, itself, stored_into, ordered, backwards, flat])
 def test_what_is_not_known_to_be_safe_has_an_executable_for_each_length(fn):
     got = hovis_xla.jit(fn, target="xla")
     for n in (4, 5, 6, 11):
@@ -237,8 +241,8 @@ def test_random_programs(seed):
 
 
 def test_buckets():
-    for n in range(2, 20000, 37):
+    for n in range(4, 20000, 37):
         low, high = bucket(n)
         assert low <= n <= high
         assert bucket(low) == bucket(high) == (low, high)
-        assert high <= max(8, 2 * n)
+        assert high <= max(16, 2 * n)
