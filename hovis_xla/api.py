@@ -15,15 +15,18 @@ from hovis.errors import TraceError
 from hovis.ir.operations import UNBOUND
 from hovis.jit import Jitted as PythonJitted
 from hovis.keys import DYNAMIC, KNOWN, Key, constant
+from hovis.transforms.interpret import Interpreter
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
 from hovis_xla.variant import Variant, is_worth_it
+from hovis_xla.watching import NanError, Nans, Overflows
 
 #: Where a function may run.
 TARGETS: Final = ("auto", "xla", "python")
+OVERFLOW: Final = ("replay", "raise")
 
 #: Variants that a call tries before it looks at the key.
 QUICK: Final = 4
@@ -33,30 +36,35 @@ def jit(
     fn: Callable[..., Any] | None = None,
     *,
     static: Iterable[str] | str = (),
-    donate: Iterable[str] | str = (),
     int_overflow: str = "replay",
     exact: bool = False,
     strict: bool = False,
     target: str | None = None,
+    debug_nans: bool | str = False,
 ) -> Any:
     """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
 
     static        names of parameters whose values are part of the key
-    donate        names of arrays that the call may use up (no copy is saved by it yet)
-    int_overflow  what happens where a Python int needs more than 64 bits: "replay" does the call in Python
+    int_overflow  what happens where a Python int needs more than 64 bits: "replay" does the call in Python, "raise" raises OverflowError
     exact         no fused multiply-add, at the price of speed: bits as NumPy's in elementwise arithmetic
     strict        raise TraceError where a function would run as residual Python because XLA has no place for something in it
     target        "xla": an executable even where Python would be quicker; "python": the residual alone; "auto" (or what the
                   environment variable HOVIS_TARGET says): what is quicker
+    debug_nans    run op by op, and raise NanError on the line where the first NaN arises; "inf": or the first infinity
     """
     if fn is None:
-        return lambda wrapped: jit(wrapped, static=static, donate=donate, int_overflow=int_overflow, exact=exact, strict=strict, target=target)
-    if int_overflow != "replay":
-        raise ValueError(f'int_overflow is "replay" (in this version), not {int_overflow!r}')
+        return lambda wrapped: jit(
+            wrapped, static=static, int_overflow=int_overflow, exact=exact, strict=strict, target=target, debug_nans=debug_nans
+        )  # fmt: skip
+    if int_overflow not in OVERFLOW:
+        raise ValueError(f"int_overflow is one of {', '.join(map(repr, OVERFLOW))}, not {int_overflow!r}")
+    if debug_nans not in (False, True, "inf"):
+        raise ValueError(f"debug_nans is False, True or 'inf', not {debug_nans!r}")
     if target is not None and target not in TARGETS:
         raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     names = (static,) if isinstance(static, str) else tuple(static)
-    return Jitted(fn, names, exact, strict, target)
+    watch = Nans(debug_nans == "inf") if debug_nans else Overflows() if int_overflow == "raise" else None
+    return Jitted(fn, names, exact, strict, target, watch)
 
 
 class Jitted(PythonJitted):
@@ -66,11 +74,12 @@ class Jitted(PythonJitted):
     are its own; where none is, the key of the arguments decides.
     """
 
-    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None = None) -> None:
+    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None, watch: Interpreter | None) -> None:
         super().__init__(fn, static, api.Options(strict="whole" if strict else False, frozen=False, known_sizes=True))
         self._exact = exact
         self._strict = strict
         self._chosen = target
+        self._watch = watch
         #: the variants that were used last, by how many arguments there are and which of them have names
         self._quick: dict[Any, tuple[Variant, ...]] = {}
         #: by keys without sizes, what has come with arguments alike but for these
@@ -79,6 +88,8 @@ class Jitted(PythonJitted):
 
     @property
     def _target(self) -> str:
+        if self._watch is not None:
+            return "xla" if isinstance(self._watch, Overflows) else "python"
         found = self._chosen or os.environ.get("HOVIS_TARGET", "auto")
         if found not in TARGETS:
             raise ValueError(f"HOVIS_TARGET is one of {', '.join(map(repr, TARGETS))}, not {found!r}")
@@ -91,6 +102,8 @@ class Jitted(PythonJitted):
                 found = variant.entry(*args, *kwargs.values())
                 if found is not BAILED:
                     return found
+                if variant.has_acted:
+                    return variant.give_up(args, kwargs)
             return self._call(args, kwargs, tried)
         except BaseException:
             hide()
@@ -145,7 +158,7 @@ class Jitted(PythonJitted):
                     self._count(path, constant(value), DYNAMIC)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        made = None if self._target == "python" else self._of_all_sizes(args, kwargs)
+        made = None if self._target == "python" or self._watch is not None else self._of_all_sizes(args, kwargs)
         return made or self._of_this_size(args, kwargs)
 
     def _of_all_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
@@ -178,11 +191,14 @@ class Jitted(PythonJitted):
         if made.decision.executable is None and self._target != "python":
             if self._strict:
                 raise TraceError(str(made.decision))
-            made.cut_up(self._exact)
+            if self._watch is None:
+                made.cut_up(self._exact)
         return made
 
     def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        return Variant(self.trace(*args, **kwargs), self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, self._target)
+        made = Variant(self.trace(*args, **kwargs), self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, self._target)
+        made.watch_by(self._watch)
+        return made
 
     def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""
@@ -215,4 +231,4 @@ def hlo_stage(trace: api.Trace) -> str:
     return Lowered(trace).as_text()
 
 
-__all__ = ["Compiled", "Jitted", "Loaded", "Lowered", "StorageError", "compile", "hlo_stage", "jit", "load"]
+__all__ = ["Compiled", "Jitted", "Loaded", "Lowered", "NanError", "StorageError", "compile", "hlo_stage", "jit", "load"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hovis.ir.model import Function
-from hovis_xla import adapter, packing
+from hovis_xla import adapter, cache, packing, progress
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program
 from hovis_xla.calling import BAILED, entrance
@@ -77,7 +77,8 @@ class Executable:
             with adapter.context():
                 module = packing.packed(low.module, low.inputs, low.outputs)
                 inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
-                self._program = adapter.compile_module(module, inputs, outputs, low.callbacks, self.exact)
+                with progress.told(f"compiling {self.name}"):
+                    self._program = cache.compiled(module, inputs, outputs, low.callbacks, self.exact)
         return self._program
 
     def as_text(self) -> str:

@@ -12,11 +12,8 @@ import builtins
 import functools
 import hashlib
 import json
-import os
-import platform
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +22,7 @@ from hovis.errors import HovisError
 from hovis.ir import operations
 from hovis_xla import adapter, packing
 from hovis_xla.acting import Act
+from hovis_xla.cache import circumstances
 from hovis_xla.emit import T
 from hovis_xla.executable import Executable
 from hovis_xla.host import HostCall
@@ -44,21 +42,6 @@ _BUILDERS: Final[dict[str, Callable[..., object]]] = {
 
 class StorageError(HovisError, ValueError):
     """Bytes that are no executable of this machine, or an executable that can't be stored."""
-
-
-@functools.cache
-def machine() -> dict[str, str]:
-    """What machine code depends on."""
-    features = platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = {line for line in info.read_text(encoding="utf-8").splitlines() if line.startswith(("flags", "Features"))}
-        features += " " + hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
-    return {"jaxlib": adapter.version(), "cpu": features}
-
-
-def _circumstances(exact: bool) -> dict[str, Any]:
-    return {**machine(), "flags": os.environ.get("XLA_FLAGS", ""), "options": {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES}}
 
 
 # ------------------------------------------------------------------------------------------------- values
@@ -297,7 +280,7 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
     if low.record is not None and low.bail is not None:
         raise StorageError("it can't be stored: it prints, and may have to be done again by Python after that")
     header = {
-        **_circumstances(executable.exact),
+        **circumstances(executable.exact),
         "name": executable.name,
         "arguments": [[name, _plan(plan)] for name, plan in arguments],
         "types": [_num(t) if isinstance(t, Num) else ["known", encode(t.value)] for t in executable.types],
@@ -354,7 +337,7 @@ def _open(blob: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _refuse_foreign(header: dict[str, Any]) -> None:
-    here = _circumstances(header["options"]["exact"])
+    here = circumstances(header["options"]["exact"])
     names = {"jaxlib": "jaxlib", "cpu": "a CPU with features", "flags": "XLA_FLAGS", "options": "compile options"}
     for key, wanted in here.items():
         if header[key] != wanted:

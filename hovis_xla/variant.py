@@ -12,7 +12,9 @@ from hovis.backend.entry import parts_of
 from hovis.jit import Variant as PythonVariant
 from hovis.keys import Key
 from hovis.passes import pipeline
+from hovis.transforms.interpret import Interpreter
 from hovis_xla import cost
+from hovis_xla.adapter import XlaError
 from hovis_xla.ahead import replaying, taker_of
 from hovis_xla.arguments import aliasing, is_mutable
 from hovis_xla.calling import BAILED
@@ -24,6 +26,7 @@ from hovis_xla.partition import Decision, Parts, decide
 from hovis_xla.sized import Sized
 from hovis_xla.status import is_watched
 from hovis_xla.types import ShapeUnknown
+from hovis_xla.watching import watched
 
 #: After this many calls in a row that were given up, a variant stays Python.
 PATIENCE: Final = 8
@@ -41,7 +44,9 @@ class Variant(PythonVariant):
     has given up.  While a ``trial`` goes on there is no such function yet.
     """
 
-    __slots__ = ("_given", "bailed", "decision", "entry", "largest", "parts", "replay", "sized", "standby", "target", "told", "trial", "xla")
+    __slots__ = (
+        "_given", "bailed", "decision", "entry", "largest", "parts", "replay", "sized", "standby", "target", "told", "trial", "watch", "xla",
+    )  # fmt: skip
 
     def __init__(
         self, traced: api.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -60,6 +65,8 @@ class Variant(PythonVariant):
         self._given = args, kwargs
         self.told = "It runs as residual Python, as it was told to." if target == "python" else ""
         self.trial: Trial | None = None
+        #: what runs calls op by op that are not XLA's
+        self.watch: Interpreter | None = None
         #: the entry of the executable, while Python is what runs
         self.standby: Callable[..., Any] | None = None
         #: the largest ints that Python was tried with, by their places
@@ -82,6 +89,20 @@ class Variant(PythonVariant):
         plan = self.sized.plan(values)[0] if values is not None and self.sized is not None else None
         return plan[0] if plan is not None else None
 
+    def watch_by(self, interpreter: Interpreter | None) -> None:
+        """Let calls that are not XLA's be run op by op."""
+        if interpreter is not None and not self.trace.fallback:
+            self.watch = interpreter
+            if self.xla is None:
+                self.told = "It is run op by op."
+                self.entry = never
+
+    def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.watch is not None else None
+        if self.watch is None or leaves is None:
+            return super().run(args, kwargs)
+        return watched(self.watch, self.trace.function, leaves)
+
     def cut_up(self, exact: bool) -> None:
         """Let XLA run the numeric pieces of what it can't run as a whole."""
         if self.parts is None and self.picks is not None:
@@ -100,7 +121,12 @@ class Variant(PythonVariant):
     def _first_entry(self, *values: Any) -> Any:
         """Make the entry, and use it: the program is compiled now."""
         args, kwargs = self._given
-        self.entry = self._make_entry(args, kwargs, self.call if self.parts is None else self.in_pieces)
+        try:
+            self.entry = self._make_entry(args, kwargs, self.call if self.parts is None else self.in_pieces)
+        except XlaError as error:
+            self.xla, self.trial = None, None
+            self.told = f"It runs as residual Python, because XLA does not compile it: {error}"
+            self.entry = self._make_entry(args, kwargs, self.call)
         self._given = (), {}
         return self.entry(*values)
 
@@ -163,20 +189,26 @@ class Variant(PythonVariant):
             if self.bailed >= PATIENCE:
                 self.xla, self.trial = None, None
                 self.told = f"{self.sized or self.decision} It gave up {PATIENCE} times in a row (an exception, or an int past 64 bits) and is Python now."
-                self.entry, self.bailed = self._make_entry(args, kwargs, self.call), 0
+                self.entry, self.bailed = never if self.watch is not None else self._make_entry(args, kwargs, self.call), 0
         if self.parts is not None and self.parts.stale:
             self.cut_up(self.parts.exact)
         again = self._again()
-        return super().run(args, kwargs) if again is None else again(*self.picked(args, kwargs))
+        return self._python(args, kwargs) if again is None else again(*self.picked(args, kwargs))
 
     def _again(self) -> Callable[..., Any] | None:
         """The residual for a call that was given up, if what was done of it must not be done twice."""
         executable = self.sized or self.decision.executable
-        if executable is None or not executable.log.done:
+        if executable is None or not self.has_acted:
             return None
         if self.replay is None:
             self.replay = replaying(self.trace, executable)
         return executable.log.once(self.replay)
+
+    @property
+    def has_acted(self) -> bool:
+        """Has a call that was given up done something that can be seen?"""
+        executable = self.sized or self.decision.executable
+        return executable is not None and bool(executable.log.done)
 
     def _try(self, trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while it is not clear which way is quicker."""

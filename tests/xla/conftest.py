@@ -5,3 +5,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def _run_by_xla(monkeypatch):
     monkeypatch.setenv("HOVIS_TARGET", "xla")
+    monkeypatch.setenv("HOVIS_CACHE_DIR", "off")

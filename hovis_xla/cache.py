@@ -1,0 +1,165 @@
+"""Compiled programs on disk, by a digest of what they were compiled from: loading one takes a few milliseconds.
+
+    magic, digest of the rest, length of the header, header (JSON: the circumstances), machine code
+
+The folder is ``HOVIS_CACHE_DIR``, else one of the user's own; "off" switches it off.  Whatever is wrong with an entry
+(damage, another jaxlib, CPU or flags, another owner) makes it no entry: the program is compiled and the file written anew.
+Files appear whole or not at all, so that processes may share the folder; nothing in them is unpickled.  The machine code
+in them is run: the folder has to belong to the user, and to be writable for nobody else.
+"""
+
+import functools
+import hashlib
+import io
+import json
+import os
+import platform
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from hovis_xla import adapter
+from hovis_xla.adapter import Program
+
+MAGIC: Final = b"hovis_xla cache 1\n"
+_DIGEST: Final = hashlib.sha256().digest_size
+_LENGTH: Final = 8
+#: What compiles faster than this (seconds) is not worth a file.
+WORTH: Final = 0.02
+#: So many bytes are kept (``HOVIS_CACHE_SIZE``); what was not used for longest goes first.
+SIZE: Final = 1 << 29
+
+
+@functools.cache
+def machine() -> dict[str, str]:
+    """What machine code depends on."""
+    features = platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = {line for line in info.read_text(encoding="utf-8").splitlines() if line.startswith(("flags", "Features"))}
+        features += " " + hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+    return {"jaxlib": adapter.version(), "cpu": features}
+
+
+def circumstances(exact: bool) -> dict[str, Any]:
+    """All that machine code depends on besides the program."""
+    return {**machine(), "flags": os.environ.get("XLA_FLAGS", ""), "options": {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES}}
+
+
+def folder() -> Path | None:
+    """Where programs are kept; None if they are not to be, or if the folder is not the user's alone."""
+    chosen = os.environ.get("HOVIS_CACHE_DIR")
+    if chosen is not None and chosen.lower() in ("", "0", "off", "none"):
+        return None
+    try:
+        where = Path(chosen).expanduser() if chosen else _of_the_user() / "hovis"
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return where if _is_private(where) else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def _of_the_user() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _is_private(where: Path) -> bool:
+    """Does it belong to this user, and can nobody else write to it?"""
+    found = where.stat()
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def key_of(module: Any, exact: bool) -> str:
+    """The digest of a module and of all else that its machine code depends on."""
+    code = io.BytesIO()
+    module.operation.write_bytecode(code)
+    return hashlib.sha256(json.dumps(circumstances(exact), sort_keys=True).encode() + b"\n" + code.getvalue()).hexdigest()
+
+
+def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], exact: bool) -> Program:
+    """As ``adapter.compile_module``, through the folder."""
+    where = folder()
+    if where is None:
+        return adapter.compile_module(module, inputs, outputs, callbacks, exact)
+    path = where / key_of(module, exact)
+    code = _read(path, exact)
+    if code is not None:
+        try:
+            return adapter.deserialize(code, inputs, outputs, callbacks, exact)
+        except adapter.XlaError:
+            pass
+    start = time.perf_counter()
+    program = adapter.compile_module(module, inputs, outputs, callbacks, exact)
+    if time.perf_counter() - start > WORTH or code is not None:
+        _write(path, program, exact)
+    return program
+
+
+def _read(path: Path, exact: bool) -> bytes | None:
+    """The machine code of an entry; None if there is none that fits."""
+    try:
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+                return None
+            blob = file.read()
+        os.utime(path)
+    except OSError:
+        return None
+    start = len(MAGIC) + _DIGEST
+    rest = blob[start:]
+    if not blob.startswith(MAGIC) or hashlib.sha256(rest).digest() != blob[len(MAGIC) : start]:
+        return None
+    length = int.from_bytes(rest[:_LENGTH], "big")
+    if rest[_LENGTH : _LENGTH + length] != _header(path.name, exact):
+        return None
+    return rest[_LENGTH + length :]
+
+
+def _header(name: str, exact: bool) -> bytes:
+    return json.dumps({"key": name, **circumstances(exact)}, sort_keys=True).encode()
+
+
+def _write(path: Path, program: Program, exact: bool) -> None:
+    """Put an entry there, whole or not at all."""
+    try:
+        header = _header(path.name, exact)
+        rest = len(header).to_bytes(_LENGTH, "big") + header + program.serialize()
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with open(handle, "wb") as file:
+                file.write(MAGIC + hashlib.sha256(rest).digest() + rest)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+        _make_room(path.parent)
+    except (OSError, adapter.XlaError):
+        pass
+
+
+def _make_room(where: Path) -> None:
+    """Remove what was not used for longest, until the rest is small enough; and what a process left half done."""
+    limit = int(os.environ.get("HOVIS_CACHE_SIZE") or SIZE)
+    found = []
+    for entry in os.scandir(where):
+        about = entry.stat(follow_symlinks=False)
+        if entry.name.startswith(".new-") and time.time() - about.st_mtime > 3600:
+            os.unlink(entry.path)
+        elif len(entry.name) == 2 * _DIGEST:
+            found.append((about.st_mtime, about.st_size, entry.path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= limit:
+            break
+        os.unlink(path)
+        total -= size
