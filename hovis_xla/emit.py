@@ -201,6 +201,9 @@ def convert(a: T, dtype: Dtype) -> T:
         return convert(real(a), dtype)
     if dtype.kind == "c":
         return make_complex(part := convert(real(a), _part(dtype)), convert(imag(a), _part(dtype)) if a.dtype.kind == "c" else like(0, part))
+    if a.dtype == BOOL and dtype.kind == "f":
+        # a cast is taken for "where it holds", and of a product with it nothing would be left of nans and infinities
+        return select(a, full(1, dtype, a.shape), full(0, dtype, a.shape))
     if a.dtype.kind == "f" and dtype.kind in "iu":
         return _float_to_int(_raw_convert(a, np.dtype(np.float32)) if a.dtype.itemsize == 2 else a, dtype)
     return _raw_convert(a, dtype)

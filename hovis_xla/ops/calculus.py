@@ -221,14 +221,18 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
     n, m = len(a), len(v)
     before = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     length = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
-    padded = np.pad(a.astype(dtype), (before, max(length + m - 1 - before - n, 0)))
-    v = v.astype(dtype)
+    a, v = a.astype(dtype), v.astype(dtype)
     if m <= 32:
         result = None
         for k in range(m):
-            term = padded[k : k + length] * v[k]
+            # what lies outside takes no part: zero times infinity is no zero
+            first = before - k
+            term = (a * v[k])[max(-first, 0) : length - first]
+            term = np.pad(term, (max(first, 0), length - max(first, 0) - len(term)))
             result = term if result is None else result + term
         return result
+    np.any(~np.isfinite(a)).refuse()
+    padded = np.pad(a, (before, max(length + m - 1 - before - n, 0)))
     if m * length > 1 << 24:
         raise NotLowerable("a convolution with many windows")
     windows = np.expand_dims(numbers(a, length), 1) + np.expand_dims(numbers(a, m), 0)

@@ -593,7 +593,8 @@ def _clipped(low: L, a: Val, a_min: Operand, a_max: Operand) -> Operand | None:
 
 def clip(low: L, a: Operand, a_min: Operand = NONE, a_max: Operand = NONE) -> Operand | None:
     found: Operand = a
-    if isinstance(a, Val) and a.num.dtype.kind == "f" and all(class_of(b) in (int, float) or known(b) is None for b in (a_min, a_max)):
+    plain = all(class_of(b) in (int, float) or (isinstance(b, Known) and b.value is None) for b in (a_min, a_max))
+    if isinstance(a, Val) and a.num.dtype.kind == "f" and plain:
         return _clipped(low, a, a_min, a_max)
     for bound, u in ((a_min, np.maximum), (a_max, np.minimum)):
         if not (isinstance(bound, Known) and bound.value is None):

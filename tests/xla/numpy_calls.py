@@ -66,7 +66,7 @@ around: np.around(a, 1)
 array: np.array([x, 2.0]) | np.array(a) | np.array([v, w])
 array_equal: np.array_equal(a, b) | np.array_equal(v, v)
 array_equiv: np.array_equiv(a, v)
-array_split: np.array_split(v, 3)
+array_split: [q + 0 for q in np.array_split(v, 3)]
 asanyarray: np.asanyarray(a) + 1
 asarray: np.asarray(a) + 1 | np.asarray(x)
 asarray_chkfinite: np.asarray_chkfinite(a) + 1
@@ -145,7 +145,7 @@ divide: np.divide(a, b) | np.divide(i, j)
 divmod: np.divmod(i, j) | np.divmod(a, b)
 dot: np.dot(a, v)
 double: np.double(x)
-dsplit: np.dsplit(t, 2)
+dsplit: [q + 0 for q in np.dsplit(t, 2)]
 dstack: np.dstack((v, w))
 dtype: a.astype(np.dtype("f4"))
 ediff1d: np.ediff1d(v)
@@ -193,7 +193,7 @@ histogram: np.histogram(v, bins=4, range=(-2.0, 2.0)) | np.histogram(v, bins=3) 
 histogram2d: np.histogram2d(v, w, bins=3)
 histogram_bin_edges: np.histogram_bin_edges(v, bins=4)
 histogramdd: np.histogramdd(a, bins=2)
-hsplit: np.hsplit(a, [2, 3])
+hsplit: [q + 0 for q in np.hsplit(a, [2, 3])]
 hstack: np.hstack((v, w)) | np.hstack((a, i))
 hypot: np.hypot(a, b)
 i0: np.i0(a)
@@ -352,7 +352,7 @@ size: np.size(a)
 sort: np.sort(a) | np.sort(a, axis=None) | np.sort(o) | np.sort(c)
 sort_complex: np.sort_complex(c)
 spacing: np.spacing(a)
-split: np.split(a, [1, 3])
+split: [q + 0 for q in np.split(a, [1, 3])]
 sqrt: np.sqrt(p)
 square: np.square(a)
 squeeze: np.squeeze(a[None]) + 0
@@ -394,7 +394,7 @@ union1d: np.union1d(i, j)
 unique: np.unique(i)
 unpackbits: np.unpackbits(u) | np.unpackbits(u, bitorder="little")
 unravel_index: np.unravel_index(n, (2, 3))
-unstack: np.unstack(a)
+unstack: [q + 0 for q in np.unstack(a)]
 unwrap: np.unwrap(g * 3) | np.unwrap(a, axis=0)
 ushort: np.ushort(k)
 vander: np.vander(v, 3) | np.vander(v, 3, increasing=True)
@@ -403,7 +403,7 @@ vdot: np.vdot(v, w)
 vecdot: np.vecdot(a, b)
 vecmat: np.vecmat(v, a.T)
 vectorize: np.vectorize(lambda q: q * 2)(v)
-vsplit: np.vsplit(a, 2)
+vsplit: [q + 0 for q in np.vsplit(a, 2)]
 vstack: np.vstack((v, w))
 where: np.where(m, a, 0.0) | np.where(a > 0, 1, i)
 zeros: np.zeros((3, 4)) + f
@@ -530,3 +530,47 @@ standard_normal: np.random.default_rng(k).standard_normal(3)
 uniform: np.random.default_rng(k).uniform(0, 1, 3)
 choice: np.random.default_rng(k).choice(5, 3)
 """
+
+
+#: Why a name stays Python, or is not looked at: reason → names.
+_WHY = {
+    "a constant": "np.False_ np.True_ np.e np.euler_gamma np.inf np.nan np.newaxis np.pi np.little_endian np.__version__ np.ScalarType np.sctypeDict np.typecodes",
+    "a class or a registry of types, which is known": "np.character np.complexfloating np.flexible np.floating np.generic np.inexact np.integer np.ndarray "
+    "np.number np.object_ np.record np.recarray np.signedinteger np.unsignedinteger np.ufunc np.void np.bytes_ np.str_ np.flatiter np.matrix np.poly1d",
+    "text": "np.array2string np.array_repr np.array_str np.base_repr np.binary_repr np.format_float_positional np.format_float_scientific np.typename np.info "
+    "np.get_printoptions np.printoptions np.set_printoptions np.mintypecode",
+    "files and buffers": "np.from_dlpack np.frombuffer np.fromfile np.fromregex np.fromstring np.genfromtxt np.load np.loadtxt np.memmap np.save np.savetxt np.savez "
+    "np.savez_compressed ndarray.dump ndarray.dumps ndarray.tobytes ndarray.tofile ndarray.data ndarray.ctypes",
+    "the installation": "np.get_include np.show_config np.show_runtime np.test np.__array_namespace_info__ np.getbufsize np.setbufsize",
+    "the float status: under one that is watched nothing is compiled": "np.errstate np.geterr np.geterrcall np.seterr np.seterrcall",
+    "dates": "np.busday_count np.busday_offset np.busdaycalendar np.datetime64 np.datetime_as_string np.datetime_data np.is_busday np.isnat np.timedelta64",
+    "wider than XLA's numbers": "np.clongdouble np.complex256 np.float128 np.longdouble",
+    "another class for the dtype of int64 and uint64": "np.longlong np.ulonglong",
+    "matrices, which are no plain arrays": "np.asmatrix np.bmat",
+    "a store": "np.copyto np.fill_diagonal np.place np.put np.put_along_axis np.putmask ndarray.fill ndarray.put ndarray.sort ndarray.partition ndarray.setfield "
+    "ndarray.byteswap ndarray.resize Generator.shuffle",
+    "how an array lies in memory": "np.isfortran np.may_share_memory np.shares_memory ndarray.base ndarray.flags ndarray.strides ndarray.setflags ndarray.getfield "
+    "ndarray.device ndarray.to_device np.require",
+    "of a real array it is one that cannot be written to": "ndarray.imag",
+    "an iterator": "np.broadcast np.ndenumerate np.ndindex np.nditer np.nested_iters ndarray.flat",
+    "it calls functions of its own choice": "np.apply_along_axis np.frompyfunc np.piecewise np.vectorize np.mask_indices",
+    "the shape of the result depends on values": "np.nonzero ndarray.nonzero np.unique np.union1d np.intersect1d np.trim_zeros np.unique_all np.unique_counts "
+    "np.unique_inverse np.unique_values np.bincount np.argwhere np.flatnonzero np.extract",
+    "before NumPy 2.5 the dtype of the result depends on values": "np.linalg.eig np.linalg.eigvals",
+    "the dtype of the result depends on values": "np.real_if_close np.roots np.poly",
+    "an index expression, or a plan: it is known": "np.index_exp np.s_ np.einsum_path",
+    "its checks are no operation of XLA": "np.asarray_chkfinite np.common_type np.fromiter np.mgrid np.histogram2d np.histogramdd",
+    "its stream is NumPy's own, and stays there": "Generator.beta Generator.binomial Generator.bit_generator Generator.bytes Generator.chisquare Generator.choice "
+    "Generator.dirichlet Generator.exponential Generator.f Generator.gamma Generator.geometric Generator.gumbel Generator.hypergeometric Generator.integers "
+    "Generator.laplace Generator.logistic Generator.lognormal Generator.logseries Generator.multinomial Generator.multivariate_hypergeometric "
+    "Generator.multivariate_normal Generator.negative_binomial Generator.noncentral_chisquare Generator.noncentral_f Generator.normal Generator.pareto "
+    "Generator.permutation Generator.permuted Generator.poisson Generator.power Generator.random Generator.rayleigh Generator.spawn Generator.standard_cauchy "
+    "Generator.standard_exponential Generator.standard_gamma Generator.standard_normal Generator.standard_t Generator.triangular Generator.uniform "
+    "Generator.vonmises Generator.wald Generator.weibull Generator.zipf",
+    "not lowered yet": " ".join(f"np.fft.{name}" for name in np.fft.__all__),
+}
+
+#: What differs between versions of NumPy.
+BY_VERSION = {"np.linalg.eig": "host or Python", "np.linalg.eigvals": "host or Python"}
+
+REASONS = {name: why for why, names in _WHY.items() for name in names.split()}

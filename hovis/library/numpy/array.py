@@ -139,9 +139,9 @@ def _small(value: object) -> object:
         if abs(value) >= 1 << 63:
             raise NotMine
         return value if abs(value) <= 64 else 2 if value > 0 else -2
-    if value is None or value is Ellipsis or isinstance(value, bool | float | complex | str | np.dtype) or value in _PYTHON_NUMBERS:
+    if value is None or value is Ellipsis or isinstance(value, bool | float | complex | str | np.dtype):
         return value
-    if isinstance(value, type) and issubclass(value, np.generic):
+    if isinstance(value, type) and (issubclass(value, np.generic) or value in _PYTHON_NUMBERS):
         return value
     if type(value) is tuple:
         return tuple(map(_small, value))
@@ -175,8 +175,8 @@ def ask(fn: Callable[..., object], *types: AbstractValue, **named: AbstractValue
     """
     try:
         return _ask(fn, types, tuple(sorted(named.items())))
-    except TypeError:  # an unhashable constant
-        return None
+    except TypeError:  # a constant without a hash, as slices are in Python 3.11
+        return _ask.__wrapped__(fn, types, tuple(sorted(named.items())))
 
 
 def asking(fn: Callable[..., object], about: Sequence[int] | None = None) -> Callable[..., AbstractValue | None]:

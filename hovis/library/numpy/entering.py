@@ -68,8 +68,14 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
     return tuple([turned[k, ...] for k in range(x.shape[axis])])
 
 
+#: Arrays of up to so many elements are written out as lists.
+_MOST: Final = 64
+_PLACES: Final = tuple(range(_MOST))
+
+
 def to_list(a: Any) -> Any:
-    return [to_list(a[k]) for k in range(len(a))] if a.ndim > 1 else [a[k].item() for k in range(len(a))]
+    places = _PLACES[: len(a)]
+    return [to_list(a[k]) for k in places] if a.ndim > 1 else [a[k].item() for k in places]
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
@@ -219,7 +225,7 @@ ENTERING: Final[dict[Any, Action]] = {
     **{fn: _now(fn) for fn in _NOW},
     **{fn: _by_shape(fn) for fn in (np.cov, np.corrcoef)},
     **{fn: _storing(fn) for fn in dict.fromkeys(_STORES)},
-    np.ndarray.tolist: _entering(to_list, most=64),
+    np.ndarray.tolist: _entering(to_list, most=_MOST),
     np.fromfunction: _fromfunction,
     _JOINER.__getitem__: _joining,
 }
