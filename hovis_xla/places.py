@@ -224,11 +224,12 @@ class Box:
             first = next(left) if isinstance(start, T) else start
             last = first + count * stride
             items.append(slice(first, last if last >= 0 else None, stride) if count else slice(0, 0))
-        found = array[tuple(items)]
+        found = array[(*items, ...)]
         named = [a for a in self.axes if a is not None]
         found = found.transpose([*named, *(k for k in range(array.ndim) if k not in named)])
-        found = found[(slice(None),) * len(named) + (0,) * (array.ndim - len(named))]
-        narrow = found[tuple(None if a is None else slice(None) for a in self.axes)]
+        # with ... even one element is a view
+        found = found[(slice(None),) * len(named) + (0,) * (array.ndim - len(named)) + (...,)]
+        narrow = found[(*(None if a is None else slice(None) for a in self.axes), ...)]
         return narrow if narrow.shape == self.shape else np.broadcast_to(narrow, self.shape)
 
     def layout(self, strides: tuple[int, ...]) -> tuple[int, ...]:

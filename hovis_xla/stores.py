@@ -6,6 +6,7 @@ of, what is put into a container.  Where something is stored into one of them, a
 """
 
 import operator
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -72,12 +73,22 @@ def stored(op: Op) -> list[Operand]:
     return found
 
 
+#: What is a new array for some arguments only: a matrix of a vector, the conjugates of complex numbers.
+_FRESH_OF_WHAT: Final[dict[Any, Callable[[Any], bool]]] = {
+    np.diag: lambda kind: isinstance(kind, Array) and kind.rank == 1,
+    **dict.fromkeys((np.ndarray.conj, np.ndarray.conjugate), lambda kind: isinstance(kind, Array) and np.dtype(kind.dtype).kind == "c"),  # type: ignore[call-overload]
+}
+_FRESH_OF: Final = frozenset(_FRESH_OF_WHAT)
+
+
 def is_sharing(op: Op) -> bool:
     """May the result be, hold, or be a view of one of the arguments?"""
     if _holds_nothing(op):
         return False
     if any(name == "out" for name, _ in op.kwargs):
         return True
+    if _is_in(op.callee, _FRESH_OF) and op.args and _FRESH_OF_WHAT[op.callee](getattr(op.args[0], "type", op.args[0])):
+        return False
     if op.callee is np.einsum:
         return sum(map(is_array, op.args)) == 1
     if _is_in(op.callee, _COPIES):
@@ -89,7 +100,7 @@ def is_sharing(op: Op) -> bool:
 
 def _is_numpy(callee: object) -> bool:
     module = str(getattr(callee, "__module__", None))
-    return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or getattr(callee, "__objclass__", None) in (np.ndarray, np.generic)
+    return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or getattr(callee, "__objclass__", None) in (np.ndarray, np.generic, np.ufunc)
 
 
 def _is_in(callee: object, table: frozenset[Any]) -> bool:

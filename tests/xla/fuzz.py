@@ -8,6 +8,7 @@ differ by what is written in docs/sharp-edges.md, and nothing that jumps (a comp
 """
 
 import argparse
+import copy
 import random
 import sys
 import warnings
@@ -77,7 +78,7 @@ class Drawing:
             value = self.array(self.pick(DTYPES), ())[()]
         else:
             value = self.array(self.pick(DTYPES), self.pick(SHAPES))
-        self.args.append(value)
+        self.args.append(copy.deepcopy(value))
         self.keep(name, value, 0)
         return name
 
@@ -109,6 +110,9 @@ class Drawing:
         return self.pick(found) if found else None
 
     def statement(self):
+        if self.chance(8):
+            self.store()
+            return
         made = self.pick(_STATEMENTS)(self)
         if made is None:
             return
@@ -133,6 +137,33 @@ class Drawing:
             self.keep(name, value, min(used) if used else 8 if rounds else 0, text)
         self.lines.append(f"{name} = {text}")
 
+    def store(self):
+        """``a[i] = b``, ``a += b``: what shares memory with a changes, too."""
+        a, b = self.variable(lambda v: isinstance(v, np.ndarray) and v.size > 0), self.variable() if self.choose(2) else _literal(self)
+        if a is None or b is None:
+            return
+        array, given = self.values[a], np.asarray(eval(b, {"np": np, **self.values}))
+        if self.chance(2) and array.ndim:
+            text = f"{a}[{self.pick(['0', '-1', ':', '1:', '::-1', '...', '::2'])}] = {b}"
+        else:
+            text = f"{a} {self.pick(['+=', '-=', '*=', '|=', '&='])} {b}"
+        if given.dtype.kind in "fc" and array.dtype.kind in "iu" and (given.dtype.kind == "c" or not np.all(np.abs(given) < 100)):
+            return
+        if array.dtype.kind in "fc" and self.rounded.get(b, 0):
+            return
+        before = array.copy()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                exec(text, {"np": np, **self.values})
+            except Exception:
+                array[...] = before
+                return
+        for name, value in self.values.items():
+            if isinstance(value, np.ndarray) and np.shares_memory(value, array):
+                self.keep(name, value, self.rounded[name])
+        self.lines.append(text)
+
     def program(self, statements):
         for _ in range(1 + self.choose(3)):
             self.argument()
@@ -140,7 +171,7 @@ class Drawing:
             if self.error is None:
                 self.statement()
         results = [n for n in self.values if n.startswith("v")][-6:]
-        parts = [f"np.array({n})" if isinstance(self.values[n], np.ndarray) else n for n in results]
+        parts = [f"np.array({n})" if isinstance(self.values[n], np.ndarray) and self.chance(2) else n for n in results]
         names = [f"x{k}" for k in range(len(self.args))]
         body = "\n".join("    " + line for line in [*self.lines, f"return [{', '.join(parts)}]"])
         return f"def f({', '.join(names)}):\n{body}\n", results
@@ -381,10 +412,14 @@ def run(choose):
     f = scope["f"]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        wanted, _ = outcome(f, drawing.args)
-        jitted = hovis_xla.jit(f)
-        seen, _ = outcome(jitted, drawing.args)
+        wanted, _, after, shared = outcome(f, drawing.args)
+        jitted = hovis_xla.jit(f, target="xla")
+        seen, _, left, shares = outcome(jitted, drawing.args)
         found = mismatch(drawing, results, wanted, seen)
+        names = [f"x{k}" for k, a in enumerate(drawing.args) if isinstance(a, np.ndarray)]
+        for name, a, b in zip(names, left, after, strict=True):
+            found = found or (_differ(a, b, drawing.rounded[name], drawing.largest) and f"{name} is left as {a!r} instead of {b!r}")
+        found = found or (None if shared == shares else f"shared memory: {shares} instead of {shared}")
         compiled = "XLA executable" in jitted.explain()
     text = f"{text}args = {drawing.args!r}"
     return found, text, compiled

@@ -265,3 +265,19 @@ def test_what_does_not_fit():
 
     for a, b in ((np.ones(4, np.float32), x(4)), (np.ones(4, int), x(4)), (x(4), x(5)), (x(4), x(1)), (x(1), x(4)), (np.ones(4, np.uint8), np.ones(4, bool))):
         agree(f, hovis_xla.jit(f), a, b)
+
+
+def test_views_of_one_element_are_views():
+    def turned(x):
+        y = x[::-1]
+        y += 1
+        return y, x.sum()
+
+    check(turned, (np.array([6]),), (np.array([6, 7]),))
+
+    def grown(x):
+        y = x.T
+        y += 1
+        return y, np.expand_dims(x, 0)
+
+    check(grown, (np.array(6),), (np.array([6]),))

@@ -154,6 +154,8 @@ def _by_shape(fn: Callable[..., Any]) -> Action:
     """NumPy is asked with arrays of just these shapes: the rank of the result depends on them."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+        if fn in (np.squeeze, np.ndarray.squeeze) and (len(args) != 1 or kwargs):
+            return None  # the axis says it all
         given = [facts(m, a) for a in args], {name: facts(m, v) for name, v in kwargs.items()}
         found = shapes.sampled(fn, *given)
         if type(found) is not np.ndarray and not isinstance(found, np.generic):
@@ -223,7 +225,7 @@ _JOINER: Final[Any] = type(np.r_).__mro__[1]
 ENTERING: Final[dict[Any, Action]] = {
     **{fn: _entering(model) for fn, model in _MODELS.items()},
     **{fn: _now(fn) for fn in _NOW},
-    **{fn: _by_shape(fn) for fn in (np.cov, np.corrcoef)},
+    **{fn: _by_shape(fn) for fn in (np.cov, np.corrcoef, np.squeeze, np.ndarray.squeeze)},
     **{fn: _storing(fn) for fn in dict.fromkeys(_STORES)},
     np.ndarray.tolist: _entering(to_list, most=_MOST),
     np.fromfunction: _fromfunction,
