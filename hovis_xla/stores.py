@@ -90,12 +90,21 @@ def is_sharing(op: Op) -> bool:
     if _is_in(op.callee, _FRESH_OF) and op.args and _FRESH_OF_WHAT[op.callee](getattr(op.args[0], "type", op.args[0])):
         return False
     if op.callee is np.einsum:
-        return sum(map(is_array, op.args)) == 1
+        return sum(map(is_array, op.args)) == 1 and not _sums(op.args[0])
     if _is_in(op.callee, _COPIES):
         return any(name in ("copy", "out") for name, _ in op.kwargs)
     if _is_in(op.callee, SHARING) or _is_in(op.callee, IN_PLACE):
         return True
     return not (_is_numpy(op.callee) or (is_array(op) and getattr(op.callee, "__module__", None) in ("_operator", "builtins")))
+
+
+def _sums(subscripts: object) -> bool:
+    """Does an einsum of one array leave a letter out (and so gives no view)?"""
+    text = subscripts.value if isinstance(subscripts, Const) else None
+    if not isinstance(text, str) or "->" not in text:
+        return False
+    given, kept = text.replace(" ", "").split("->")
+    return bool(set(given) - set(kept) - {"."})
 
 
 def _is_numpy(callee: object) -> bool:

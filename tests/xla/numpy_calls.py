@@ -549,6 +549,7 @@ _WHY = {
     "matrices, which are no plain arrays": "np.asmatrix np.bmat",
     "a store": "np.copyto np.fill_diagonal np.place np.put np.put_along_axis np.putmask ndarray.fill ndarray.put ndarray.sort ndarray.partition ndarray.setfield "
     "ndarray.byteswap ndarray.resize Generator.shuffle",
+    "a view in another dtype": "ndarray.view",
     "how an array lies in memory": "np.isfortran np.may_share_memory np.shares_memory ndarray.base ndarray.flags ndarray.strides ndarray.setflags ndarray.getfield "
     "ndarray.device ndarray.to_device np.require",
     "of a real array it is one that cannot be written to": "ndarray.imag",
