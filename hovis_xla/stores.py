@@ -13,6 +13,7 @@ import numpy as np
 
 from hovis.ir.model import Function, Op, Operand, Param
 from hovis.lattice import Array, Const, Type, Union
+from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla.regions import body_ops, reachable, successors
 from hovis_xla.types import CARRIERS
 
@@ -36,7 +37,7 @@ SHARING: Final = frozenset({
     np.matrix_transpose, np.permute_dims, np.unstack if hasattr(np, "unstack") else np.split, np.ndarray.astype, np.array, np.einsum, np.nan_to_num,
     np.linalg.diagonal, np.linalg.matrix_transpose, np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.ix_, np.meshgrid,
     np.ndarray.__array__, np.ndarray.conj, np.ndarray.conjugate, np.ndarray.clip, np.real_if_close, np.trim_zeros,
-    np.ndarray.getfield, getattr, operator.getitem,
+    np.ndarray.getfield, getattr, operator.getitem, *SCALARS,
 })  # fmt: skip
 
 #: Of these, what copies unless it is told not to.
@@ -73,10 +74,16 @@ def stored(op: Op) -> list[Operand]:
     return found
 
 
+def _unless_of(dtype: "np.dtype[Any]") -> Callable[[Any], bool]:
+    """``np.float64(x)`` of an array of this dtype is x."""
+    return lambda kind: isinstance(kind, Array) and kind.dtype != dtype
+
+
 #: What is a new array for some arguments only: a matrix of a vector, the conjugates of complex numbers.
 _FRESH_OF_WHAT: Final[dict[Any, Callable[[Any], bool]]] = {
     np.diag: lambda kind: isinstance(kind, Array) and kind.rank == 1,
     **dict.fromkeys((np.ndarray.conj, np.ndarray.conjugate), lambda kind: isinstance(kind, Array) and np.dtype(kind.dtype).kind == "c"),  # type: ignore[call-overload]
+    **{cls: _unless_of(np.dtype(cls)) for cls in SCALARS},
 }
 _FRESH_OF: Final = frozenset(_FRESH_OF_WHAT)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla import emit
 from hovis_xla.ops.python import L
 from hovis_xla.places import Diagonal, Part, box_of, c_strides, reshaped
@@ -23,6 +24,9 @@ BOXES: Final = frozenset({
     np.broadcast_to, np.flip, np.flipud, np.fliplr, np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.matrix_transpose, np.permute_dims,
     np.linalg.matrix_transpose,
 })  # fmt: skip
+
+#: The very array, where it has so many dimensions.
+AT_LEAST: Final[dict[Any, int]] = {np.atleast_1d: 1, np.atleast_2d: 2, np.atleast_3d: 3}
 
 #: Lists of boxes.
 SPLITS: Final = frozenset({np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, *((np.unstack,) if hasattr(np, "unstack") else ())})
@@ -59,6 +63,10 @@ def view(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[s
 
 
 def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, Any]) -> Operand | None:
+    if callee in AT_LEAST and not values and len(a.num.shape) >= AT_LEAST[callee]:
+        return a
+    if callee in SCALARS:
+        return a if np.dtype(callee) == a.num.dtype and a.num.shape else None
     if callee in BOXES:
         return _boxed(low, a, lambda x: callee(x, *values, **named))
     if callee in SPLITS and len(a.num.shape) > (callee is getattr(np, "unstack", None)):

@@ -281,3 +281,12 @@ def test_views_of_one_element_are_views():
         return y, np.expand_dims(x, 0)
 
     check(grown, (np.array(6),), (np.array([6]),))
+
+
+def test_what_is_as_wanted_is_the_very_array():
+    def f(x):
+        y, z = np.int64(x), np.atleast_1d(x)
+        x[0] = 9
+        return y, z, np.float64(x)
+
+    check(f, (np.array([1, 2]),), (np.array([[1, 2]]),))
