@@ -155,6 +155,100 @@ def test_ranges_of_unknown_and_of_numpy_bounds():
     agree(between, hovis_xla.jit(between, strict=True), np.array([2, 20, 3]))
 
 
+def newton(n):
+    total = 0.0
+    for k in range(1, n):
+        x = 1.0
+        while True:
+            y = 0.5 * (x + k / x)
+            if abs(y - x) < 1e-12 * y:
+                break
+            x = y
+        total += y
+    return total
+
+
+def gcd_sum(n):
+    total = 0
+    for i in range(1, n):
+        for j in range(1, n):
+            a, b = i, j
+            while b:
+                a, b = b, a % b
+            total += a
+    return total
+
+
+def collatz(n):
+    best = arg = 0
+    for k in range(1, n):
+        x, steps = k, 0
+        while x != 1:
+            if x % 2 == 0:
+                x = x // 2
+            else:
+                x = 3 * x + 1
+            steps += 1
+        if steps > best:
+            best, arg = steps, k
+    return best, arg
+
+
+def edit_distance(a, b):
+    n, m = len(a), len(b)
+    d = np.zeros((n + 1, m + 1), dtype=np.int64)
+    for i in range(n + 1):
+        d[i, 0] = i
+    for j in range(m + 1):
+        d[0, j] = j
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d[n, m]
+
+
+def knapsack(weights, values, capacity):
+    best = np.zeros(capacity + 1, dtype=np.int64)
+    for k in range(len(weights)):
+        w = weights[k]
+        v = values[k]
+        for c in range(capacity, w - 1, -1):
+            if best[c - w] + v > best[c]:
+                best[c] = best[c - w] + v
+    return best[capacity]
+
+
+def heap_sort(a):
+    a = a.copy()
+    for end in range(len(a) - 1, 0, -1):
+        for start in range(end // 2, -1, -1):
+            child = 2 * start + 1
+            if child < end and a[child] < a[child + 1]:
+                child += 1
+            if child <= end and a[start] < a[child]:
+                a[start], a[child] = a[child], a[start]
+        a[0], a[end] = a[end], a[0]
+    return a
+
+
+def histogram(a, bins):
+    h = np.zeros(bins, dtype=np.int64)
+    for i in range(len(a)):
+        h[a[i] % bins] += 1
+    return h
+
+
+@pytest.mark.parametrize(("fn", "args"), [
+    (newton, (40,)), (gcd_sum, (12,)), (collatz, (60,)), (edit_distance, (RNG.integers(0, 4, 30), RNG.integers(0, 4, 25))),
+    (knapsack, (RNG.integers(1, 9, 10), RNG.integers(1, 90, 10), 300)), (heap_sort, (RNG.random(300),)),
+    (histogram, (RNG.integers(0, 1000, 300), 300)),
+], ids=lambda x: getattr(x, "__name__", ""))  # fmt: skip
+def test_no_loop_falls_to_thunks_and_no_array_is_copied(fn, args):
+    found = loops(fn, *args)
+    assert (found.walked, found.copies) == (0, 0)
+
+
 def test_loops_say_what_they_are():
     text = "ENTRY %m (p: s64[]) -> s64[] {\n  %c = s64[] call(%p), to_apply=%f, frontend_attributes={xla_cpu_small_call=\"true\"}\n}\n"
     text += "\n%f (p: s64[]) -> s64[] {\n  %w = (s64[]) while(%t), condition=%k, body=%b\n}\n\n%b (p: s64[]) -> s64[] {\n  %x = f64[300]{0} copy(%y)\n}\n"
