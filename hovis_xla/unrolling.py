@@ -13,8 +13,9 @@ from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, callees
 from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
+from hovis_xla.deeds import acts
 from hovis_xla.intervals import before
-from hovis_xla.regions import Region, acts, needed, reachable, regions, successors
+from hovis_xla.regions import Region, needed, reachable, regions, successors
 
 #: How many rounds are done at a time, by how many ops there are in one.
 ROUNDS: Final = ((5, 8), (24, 4), (40, 2))
