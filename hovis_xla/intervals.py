@@ -123,12 +123,12 @@ def _same(x: Interval) -> Interval:
 
 
 def before(bound: int, distance: int) -> int:
-    """``bound - distance``, but no less than any integer of 64 bits."""
-    return max(bound, distance - 2**63) - distance
+    """``bound - distance``, but no less (or, for a negative distance, no more) than any integer of 64 bits."""
+    return (max(bound, distance - 2**63) if distance >= 0 else min(bound, distance + 2**63 - 1)) - distance
 
 
-def _before(bound: Interval, distance: Interval) -> Interval:
-    return before(bound[0], distance[1]), before(bound[1], distance[0])
+def _before(bound: Interval, distance: Interval) -> Interval | None:
+    return (before(bound[0], distance[0]), before(bound[1], distance[0])) if distance[0] == distance[1] else None
 
 
 #: What each callable gives; None: nothing is known.

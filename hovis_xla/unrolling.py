@@ -27,12 +27,12 @@ _OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 WORTH: Final = 4
 
 class Count(NamedTuple):
-    """How a loop counts: the place of the counter among the head's parameters, the step, the bound; ``less`` is the test."""
+    """How a loop counts: the place of the counter among the head's parameters, the step, the bound, and the test: less, or greater."""
 
     place: int
     step: int
     bound: Operand
-    less: Callable[..., Any]
+    test: Callable[..., Any]
 
 
 def unrolled(function: Function) -> Function:
@@ -90,7 +90,7 @@ def _count(region: Region) -> Count | None:
     if bound in inside or len(steps) > 1 or head.params[place].type != Type(int) or _type(bound) is not int:
         return None
     step = steps.pop()
-    if step is None or step * (1 if test.callee is operator.lt else -1) <= 0 or test.callee is operator.gt:
+    if step is None or (step > 0) is not (test.callee is operator.lt):
         return None
     return Count(place, step, bound, test.callee)
 
@@ -106,7 +106,7 @@ def _step(value: Operand, counter: Param) -> int | None:
     """What is added to the counter."""
     if isinstance(value, Op) and value.callee in (operator.add, operator.iadd) and len(value.args) == 2 and value.args[0] is counter:
         step = value.args[1]
-        return step.value if isinstance(step, Const) and type(step.value) is int and 0 < step.value < 2**31 else None
+        return step.value if isinstance(step, Const) and type(step.value) is int and 0 < abs(step.value) < 2**31 else None
     return None
 
 
@@ -153,7 +153,7 @@ class _Copies:
         else:
             front.ops.append(limit)
             bound = limit
-        test = Op(operator.lt, (front.params[self.count.place], bound), (), Type(bool), location=head.terminator.location)  # type: ignore[union-attr]
+        test = Op(self.count.test, (front.params[self.count.place], bound), (), Type(bool), location=head.terminator.location)  # type: ignore[union-attr]
         front.ops.append(test)
         first, args = self._round(front.params, front)
         for _ in range(self.times - 1):

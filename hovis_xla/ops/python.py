@@ -387,7 +387,8 @@ def range_goes_on(low: L, current: Operand, stop: Operand, step: Operand) -> Ope
 
 def before_(low: L, bound: Operand, distance: Operand) -> Operand | None:
     x, d = as_class(low, bound, int), known(distance)
-    return whole(emit.sub(emit.op("maximum", x, like(d - 2**63, x)), like(d, x)))
+    far = emit.op("maximum", x, like(d - 2**63, x)) if d >= 0 else emit.op("minimum", x, like(d + 2**63 - 1, x))
+    return whole(emit.sub(far, like(d, x)))
 
 
 # ------------------------------------------------------------------------------------------------- conversions

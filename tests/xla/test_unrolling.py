@@ -61,6 +61,20 @@ def first_time(n):
     return last is None, k
 
 
+def downwards(n, stop, x):
+    s = 0.0
+    for i in range(n, stop, -2):
+        s = s * 0.5 + x[i]
+    return s
+
+
+def downwards_ints(n, stop):
+    s = 0
+    for i in range(n, stop, -1):
+        s = (s * 3 + i) % 1009
+    return s
+
+
 def recurrence(n):
     a, b = 0, 1
     for _ in range(n):
@@ -78,6 +92,8 @@ X = np.random.default_rng(5).random(40)
     (fills, [(n, 3) for n in (0, 2, 3, 5, 6, 9, 64, 65, 70)]),
     (nested, [(4, n) for n in range(10)] + [(20, 30)]),
     (first_time, [(n,) for n in (0, 5, 6, 9, 20)]),
+    (downwards, [(n, -1, X) for n in (0, 1, 2, 5, 7, 8, 9, 15, 16, 17, 39, 60, -3)] + [(9, 2, X), (9, -5, X)]),
+    (downwards_ints, [(n, 0) for n in (0, 1, 7, 8, 9, 30)] + [(2**63 - 1, 2**63 - 9), (-(2**63) + 7, -(2**63)), (-(2**63), 2**63 - 1)]),
     (recurrence, [(n,) for n in (0, 1, 5, 8, 9, 31)]),
 ])  # fmt: skip
 def test_rounds_at_a_time_are_the_same_rounds(fn, calls):
@@ -86,9 +102,9 @@ def test_rounds_at_a_time_are_the_same_rounds(fn, calls):
         agree(fn, jitted, *args)
 
 
-@pytest.mark.parametrize("fn", [total, nested, recurrence])
+@pytest.mark.parametrize("fn", [total, nested, recurrence, downwards])
 def test_there_are_two_loops_for_one(fn):
-    args = {total: (8, X), nested: (4, 9), recurrence: (9,)}[fn]
+    args = {total: (8, X), nested: (4, 9), recurrence: (9,), downwards: (9, -1, X)}[fn]
     function = hovis_xla.jit(fn).trace(*args).function
     made = unrolled(function)
     verify(made)
@@ -114,4 +130,5 @@ def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():
 
 def test_a_bound_is_never_below_all_integers():
     least = -(2**63)
+    assert [before(b, -3) for b in (10, 2**63 - 1, 2**63 - 3, -(2**63))] == [13, 2**63 - 1, 2**63 - 1, 3 - 2**63]
     assert [before(b, 3) for b in (10, least, least + 2, least + 5, 2**63 - 1)] == [7, least, least, least + 2, 2**63 - 4]
