@@ -28,6 +28,8 @@ from hovis_xla.outline import split
 from hovis_xla.regions import Region, operands_of, regions
 from hovis_xla.types import CARRIERS, num_of_value
 
+#: Handlers are entered and left on every way, that past a piece as well: none of it is in one.
+_HANDLING: Final = operations.enter_handler.__module__
 #: Containers of the result that nobody else has yet.
 _MADE: Final = BUILDERS - {operations.make_object}
 
@@ -167,6 +169,8 @@ class Choice:
             return False
         if isinstance(callee, Function):
             return self._whole(callee)
+        if getattr(callee, "__module__", None) == _HANDLING:
+            return False
         try:
             known = callee in ROWS or callee in FOLDABLE or callee in _MADE or callee in ENVIRONMENT or is_hostable(callee, op)
         except TypeError:

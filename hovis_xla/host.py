@@ -190,7 +190,7 @@ def _ones(num: Num) -> Any:
 def _scattered(num: Num) -> Any:
     """Values that differ, none of them integral if it can be, with no pattern in them; truths of both kinds."""
     values = (np.sin(np.arange(1, _size(num) + 1) * 12.9898) * 43758.5453 % 5).reshape(num.shape)
-    return _given(num, values > 2.5 if num.dtype == BOOL else values.astype(num.dtype))
+    return _given(num, np.arange(values.size).reshape(num.shape) % 2 == 1 if num.dtype == BOOL else values.astype(num.dtype))
 
 
 def _unit(num: Num) -> Any:

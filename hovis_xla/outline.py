@@ -33,8 +33,6 @@ class Outlined:
     params: list[Value]
     effect: Effect
     location: Location | None
-    has_loop: bool = False
-    name: str = ""
 
 
 @dataclass(eq=False)
@@ -234,11 +232,34 @@ class _Outline:
         for block in self.order:
             for op in block.ops:
                 log_op(op, piece.log)
+        if self._loops():
+            self._tell(piece.left)
         self._carry()
         landing = self._landing(call, inside)
         gate.terminator = Branch(none, Edge(entry, gate.params if self.loops else ()), Edge(landing[0]))
         at = function.blocks.index(entry)
         function.blocks[at:at] = [gate, *landing]
+
+    def _loops(self) -> bool:
+        """Is there a loop in the region?"""
+        place = {b: k for k, b in enumerate(self.order)}
+        return any(place.get(e.block, len(place)) <= place[b] for b in self.order for e in edges(b.terminator))
+
+    def _tell(self, left: Callable[[], None]) -> None:
+        """Where Python leaves the region, the piece is told: it may want to know how long that took."""
+        added: list[Block] = []
+        for block in self.order:
+            for edge in edges(block.terminator):
+                if edge.block not in self.region:
+                    told = Block((), [Op(left, (), (), Type(type(None)), None, Effect.IO)])
+                    told.terminator = Jump(Edge(edge.block, edge.args))
+                    edge.block, edge.args = told, ()
+                    added.append(told)
+        self.told = added
+        self.region.update(added)
+        self.order += added
+        at = self.function.blocks.index(self.entry)
+        self.function.blocks[at + 1 : at + 1] = added
 
     def _carry(self) -> None:
         """What is made in the region and used behind it becomes a parameter of each block where it is alive."""

@@ -62,6 +62,8 @@ class Parts:
         self.pieces: list[Piece] = []
         self.borders: list[NotLowerable] = []
         self.rounds = 0
+        #: pieces that have been lowered before, by their first op and how many they have
+        self.prepared: set[tuple[Op | None, int]] = set()
         #: has a piece turned out not to be one since the residual was made?
         self.stale = True
         if reason is not None:
@@ -106,7 +108,9 @@ class Parts:
         piece = Piece(outlined, self.exact, lambda _, reason: self._blame(reason, start, heads))
         types = [num_of_type(p.type, p.dims) for p in outlined.params]
         known = [t for t in types if t is not None]
-        if len(known) == len(types):
+        same = start, sum(len(b.ops) for b in outlined.function.blocks)
+        if len(known) == len(types) and same not in self.prepared:
+            self.prepared.add(same)
             reason = piece.prepare(known)
             if reason is not None:
                 self._blame(reason, start, heads)

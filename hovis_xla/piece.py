@@ -4,6 +4,7 @@ Called with the live-ins it gives a tuple, or None: "do it in Python".  What its
 so values on which shapes depend are no obstacle: the next piece is made for the shapes that come.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -12,12 +13,12 @@ import numpy as np
 from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
 from hovis_xla.acting import Log
+from hovis_xla.cost import Trial, of_call
 from hovis_xla.deeds import acts
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.outline import Outlined
 from hovis_xla.status import is_watched
 from hovis_xla.types import CARRIERS, Known, NotLowerable, Num, ShapeUnknown, num_of_value
-from hovis_xla.worth import worth_a_call
 
 #: Kinds of arguments that are compiled when they first come; later ones have to come again first.
 AT_ONCE: Final = 4
@@ -28,8 +29,38 @@ MOST: Final = 32
 #: After this many calls in a row that were given up, a kind stays Python.
 PATIENCE: Final = 4
 
-#: What runs a call: an executable, or None: Python does.
-Runner = Callable[..., Any] | None
+#: Where Python was found to be quicker, so much longer a round may take before it is XLA's turn for good.
+SLOWER: Final = 10.0
+SLACK: Final = 0.0005
+
+
+class Kind:
+    """How calls with arguments of one kind are run: by an executable, or (``run`` is None) by Python.
+
+    While there is a ``trial`` it is not clear which way is quicker.  ``limit``: of more seconds in Python it is XLA's turn.
+    """
+
+    __slots__ = ("executable", "limit", "run", "trial")
+
+    def __init__(self, executable: Executable | None) -> None:
+        self.executable = executable
+        self.run: Callable[..., Any] | None = None if executable is None else executable.enter
+        low = None if executable is None else executable.lowered
+        self.trial = Trial(low.work, of_call(low.inputs, low.outputs, len(low.callbacks))) if low is not None and low.work.loops else None
+        self.limit = 0.0
+
+    def judge(self) -> None:
+        """Keep the quicker way, if it is known."""
+        assert self.trial is not None
+        verdict = self.trial.verdict
+        if verdict == "python":
+            self.run = None
+            self.limit = SLOWER * min(self.trial.seconds["python"]) + SLACK
+        if verdict is not None:
+            self.trial = None
+
+
+PYTHON: Final = Kind(None)
 
 
 class Piece:
@@ -41,13 +72,14 @@ class Piece:
         self.complain = complain
         self.__name__ = self.__qualname__ = f"xla:{outlined.function.name}"
         self.__module__ = "builtins"
-        self.table: dict[Any, Runner] = {}
+        self.table: dict[Any, Kind] = {}
         self.seen: dict[Any, int] = {}
         self.compiled = 0
         self.calls = 0
         self.off = False
         self.sizes_known = False
         self.reason: NotLowerable | None = None
+        self._started: tuple[Kind, float] | None = None
         #: what has been done of a call that was given up
         self.log = Log()
         self._acts = any(acts(op) for f in callees(outlined.function) for op in f.ops())
@@ -66,53 +98,77 @@ class Piece:
         if self.sizes_known:
             key += tuple([a for a in args if type(a) is int])
         try:
-            run = self.table[key]
+            kind = self.table[key]
         except KeyError:
-            run = self._first(key, args)
-        if run is None or (self._stores and _overlap(args)):
+            kind = self._first(key, args)
+        if kind.trial is not None and kind.trial.turn == "python":
+            kind.trial.calls += 1
+            self._started = kind, time.perf_counter()
             return None
-        result = run(*args)
+        if kind.run is None or (self._stores and _overlap(args)):
+            if kind.limit:
+                self._started = kind, time.perf_counter()
+            return None
+        run = kind.run
+        result = run(*args) if kind.trial is None else kind.trial.run(lambda: run(*args))
         if result is BAILED:
             return self._given_up(key)
+        if kind.trial is not None:
+            kind.judge()
         self.calls += 1
         return result
+
+    def left(self) -> None:
+        """Python has done a round of the piece."""
+        if self._started is None:
+            return
+        kind, start = self._started
+        self._started, seconds = None, time.perf_counter() - start
+        if kind.trial is not None:
+            kind.trial.seconds["python"].append(seconds)
+            kind.judge()
+        elif seconds > kind.limit and kind.executable is not None:
+            kind.run, kind.limit = kind.executable.enter, 0.0
 
     def _given_up(self, key: Any) -> None:
         count = self.seen.get(key, 0)
         self.seen[key] = count + 1 if count > 0 else 1
         if self.seen[key] >= PATIENCE + OFTEN:
-            self.table[key] = None
+            self.table[key] = PYTHON
 
-    def _first(self, key: Any, args: tuple[Any, ...]) -> Runner:
-        """What runs calls of this kind from now on; None if it is not yet worth it."""
+    def _first(self, key: Any, args: tuple[Any, ...]) -> Kind:
+        """How calls of this kind are run from now on; by Python, if it is not (or not yet) worth more."""
         if self.compiled >= AT_ONCE:
             self.seen[key] = self.seen.get(key, 0) + 1
             if self.seen[key] < OFTEN or self.compiled >= MOST:
                 if len(self.seen) > 4096:
                     self.seen.clear()
-                return None
+                return PYTHON
         types = [_num(a, self.sizes_known) for a in args]
-        run: Runner = None
-        if all(t is not None for t in types) and worth_a_call(self.outlined.function, types):
-            run = self._compiled(types, args)
+        kind = self._compiled(types) if all(t is not None for t in types) else PYTHON
         if not self.off:
-            self.table[key] = run
+            self.table[key] = kind
             self.seen[key] = 0
-        return run
+        return kind
 
-    def _compiled(self, types: list[Num | Known | None], args: tuple[Any, ...]) -> Runner:
+    def _compiled(self, types: list[Num | Known | None]) -> Kind:
         try:
             found = self._executable(types)
         except NotLowerable as reason:
             self.reason = reason
+            if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
+                return PYTHON  # others can be, or could be
             self.off = True
             self.complain(self, reason)
-            return None
+            return PYTHON
         if found is None:
-            return None
+            return PYTHON
+        low = found.lowered
+        if not low.work.loops and low.work.python < of_call(low.inputs, low.outputs, len(low.callbacks)):
+            return PYTHON
         self.compiled += 1
         found.log = self.log
-        return found.enter
+        return Kind(found)
 
     def _executable(self, types: list[Num | Known | None]) -> Executable | None:
         try:

@@ -276,3 +276,25 @@ def test_errors_of_floating_point_that_somebody_watches():
         agree(scales, jitted, LONG, [])
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         jitted(LONG * 1e200, [])
+
+
+def raises_in_handlers(x, out, k):
+    for i in range(k):
+        try:
+            s = 0.0
+            for j in range(40):
+                s = s + x[(i + j) % 9]
+            if s > 3:
+                raise RuntimeError(s)
+            out.append(s)
+        except RuntimeError as error:
+            for j in range(30):
+                s = s * 0.5 + j
+            out.append((str(error), s))
+    return out
+
+
+def test_pieces_in_handlers():
+    jitted = hovis_xla.jit(raises_in_handlers)
+    for x in (np.arange(9.0), np.arange(9.0) - 6, np.arange(5.0)):
+        agree(raises_in_handlers, jitted, x, [], 4)
