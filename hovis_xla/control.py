@@ -369,7 +369,9 @@ class Walker(ABC):
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
         for location, slot in filled:
-            self.memory.content[location] = tensor(cast(Val, slot.value if isinstance(slot, Pending) else slot))
+            found = slot.value if isinstance(slot, Pending) else slot
+            # what no side knows of is one of several that a variable never is here
+            self.memory.content[location] = tensor(found) if isinstance(found, Val) else emit.zeros(location.dtype, location.shape)
         self.acted = self.acted or any(s.acted for s in sides)
         return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
 
