@@ -66,6 +66,7 @@ def _numpy_first() -> dict[Any, Row]:
         rows[fn] = _first_of(row, _as_floats(row)) if fn in pymath.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
         rows[fn] = storing.in_place(plain, rows.get(plain) or python.ROWS[plain])
+    rows[operator.imatmul] = storing.in_place(operator.matmul, contractions.ROWS[operator.matmul])
     return rows
 
 

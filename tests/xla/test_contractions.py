@@ -134,3 +134,20 @@ def test_cross():
 
     check(fn, (array(4, 3), array(4, 3)))
     check(fn, (array(4, 3, dtype="i4"), array(4, 3, dtype="f4")))
+
+
+def test_in_place():
+    def fn(a, b):
+        x = a.copy()
+        x @= b
+        a @= b
+        return x, a
+
+    jitted = check(fn, (array(3, 3), array(3, 3)), (array(2, 3, 3), array(3, 3)))
+    check(fn, (array(2, 2, dtype="f4"), array(2, 2)))
+    a, b = array(3, 3), array(3, 3)
+    wanted = a @ b
+    assert jitted(a, b)[1] is a
+    assert np.allclose(a, wanted)
+    for bad in ((array(3, 2), array(2, 3)), (array(3), array(3, 3)), (array(2, 2, dtype="i4"), array(2, 2))):
+        agree(fn, hovis_xla.jit(fn), *bad)

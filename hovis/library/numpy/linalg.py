@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, join
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes, subscripts
-from hovis.library.numpy.array import ask, asking, concerns, dtype_of, is_numeric, python_number, rank_of, row
+from hovis.library.numpy.array import COMPUTES, array_of, ask, asking, concerns, dtype_of, is_array, is_numeric, python_number, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
 
 #: Names of ``np.linalg`` that came with NumPy 2.
@@ -18,6 +19,13 @@ _NEWER: Final = ("svdvals", "matrix_norm", "vector_norm", "matrix_transpose", "o
 
 def _matmul_dims(a: Facts, b: Facts) -> Shape | None:
     return None if a.dims is None or b.dims is None else shapes.matmul(a.dims, b.dims)
+
+
+def _in_place(a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """``a @= b``: written into a, which has to have the shape and can have the dtype."""
+    made, into = ask(operator.matmul, a, b) if is_array(a) and is_array(b) and min(rank_of(a), rank_of(b)) > 1 else None, dtype_of(a)
+    dtype = None if made is None else dtype_of(made)
+    return None if dtype is None or into is None or not np.can_cast(dtype, into, "same_kind") else array_of(into, rank_of(a))
 
 
 def _dot_dims(a: Facts, b: Facts) -> Shape | None:
@@ -158,6 +166,7 @@ _UFUNCS: Final[list[Any]] = [getattr(np, name) for name in ("vecdot", "matvec", 
 ROWS: Final[list[Primitive]] = [
     row(np.matmul, asking(np.matmul), dims=for_engine(_matmul_dims)),
     row(operator.matmul, asking(operator.matmul), dims=for_engine(_matmul_dims)),
+    row(operator.imatmul, _in_place, COMPUTES | Effect.WRITES, fold=False, dims=for_engine(_same)),
     row(np.dot, asking(np.dot), dims=for_engine(_dot_dims)),
     row(np.ndarray.dot, asking(np.ndarray.dot), dims=for_engine(_dot_dims)),
     row(np.outer, asking(np.outer), dims=for_engine(_outer_dims)),
