@@ -13,6 +13,7 @@ import numpy as np
 
 from hovis.ir.model import Function, Op, Operand, Param
 from hovis.lattice import Array, Const, Type, Union
+from hovis.library.numpy import subscripts
 from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla.regions import body_ops, reachable, successors
 from hovis_xla.types import CARRIERS
@@ -97,7 +98,7 @@ def is_sharing(op: Op) -> bool:
     if _is_in(op.callee, _FRESH_OF) and op.args and _FRESH_OF_WHAT[op.callee](getattr(op.args[0], "type", op.args[0])):
         return False
     if op.callee is np.einsum:
-        return sum(map(is_array, op.args)) == 1 and not _sums(op.args[0])
+        return _rearranges(op)
     if _is_in(op.callee, _COPIES):
         return any(name in ("copy", "out") for name, _ in op.kwargs)
     if _is_in(op.callee, SHARING) or _is_in(op.callee, IN_PLACE):
@@ -105,13 +106,14 @@ def is_sharing(op: Op) -> bool:
     return not (_is_numpy(op.callee) or (is_array(op) and getattr(op.callee, "__module__", None) in ("_operator", "builtins")))
 
 
-def _sums(subscripts: object) -> bool:
-    """Does an einsum of one array leave a letter out (and so gives no view)?"""
-    text = subscripts.value if isinstance(subscripts, Const) else None
-    if not isinstance(text, str) or "->" not in text:
-        return False
-    given, kept = text.replace(" ", "").split("->")
-    return bool(set(given) - set(kept) - {"."})
+def _rearranges(op: Op) -> bool:
+    """Is it an einsum of one operand that sums nothing?"""
+    text = op.args[0]
+    if not isinstance(text, Const) or not isinstance(text.value, str):
+        return sum(map(is_array, op.args)) == 1
+    inputs, output = subscripts.split(text.value)
+    kept = [c for c in inputs[0] if c is Ellipsis or inputs[0].count(c) == 1] if output is None else output
+    return len(inputs) == 1 and set(kept) == set(inputs[0])
 
 
 def _is_numpy(callee: object) -> bool:
