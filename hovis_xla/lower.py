@@ -262,7 +262,8 @@ class Lowering(Arrays):
         those of the argument, Python does the call.
         """
         found: list[frozenset[Owned]] = []
-        seen: set[object] = set()
+        # views that are no places yet may be of arrays that are
+        seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
         for slot in slots:
             roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
             owners = frozenset(r for r in roots if isinstance(r, Owned))

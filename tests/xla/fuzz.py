@@ -139,7 +139,7 @@ class Drawing:
 
     def store(self):
         """``a[i] = b``, ``a += b``: what shares memory with a changes, too."""
-        a, b = self.variable(lambda v: isinstance(v, np.ndarray) and v.size > 0), self.variable() if self.choose(2) else _literal(self)
+        a, b = self.variable(lambda v: isinstance(v, np.ndarray) and v.size > 0 and v.flags.writeable), self.variable() if self.choose(2) else _literal(self)
         if a is None or b is None:
             return
         array, given = self.values[a], np.asarray(eval(b, {"np": np, **self.values}))

@@ -290,3 +290,11 @@ def test_what_is_as_wanted_is_the_very_array():
         return y, z, np.float64(x)
 
     check(f, (np.array([1, 2]),), (np.array([[1, 2]]),))
+
+
+def test_a_view_that_is_no_place_is_not_returned_beside_its_array():
+    def f(x):
+        y = x + 1
+        return y, y.reshape(y.shape[::-1], order="F"), np.diagonal(np.stack([y, y]))
+
+    agree(f, hovis_xla.jit(f, target="xla"), np.ones((2, 3)))
