@@ -41,6 +41,7 @@ from hovis_xla.types import (
     Num,
     OneOf,
     Operand,
+    Raises,
     ShapeUnknown,
     Slot,
     Stored,
@@ -170,6 +171,8 @@ class Walker(ABC):
     catching: list[tuple[T, type[BaseException]]] | None = None
     #: the blocks that only exceptions lead to
     handlers: frozenset[Block] = frozenset()
+    #: why paths were given up
+    reasons: list[NotLowerable]
     #: what was emitted in vain
     given_up: list[Any]
     #: what each store was made of
@@ -240,13 +243,14 @@ class Walker(ABC):
 
     def block(self, block: Block, slots: list[Slot]) -> Arrival:
         """Emit one block; the Arrival at its successors.  What a handler does that can't be lowered is given up there."""
-        if block not in self.handlers:
-            return self._block(block, slots)
         try:
             return self._block(block, slots)
         except ShapeUnknown:
             raise
-        except NotLowerable:
+        except NotLowerable as reason:
+            if block not in self.handlers and not isinstance(reason, Raises):
+                raise
+            self.reasons.append(reason)
             self.give_up()
             return Arrival([])
 
@@ -266,6 +270,8 @@ class Walker(ABC):
                 self.catching = caught
                 try:
                     self.lower_op(op)
+                except Raises as reason:
+                    return self._landing(None, error, [(emit.constant(True), reason.cls)])
                 finally:
                     self.catching = None
                 return self._landing(ok, error, caught)
@@ -281,14 +287,14 @@ class Walker(ABC):
                 return Arrival([self.along(true), self.along(false)], Two(test, 0, 1))
         raise AssertionError(terminator)
 
-    def _landing(self, ok: Edge, error: Edge, caught: list[tuple[T, type[BaseException]]]) -> Arrival:
+    def _landing(self, ok: Edge | None, error: Edge, caught: list[tuple[T, type[BaseException]]]) -> Arrival:
         """Behind a call under a handler: on, or to the handler with an exception of one of these classes; the first one counts."""
         classes = list(dict.fromkeys(cls for _, cls in caught))
-        entries = [self.along(ok)]
+        entries = [] if ok is None else [self.along(ok)]
         for cls in classes:
             block, slots = self.along(Edge(error.block, tuple(a for a in error.args if a is not CAUGHT)))
             entries.append((block, [raised(cls), *slots] if CAUGHT in error.args else slots))
-        if not classes:
+        if not classes or ok is None:
             return Arrival(entries)
         if len(classes) == 1:
             found = caught[0][0]

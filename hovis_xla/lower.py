@@ -8,6 +8,7 @@ is only checked against.  Whatever has no row, or is no number where one is need
 import functools
 import inspect
 import operator
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -59,6 +60,7 @@ from hovis_xla.types import (
     Owned,
     Ragged,
     Raised,
+    Raises,
     ShapeUnknown,
     Slot,
     Stored,
@@ -115,6 +117,7 @@ class Lowering(Arrays):
         #: what a run does that can be seen from outside
         self.record: list[Any] = []
         self.texts = False
+        self.reasons = []
         self.peeled = {}
         self.memory = Memory()
         self.pinned = set()
@@ -406,9 +409,12 @@ class Lowering(Arrays):
                 self.env[op] = self.placed(op, result, args)
                 self.work.add(op, result, args, self.depth > 0)
         except NotLowerable as error:
-            if error.location is None:
-                raise type(error)(error.what, op.location) from None
+            error.location = error.location or op.location
             raise
+        except Exception as error:
+            if os.environ.get("HOVIS_DEBUG"):
+                raise
+            raise NotLowerable(f"{_name(op.callee)}: {type(error).__name__}: {error}", op.location) from error
         finally:
             self.op = outer
 
@@ -538,8 +544,10 @@ class Lowering(Arrays):
         try:
             with np.errstate(all="raise"):
                 found = callee(*values)
-        except Exception:
+        except FloatingPointError:
             return None
+        except Exception as error:
+            raise Raises(f"{_name(callee)}({', '.join(map(_what, args))})", type(error)) from None
         return Known(found) if _constant(found) else None
 
     def _all_known(self, named: dict[str, Operand]) -> dict[str, Any]:
@@ -701,7 +709,7 @@ def _all_ops(function: Function) -> Any:
 def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list[Num]) -> Lowered:
     """The outputs: the flag, the choice of template, then the leaves of each template."""
     if not arrival.entries:
-        raise NotLowerable("it always raises")
+        raise lowering.reasons[0] if lowering.reasons else NotLowerable("it always raises")
     host.only_hosted(lowering.worked, lowering.hosted)
     outputs: list[tuple[Num, Any]] = []
     bail = choice = None

@@ -50,6 +50,14 @@ class NotLowerable(Exception):
         return f"{self.what} ({self.location.file}:{self.location.line}, in {self.location.function})"
 
 
+class Raises(NotLowerable):
+    """The original raises here, always, an exception of a class: no program comes further on this path."""
+
+    def __init__(self, what: str, cls: type[BaseException], location: Location | None = None) -> None:
+        super().__init__(what, location)
+        self.cls = cls
+
+
 class ShapeUnknown(NotLowerable):
     """A shape depends on a number: it could be lowered if that were known."""
 

@@ -21,7 +21,7 @@ from hovis_xla.ops.arith import any_of, int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.places import Box, box_of
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, INT, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy, is_sequence
+from hovis_xla.types import ARRAY, INT, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, Raises, ShapeUnknown, Struct, Val, is_numpy, is_sequence
 
 _RAISE: Final = Known("raise")
 
@@ -61,7 +61,7 @@ def checked(low: L, item: Operand, size: int) -> T:
     if isinstance(item, Known):
         value = int(item.value)
         if not -size <= value < size:
-            raise NotLowerable(f"index {value} of {size}: this raises")
+            raise Raises(f"index {value} of {size}: this raises", IndexError)
         return emit.constant(value % size, INT64)
     x = emit.convert(tensor(low.val(item)), INT64)
     least, greatest = low.interval(item) or (-(2**63), 2**63)
@@ -90,7 +90,7 @@ def expand(items: tuple[Operand, ...], rank: int) -> list[Operand]:
     spent = sum(1 for i in items if not (isinstance(i, Known) and (i.value is None or i.value is Ellipsis)))
     dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
     if spent > rank or len(dots) > 1:
-        raise NotLowerable("too many indices: this raises")
+        raise Raises("too many indices: this raises", IndexError)
     fill: list[Operand] = [Known(slice(None))] * (rank - spent)
     at = dots[0] if dots else len(items)
     return [*items[:at], *fill, *items[at + 1 :]]
@@ -144,7 +144,7 @@ def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
             plain.append(int(item.value))
         elif is_integer(item):
             if not shape[axis]:
-                raise NotLowerable("an index into nothing: this raises")
+                raise Raises("an index into nothing: this raises", IndexError)
             dynamic[axis] = checked(low, item, shape[axis])
             plain.append(0)
         else:

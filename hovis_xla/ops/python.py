@@ -156,6 +156,9 @@ def _divmod(low: L, a: Operand, b: Operand, want: str) -> "tuple[Operand, ...] |
     if cls is float:
         return tuple(map(number, arith.float_divmod(x, y)))
     n = known(b)
+    if not n and not (is_within(low, b, 1, 2**63) or is_within(low, b, -(2**63), -1)):
+        # XLA itself divides what turns out to be constant, and dies of a zero
+        y = select(arith.is_zero(y), like(1, y), y)
     fits = is_within(low, a, 1 - 2**63, 2**63) or is_within(low, b, 0, 2**63) or is_within(low, b, -(2**63), -2)
     if want != "mod" and not fits and (n is None or n == -1):
         low.bail_if(and_(compare("EQ", y, like(-1, y)), compare("EQ", x, like(-(2**63), x))))
@@ -195,7 +198,7 @@ def power(low: L, a: Operand, b: Operand) -> Operand | None:
         result = emit.mul(x, x)
     else:
         low.raise_if(and_(arith.is_zero(x), compare("LT", y, like(0, y))), ZeroDivisionError)
-        if n is None or n != int(n):
+        if n is None or not float(n).is_integer():
             low.bail_if(and_(and_(compare("LT", x, like(0, x)), emit.is_finite(x)), and_(emit.is_finite(y), not_(arith.is_integral(y)))))
         result = emit.op("power", x, y)
     low.raise_if(and_(is_infinite(result), and_(emit.is_finite(x), emit.is_finite(y))), OverflowError)

@@ -359,7 +359,7 @@ def _permutations(low: L, n: Operand, k: Operand | None = None) -> Operand | Non
 def _complex_power(low: L, a: Operand, b: Operand) -> Operand | None:
     """By a small known integer, as CPython multiplies it out."""
     n = b.value if isinstance(b, Known) else None
-    if class_of(a) is not complex or not isinstance(n, int | float) or n != int(n) or not 0 < abs(n) <= 100:
+    if class_of(a) is not complex or not isinstance(n, int | float) or not float(n).is_integer() or not 0 < abs(n) <= 100:
         return None
     found, base, left = None, a, abs(int(n))
     while left:

@@ -180,3 +180,9 @@ def test_complex():
           (1 + 2j,), (-1.5 + 0.25j,), (0.5 - 3j,), bails=False)  # fmt: skip
     check(lambda z: (cmath.sqrt(z), cmath.exp(z)), (0j,), (complex(INF, 1),), (-4 + 0j,), (complex(-4, -0.0),))
     check(lambda r, p: cmath.rect(r, p), (2.0, 0.5), (0.0, 1.0), (1.0, INF))
+
+
+def test_a_division_by_what_turns_out_to_be_zero():
+    check(lambda n: 7 // (n - n), (3,))
+    check(lambda n: 7 % (n - n), (3,))
+    check(lambda n: (7 // (n - n + 2), -7 % (n - n - 1)), (3,), bails=False)
