@@ -28,11 +28,21 @@ _RAISE: Final = Known("raise")
 
 def items_of(index: Operand) -> tuple[Operand, ...] | None:
     """The items of an index."""
-    if isinstance(index, Struct):
-        return index.parts if index.callee is operations.make_tuple else (index,)
-    if isinstance(index, Known) and type(index.value) is tuple:
-        return tuple(map(Known, index.value))
-    return (index,)
+    items: tuple[Operand, ...] = (index,)
+    if isinstance(index, Struct) and index.callee is operations.make_tuple:
+        items = index.parts
+    elif isinstance(index, Known) and type(index.value) is tuple:
+        items = tuple(map(Known, index.value))
+    if any(map(_is_no_index, items)):
+        raise Raises("an index that is no integer, slice, mask …: this raises", IndexError)
+    return items
+
+
+def _is_no_index(item: Operand) -> bool:
+    """Is it a float or a complex number, or an array of these?"""
+    if isinstance(item, Val):
+        return item.num.dtype.kind in "fc"
+    return isinstance(item, Known) and (isinstance(item.value, float | complex) or getattr(getattr(item.value, "dtype", None), "kind", "") in ("f", "c"))
 
 
 def is_integer(item: Operand) -> bool:

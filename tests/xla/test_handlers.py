@@ -169,3 +169,24 @@ def test_what_is_not_caught_is_raised():
     agree(kept, got, 1.0, 2.0)
     assert type(got(1.0, 0.0)) is ZeroDivisionError
     assert got(1.0, 0.0).args == ("float division by zero",)
+
+
+def test_what_is_no_index():
+    def by_float(v, x):
+        return v[x]
+
+    def by_scalar(v, k):
+        found = v[k]
+        return 1 if v[found] <= 0.5 else 2
+
+    def stored(v, x):
+        w = v.copy()
+        w[x] = 1.0
+        return w
+
+    def unused(v):
+        int((v[0], 1))
+        return 1
+
+    for fn, args in ((by_float, (V, 1.0)), (by_scalar, (V, 1)), (stored, (V, 1.0)), (unused, (V,))):
+        agree(fn, hovis_xla.jit(fn, target="xla"), *args)

@@ -165,10 +165,8 @@ def _one_element(cls: type) -> Callable[..., AbstractValue | None]:
     """``int(x)``, ``float(x)``, ``bool(x)`` …: of an array they want exactly one element."""
 
     def result(*types: AbstractValue) -> AbstractValue | None:
-        if len(types) != 1 or not concerns(types[0]):
-            return None
-        dtype = dtype_of(types[0])
-        if cls in (int, float) and dtype is not None and dtype.kind == "c":
+        dtype = dtype_of(types[0]) if len(types) == 1 else None
+        if dtype is None or (cls in (int, float) and dtype.kind == "c"):
             return None
         return Type(cls)
 
