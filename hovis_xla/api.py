@@ -19,6 +19,7 @@ from hovis.transforms.interpret import Interpreter
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
+from hovis_xla.foreign import as_numpy
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
 from hovis_xla.variant import Variant, is_worth_it
@@ -41,6 +42,7 @@ def jit(
     strict: bool = False,
     target: str | None = None,
     debug_nans: bool | str = False,
+    convert: bool = False,
 ) -> Any:
     """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
 
@@ -51,10 +53,13 @@ def jit(
     target        "xla": an executable even where Python would be quicker; "python": the residual alone; "auto" (or what the
                   environment variable HOVIS_TARGET says): what is quicker
     debug_nans    run op by op, and raise NanError on the line where the first NaN arises; "inf": or the first infinity
+    convert       arrays of other libraries (jax, torch, anything with __dlpack__ or __array__) are NumPy arrays to fn; without
+                  it they are what they are, and fn does with them in Python what it would do
     """
     if fn is None:
         return lambda wrapped: jit(
-            wrapped, static=static, int_overflow=int_overflow, exact=exact, strict=strict, target=target, debug_nans=debug_nans
+            wrapped, static=static, int_overflow=int_overflow, exact=exact, strict=strict, target=target, debug_nans=debug_nans,
+            convert=convert,
         )  # fmt: skip
     if int_overflow not in OVERFLOW:
         raise ValueError(f"int_overflow is one of {', '.join(map(repr, OVERFLOW))}, not {int_overflow!r}")
@@ -64,7 +69,7 @@ def jit(
         raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     names = (static,) if isinstance(static, str) else tuple(static)
     watch = Nans(debug_nans == "inf") if debug_nans else Overflows() if int_overflow == "raise" else None
-    return Jitted(fn, names, exact, strict, target, watch)
+    return (Converting if convert else Jitted)(fn, names, exact, strict, target, watch)
 
 
 class Jitted(PythonJitted):
@@ -210,6 +215,17 @@ class Jitted(PythonJitted):
 
     def __repr__(self) -> str:
         return f"<hovis_xla.jit of {self.__wrapped__!r}>"
+
+
+class Converting(Jitted):
+    """The same, for arrays of other libraries: they are made NumPy's first."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
+
+    def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
+        """The Trace for arguments like these."""
+        return super().trace(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
 
 
 @dataclass(slots=True)

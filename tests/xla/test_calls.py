@@ -354,3 +354,61 @@ def test_beside_jax(first):
     pytest.importorskip("jax")
     done = subprocess.run([sys.executable, "-c", BESIDE_JAX.format(first=first)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __mul__(self, other):
+        return "its own"
+
+
+class Shared(Foreign):
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", [Foreign, Shared])
+def test_arrays_of_others(kind):
+    def f(x, more):
+        return x * 2 + more["y"][0]
+
+    theirs = kind(X.copy())
+    assert hovis_xla.jit(lambda x: x * 2)(theirs) == "its own"
+    g = hovis_xla.jit(f, convert=True, strict=True)
+    for _ in range(2):
+        assert same(g(theirs, {"y": (theirs,)}), X * 3)
+        assert same(g(X, more={"y": (theirs,)}), X * 3)
+    assert "stablehlo" in g.lower(theirs, {"y": (theirs,)}).as_text()
+
+    def store(x):
+        x[0] = 5.0
+        return x.sum()
+
+    assert hovis_xla.jit(store, convert=True)(theirs) == 8.0
+    assert theirs.array[0] == 5.0
+
+
+@pytest.mark.parametrize("target", ["xla", "python"])
+def test_nothing_piles_up(target):
+    """The long form of this is benchmarks/leaks.py."""
+    f = hovis_xla.jit(lambda x, n, d: (x * n + d["w"], n + 1), target=target)
+    w = {"w": np.ones(3), "act": "relu"}
+
+    def calls(count):
+        for k in range(count):
+            f(X, k, w)
+        gc.collect()
+        return len(gc.get_objects())
+
+    calls(50)
+    assert abs(calls(300) - calls(300)) < 30
