@@ -15,6 +15,8 @@ PER_PLACE: Final = 250
 #: The first of them add more: what is to be found out about a program does not grow with it.
 FIRST_PLACES: Final = 100
 PER_FIRST_PLACE: Final = 2_000
+#: What each part of the arguments' structures adds to the fuel, before its shares are taken.
+PER_PART: Final = 4_000
 #: Of so many places of one container.
 PLACES: Final = 12_000
 #: A callee with more than this part of its caller's cost is where the cost is.

@@ -23,6 +23,8 @@ from hovis.lattice.constants import is_immutable
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
 
+#: An iterator that is unpacked into more names is not followed.
+MOST_NAMES: Final = 16
 #: An array of more rows is not unpacked one by one.
 MOST_ROWS: Final = 64
 
@@ -492,6 +494,8 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
             m.frame.stack.extend(reversed(whole))
             return None
     value = m.resolve(value)
+    if after < 0 and before < MOST_NAMES and m.obj(value, "generator", "model") is not None:
+        return call_builtin(m, ops.unpack, [value, Known(before)], {}, f"unpack_{before}")
     count = before if after < 0 else before + 1 + after
     cls = m.class_of(value)
     effect = Effect.RAISES | Effect.READS if cls in (list, tuple, str, dict) else Effect.OPAQUE
@@ -509,6 +513,18 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
     parts = [m.emit(operator.getitem, [whole_tuple, Known(k)], type=kinds[k], effect=Effect.PURE) for k in range(count)]
     m.frame.stack.extend(reversed(parts))
     return None
+
+
+def _after_unpacking(count: int) -> Any:
+    def after(m: Machine) -> int | None:
+        made = m.pop()
+        parts = known_items(m, made)
+        if parts is None:
+            parts = [m.emit(operator.getitem, [made, Known(k)], type=ANY, effect=Effect.PURE) for k in range(count)]
+        m.frame.stack.extend(reversed(parts))
+        return None
+
+    return after
 
 
 def _rows(m: Machine, value: V, wanted: int | None) -> list[V] | None:
@@ -535,5 +551,7 @@ def store_item(m: Machine, container: V, key: V, value: V) -> None:
     assert status is None or status == SWITCH
 
 
+for _count in range(MOST_NAMES):
+    AFTER[f"unpack_{_count}"] = _after_unpacking(_count)
 for _mode in ("for", "send", "end"):
     AFTER["step_" + _mode] = _after_step(_mode)

@@ -147,7 +147,7 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
         for value in (*args, *kwargs.values()):
-            _use_sizes(m, value)
+            use_sizes(m, value)
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args))
 
 
@@ -161,7 +161,7 @@ def _describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
     return m.type_of(value)
 
 
-def _use_sizes(m: Machine, value: V) -> None:
+def use_sizes(m: Machine, value: V) -> None:
     """An int that an array's shape may depend on chooses (asked for by back ends that compile for known shapes)."""
     if isinstance(value, Dyn):
         if value.lost and value.type == Type(int):
@@ -169,7 +169,7 @@ def _use_sizes(m: Machine, value: V) -> None:
     elif isinstance(value, Ref):
         obj = m.obj(value, "tuple", "list", "slice")
         for cell in obj.cells if obj is not None else ():
-            _use_sizes(m, cell)
+            use_sizes(m, cell)
 
 
 _WRITES: Final = Effect.WRITES.value

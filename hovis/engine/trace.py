@@ -134,7 +134,9 @@ def run(
     code = normalize(fn.__code__)
     if code.unsupported:
         raise GiveUp(code.unsupported)
-    tables = Tables(SPARINGLY if known_sizes else FREELY)
+    held = sum(map(_held, parts))
+    fuel += budget.PER_PART * held
+    tables = Tables((SPARINGLY if known_sizes else FREELY).for_parts(held))
     engine = PythonEngine(library, tables, package, fuel, frozen)
     engine.known_sizes, engine.volatile = known_sizes, volatile
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]
@@ -146,6 +148,11 @@ def run(
     finally:
         templates.retire(tables.templates.values())
         constants.forget_large()
+
+
+def _held(part: Part) -> int:
+    """How many parts are in structures: a model is as long as its parameters are many."""
+    return sum(1 + _held(p) for p in part.parts) if isinstance(part, Structure) else 0
 
 
 def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part], fuel: int) -> list[Function]:

@@ -132,6 +132,11 @@ def seen(value: object) -> bool:
     return True
 
 
+def decides(value: Any) -> Any:
+    """For models: value, on which it depends how many results there are; it had better be known where sizes have to be."""
+    return value
+
+
 def leave() -> None:
     """For stand-ins: the object in question has to be real from the beginning."""
 

@@ -193,3 +193,16 @@ def ssize(value: Any) -> int:
     if number > sys.maxsize or number < -sys.maxsize - 1:
         raise OverflowError("Python int too large to convert to C ssize_t")
     return number
+
+
+@ITERATORS.model(operations.unpack)
+def unpack(iterable: Any, count: int) -> Any:
+    """``a, b = iterator``: one step more than there are names (unpack_iterable in Python/ceval.c)."""
+    items: list[Any] = []
+    for item in iterable:
+        if len(items) == count:
+            raise ValueError(f"too many values to unpack (expected {count})")
+        items.append(item)
+    if len(items) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(items)})")
+    return tuple(items)

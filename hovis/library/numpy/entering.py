@@ -12,7 +12,7 @@ import numpy as np
 
 from hovis.engine.values import Dyn, Known, V
 from hovis.lattice import AbstractValue, Array
-from hovis.library.core import Action
+from hovis.library.core import Action, decides
 from hovis.library.numpy import NUMPY, shapes
 from hovis.library.numpy.array import COMPUTES, array_of, dtype_of, is_array, rank_of
 from hovis.library.numpy.shapes import Shape, facts
@@ -26,19 +26,19 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     if isinstance(indices_or_sections, (tuple, list)):
         points = [0, *indices_or_sections, total]
     else:
-        sections = operator.index(indices_or_sections)
+        sections = operator.index(decides(indices_or_sections))
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extras = divmod(total, sections)
         points = [0]
         for k in range(sections):
             points.append(points[-1] + (each + 1 if k < extras else each))
-    turned = np.swapaxes(ary, axis, 0)
-    return [np.swapaxes(turned[points[k] : points[k + 1]], axis, 0) for k in range(len(points) - 1)]
+    before = (slice(None),) * (axis % ary.ndim)
+    return [ary[(*before, slice(points[k], points[k + 1]))] for k in range(len(points) - 1)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    if not isinstance(indices_or_sections, (tuple, list)) and ary.shape[axis] % indices_or_sections:
+    if not isinstance(indices_or_sections, (tuple, list)) and ary.shape[axis] % decides(indices_or_sections):
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 

@@ -107,9 +107,12 @@ def getitem_dims(a: Facts, index: Facts) -> Shape | None:
     plain: list[Any] = []
     for item in items:
         kind = kind_of(item.type)
-        if not isinstance(kind, str):
+        if kind is None:
             return None
-        if kind == INTEGER:
+        if not isinstance(kind, str):
+            mask = kind.dtype.kind == "b"
+            plain.append(shapes.Picking((None,) if mask else item.dims or (None,) * kind.ndim, kind.ndim if mask else 1))
+        elif kind == INTEGER:
             plain.append(_Unknown())
         elif kind == SLICE:
             plain.append(item.value if item.known else slice(UNKNOWN))
@@ -134,6 +137,13 @@ def _take(a: AbstractValue, indices: AbstractValue, *rest: AbstractValue, **name
     return of_dtype(dtype, rank_of(indices) + (0 if axis.value is None else rank_of(a) - 1))
 
 
+def _take_dims(a: Facts, indices: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    axis = rest[0].value if rest else named["axis"].value if "axis" in named else None
+    if a.dims is None or indices.dims is None or not (axis is None or (isinstance(axis, int) and -len(a.dims) <= axis < len(a.dims))):
+        return None
+    return indices.dims if axis is None else a.dims[: axis % len(a.dims)] + indices.dims + a.dims[axis % len(a.dims) + 1 :]
+
+
 def _take_along_axis(a: AbstractValue, indices: AbstractValue, axis: AbstractValue) -> AbstractValue | None:
     dtype = dtype_of(a)
     if dtype is None or not isinstance(axis, Const) or axis.value is None or rank_of(indices) != rank_of(a):
@@ -154,8 +164,8 @@ def _searchsorted(a: AbstractValue, v: AbstractValue, **named: AbstractValue) ->
 ROWS: Final[list[Primitive]] = [
     row(operator.getitem, getitem, getitem_effect, dims=for_engine(getitem_dims)),
     row(operator.setitem, setitem, Effect.WRITES | Effect.RAISES | Effect.READS, fold=False),
-    row(np.take, _take),
-    row(np.ndarray.take, _take),
+    row(np.take, _take, dims=for_engine(_take_dims)),
+    row(np.ndarray.take, _take, dims=for_engine(_take_dims)),
     row(np.take_along_axis, _take_along_axis),
     row(np.nonzero, _nonzero),
     row(np.searchsorted, _searchsorted),

@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -160,19 +160,41 @@ def reshaped(shape: Shape | None, new: Sequence[Dim]) -> Shape | None:
     return tuple(missing if isinstance(d, int) and d == -1 else d for d in new)
 
 
+class Picking(NamedTuple):
+    """An index array of these dimensions, as an item of an index; a mask takes several axes of what is indexed."""
+
+    dims: Shape
+    axes: int = 1
+
+
 def indexed(shape: Shape, index: tuple[Any, ...]) -> Shape | None:
-    """The shape of ``a[index]`` for basic indexes; an unknown integer is any object that is no slice, None or ….
+    """The shape of ``a[index]``; an unknown integer is any object that is no slice, None, … or Picking.
+
+    What several arrays pick stands where the first of them does, or in front if they do not stand together.
 
     >>> indexed((3, 4, "n"), (0, slice(1, None))), indexed((3,), (None, Ellipsis))
     ((3, 'n'), (1, 3))
+    >>> indexed((3, 4, "n"), (slice(None), Picking((2, 5)), 0)), indexed((3, 4), (Picking((2,)), None, Picking((2,))))
+    ((3, 2, 5), (2, 1))
     """
-    spent = sum(1 for i in index if i is not None and i is not Ellipsis)
+    picks = [k for k, i in enumerate(index) if isinstance(i, Picking)]
+    if picks:
+        # an integer beside an array is an array, too
+        index = tuple(i if i is None or i is Ellipsis or isinstance(i, slice | Picking) else Picking(()) for i in index)
+        picks = [k for k, i in enumerate(index) if isinstance(i, Picking)]
+    spent = sum(i.axes if isinstance(i, Picking) else 1 for i in index if i is not None and i is not Ellipsis)
     if spent > len(shape):
         return None
-    result: list[Dim] = []
+    picked = broadcast(*(index[k].dims for k in picks)) or ()
+    together = picks == list(range(picks[0], picks[-1] + 1)) if picks else True
+    result: list[Dim] = [] if together else [*picked]
     at = 0
-    for i in index:
-        if i is None:
+    for k, i in enumerate(index):
+        if isinstance(i, Picking):
+            if together and k == picks[0]:
+                result += picked
+            at += i.axes
+        elif i is None:
             result.append(1)
         elif i is Ellipsis:
             skip = len(shape) - spent

@@ -14,7 +14,7 @@ from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
 from hovis.library.numpy.array import array_of, ask, asking, concerns, dtype_of, is_array, python_number, rank_of, row
-from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
+from hovis.library.numpy.shapes import DimsRule, Facts, Shape, constant, for_engine
 
 
 def shape_rank(t: AbstractValue | None) -> int | None:
@@ -169,13 +169,37 @@ def _part_dims(items: Facts) -> list[Shape] | None:
 
 
 def _concatenate_dims(items: Facts, axis: Facts | None = None) -> Shape | None:
-    dims, at = _part_dims(items), constant(axis, 0)
-    if dims is None or not isinstance(at, int) or not -len(dims[0]) <= at < len(dims[0]):
+    return _end_to_end(_part_dims(items), constant(axis, 0))
+
+
+def _end_to_end(dims: list[Shape] | None, at: Any) -> Shape | None:
+    """Parts of these dimensions, joined along an axis."""
+    if not dims or len(set(map(len, dims))) > 1 or not isinstance(at, int) or not -len(dims[0]) <= at < len(dims[0]):
         return None
     at %= len(dims[0])
     lengths = [d[at] for d in dims]
     total = sum(lengths) if all(isinstance(n, int) for n in lengths) else None
     return (*dims[0][:at], total, *dims[0][at + 1 :])
+
+
+#: What becomes of the dimensions of each part before they are joined, and along which axis.
+_STACKS: Final[dict[Any, tuple[Callable[[Shape], Shape], int | None]]] = {
+    np.hstack: (lambda d: d or (1,), None),
+    np.vstack: (lambda d: (1, *d) if len(d) == 1 else d or (1, 1), 0),
+    np.column_stack: (lambda d: (*d, 1) if len(d) == 1 else d or (1, 1), 1),
+    np.dstack: (lambda d: d if len(d) > 2 else (*d, 1) if len(d) == 2 else (1, *(d or (1,)), 1), 2),
+}
+
+
+def _stacked_dims(fn: Any) -> DimsRule:
+    promote, axis = _STACKS[fn]
+
+    def rule(items: Facts) -> Shape | None:
+        parts = _part_dims(items)
+        made = None if parts is None else [promote(d) for d in parts]
+        return _end_to_end(made, axis if axis is not None or not made else min(len(made[0]) - 1, 1))
+
+    return rule
 
 
 def _stack_dims(items: Facts, axis: Facts | None = None) -> Shape | None:
@@ -260,7 +284,7 @@ ROWS: Final[list[Primitive]] = [
     row(np.broadcast_to, _broadcast_to, dims=for_engine(lambda array, shape: shape_of(shape))),
     row(np.concatenate, _joining(np.concatenate), dims=for_engine(_concatenate_dims)),
     row(np.stack, _joining(np.stack), dims=for_engine(_stack_dims)),
-    *(row(fn, _joining(fn)) for fn in (np.hstack, np.vstack, np.dstack, np.column_stack)),
+    *(row(fn, _joining(fn), dims=for_engine(_stacked_dims(fn))) for fn in _STACKS),
     *(row(fn, asking(fn), dims=for_engine(_keeps)) for fn in (np.flip, np.flipud, np.fliplr)),
     *(row(fn, asking(fn)) for fn in (np.rot90, np.tril, np.triu)),
     row(np.roll, _like, dims=for_engine(_keeps)),

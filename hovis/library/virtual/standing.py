@@ -5,9 +5,10 @@ from typing import Any
 from hovis.engine import models, stores
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import use_sizes
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref
 from hovis.lattice import Type
-from hovis.library.core import acted, bare, holding, leave, real, seen, settled
+from hovis.library.core import acted, bare, decides, holding, leave, real, seen, settled
 from hovis.library.virtual.base import Args, Named, action, as_constant, known_key, use
 
 
@@ -49,6 +50,13 @@ def is_settled(m: Machine, args: Args, named: Named) -> Any:
 @action(seen)
 def is_seen(m: Machine, args: Args, named: Named) -> Any:
     return TRUE if isinstance(args[0], Known) or m.obj(args[0]) is not None else FALSE
+
+
+@action(decides)
+def make_known(m: Machine, args: Args, named: Named) -> Any:
+    if m.known_sizes:
+        use_sizes(m, args[0])
+    return args[0]
 
 
 @action(leave)
