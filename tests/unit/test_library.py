@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hovis.ir.operations import unpack
 from hovis.lattice import ANY, Const, Type, Union, join
 from hovis.library.choices import CHOICES
 from hovis.library.combining import ITERTOOLS
@@ -282,6 +283,7 @@ ARGUMENTS = {
     any: ([iterables], {}),
     all: ([iterables], {}),
     sum: ([iterables, st.sampled_from([0, 0.0, 1.5, 2**63, -5, True, "a", b"", bytearray(), ("sub", "str", "s"), ("thing", "a"), (), ("sub", "int", 3)])], {"start": st.sampled_from([0, 0.5, ""])}),
+    math.prod: ([iterables], {"start": st.sampled_from([1, 0.5, -3, True, 2**63, ("sub", "int", 3)])}),
     min: ([iterables, ITEMS, ITEMS], {"key": functions, "default": ITEMS}),
     max: ([iterables, ITEMS, ITEMS], {"key": functions, "default": ITEMS}),
     list: ([iterables], {}),
@@ -323,7 +325,7 @@ if hasattr(itertools, "batched"):
 
 MODELS = (ITERATORS | ITERTOOLS | CHOICES).models
 #: The iterators that have a model: made by calling these.
-MAKERS = [fn for fn, model in MODELS.items() if fn in ARGUMENTS or not isinstance(model, Stand)]
+MAKERS = [fn for fn, model in MODELS.items() if fn is not unpack and (fn in ARGUMENTS or not isinstance(model, Stand))]
 
 
 @st.composite
