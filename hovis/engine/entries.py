@@ -47,3 +47,8 @@ class Entry:
         self.callers: set[Entry] = set()
         #: START: parameters that are one of a few constants
         self.choices: tuple[tuple[int, tuple[object, ...]], ...] = ()
+
+
+def begins_function(site: Any) -> bool:
+    """Does a residual function begin there, or a generator?  Its body stands in the context of the key that it has had when it was made."""
+    return len(site) == 3  # with the world that it begins in

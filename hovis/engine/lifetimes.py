@@ -38,13 +38,18 @@ def held(state: State) -> dict[int, Dyn]:
 
 def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     """Those of them that can be reached from holders, in the order in which they end where these are let go of."""
+    return {key: value for key, value in _reached(state, holders).items() if value.ends}
+
+
+def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
+    """All values that can be reached; of two that are one, one slot may know that its end shows, and another not."""
     todo = list(holders)[::-1]
     found: dict[int, Dyn] = {}
     seen: set[int] = set()
     while todo:
         value = todo.pop()
         if isinstance(value, Dyn):
-            if value.ends:
+            if value.ends or id(value.value) not in found:
                 found[id(value.value)] = value
         elif isinstance(value, Ref) and value.aid not in seen:
             seen.add(value.aid)
@@ -125,10 +130,10 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     """Values that were held before and are not any more: their lives end here."""
     if not before:
         return
-    after = held(m.state)
+    after = _reached(m.state, (value for _, value in m.state.roots()))
     if m.watching:
         # what a generator holds that is to be closed lives until that is done
-        after |= held_by(m.state, map(Ref, dying(m)))
+        after |= _reached(m.state, map(Ref, dying(m)))
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
         if key not in after and key != spared and not (holds(value.type) and _just_used(m, value)):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hovis.engine import dispatch, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
-from hovis.engine.entries import Entry
+from hovis.engine.entries import Entry, begins_function
 from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, holds, shape_in
 from hovis.engine.joins import Matching, agree, align, told_apart, unlike_generators
@@ -281,7 +281,7 @@ class Meeting(Machine):
                 part = self._key_part(entry.state, self.value_at(entry.state, path))
                 rest = [x for x in entry.key if x[0] != path]
                 keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
-            if len(keyed) < len(table) or (_begins_function(site) and any(entry.key != key for key, entry in keyed.items())):
+            if len(keyed) < len(table) or (begins_function(site) and any(entry.key != key for key, entry in keyed.items())):
                 return False      # with the table as it was: all of them are discarded
             table.clear()
             for key, entry in keyed.items():
@@ -297,7 +297,7 @@ class Meeting(Machine):
         bad = []
         for entry in table.values():
             key = self.key_of(site, entry.state)
-            moved = key != entry.key and _begins_function(site)
+            moved = key != entry.key and begins_function(site)
             known = any(not isinstance(self.value_at(entry.state, path), Dyn) for path in forced)
             if moved or known or not entry.joined.isdisjoint(self.wanted.get(site, ())):
                 bad.append(entry)
@@ -575,7 +575,9 @@ class Meeting(Machine):
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
         lost = self.label(entry, path) if can_split and strength != STRONG else None
         dims = self._join_dims(a, b)
-        ends = self.endings and (holds(kind) or matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
+        given = holds(kind) and begins_function(entry.site)
+        met = holds(kind) and not (isinstance(a, Dyn) and isinstance(b, Dyn))
+        ends = self.endings and not given and (met or matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end
         few = either(a, b) if lost is None and not end and not unbound else None
@@ -633,8 +635,3 @@ class Meeting(Machine):
 def place_of(step: Any) -> Any:
     """Which cell of an object a step of a path leads to."""
     return step[0] if type(step) is tuple else step
-
-
-def _begins_function(site: Any) -> bool:
-    """Does a residual function begin there, or a generator?  Its body stands in the context of the key that it has had when it was made."""
-    return len(site) == 3  # with the world that it begins in

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hovis.engine import lifetimes, templates
-from hovis.engine.entries import Entry
+from hovis.engine.entries import Entry, begins_function
 from hovis.engine.heap import VObj, holds
 from hovis.engine.joins import Matching
 from hovis.engine.state import State
@@ -106,8 +106,10 @@ class Opening:
         kind = templates.alive(engine.type_of_in(self.arriving, value), self.arriving.classes)
         can_split = self.forced.get(path) != STRONG
         param = engine.param(self.entry, path, kind, self.arriving)
+        # containers that a residual function is given, its caller holds
+        given = holds(kind) and begins_function(self.entry.site)
         if type(value) is not Dyn:
-            ends = engine.endings and (holds(kind) or self.arriving.ends_visibly(value, set()))
+            ends = engine.endings and not given and (holds(kind) or self.arriving.ends_visibly(value, set()))
             at_end = isinstance(value, Known) and value.value is END
             few = None if can_split or at_end else among(value)
             return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end, among=few)
@@ -116,4 +118,4 @@ class Opening:
             self.entry.depends[path] = lost
         dims = tuple([d if isinstance(d, Known) else None for d in value.dims]) if value.dims else None
         own = self.base + path if can_split and lost is not None else None
-        return Dyn(param, kind, dims, own, value.maybe_unbound, value.ends, value.maybe_end, value.among)
+        return Dyn(param, kind, dims, own, value.maybe_unbound, value.ends and not given, value.maybe_end, value.among)
