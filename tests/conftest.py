@@ -32,16 +32,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 #: Differential tests that run on every Python in any case.
 EVERYWHERE = ("test_regressions", "test_review", "test_breaking", "test_environment", "test_differential", "test_compare")
+#: Tests of compiled code that are many programs, each of them compiled.
+LONG = ("test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets")
+
+
+def _is_drawn(folder: str, name: str) -> bool:
+    return (folder == "differential" and name not in EVERYWHERE) or (folder == "xla" and name in LONG)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A differential program runs on one of the three Pythons, drawn by its name; on each of them with HOVIS_EXAMPLES set."""
+    """A differential program runs on one of the three Pythons, drawn by its name; on each of them with HOVIS_EXAMPLES set.
+
+    So do long tests of compiled code.
+    """
     if "HOVIS_EXAMPLES" in os.environ or config.option.keyword or len(items) < 2000:
         return
     mine = sys.version_info.minor % 3
     away = [
         item for item in items
-        if item.path.parent.name == "differential" and item.path.stem not in EVERYWHERE and zlib.crc32(item.nodeid.encode()) % 3 != mine
+        if _is_drawn(item.path.parent.name, item.path.stem) and zlib.crc32(item.nodeid.encode()) % 3 != mine
     ]
     config.hook.pytest_deselected(items=away)
     gone = set(away)
