@@ -77,6 +77,7 @@ def test_a_slice_with_unknown_bounds_is_an_array():
     assert "Any" not in text, text
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")    # NumPy 2.5 and later
 def test_an_array_that_changes_its_shape_in_place():
     def flattened(x):
         y = np.zeros((3, 4))
