@@ -36,6 +36,9 @@ from kernels import KERNELS  # noqa: E402
 
 #: A contender that says nothing for so long has hung.
 PATIENCE = 120.0
+#: Before calls are timed, so many are made, or for so long.
+WARM_CALLS = 20
+WARM_SECONDS = 1.0
 
 
 # ------------------------------------------------------------------------------------------------- in a contender's process
@@ -55,6 +58,7 @@ def work(contender):
         try:
             if asked["do"] == "make":
                 made[name], found = first_call(contender, name, size)
+                warm(made[name], name, size)
             else:
                 found = {"times": durations(made[name], name, size, asked["seconds"])}
         except NotThere:
@@ -116,12 +120,21 @@ def alike(found, wanted):
     return True
 
 
+def warm(fn, name, size):
+    """Steady state is what comes after some calls: caches are full, and what there was to find out is found out."""
+    args, until = arguments(name, size), time.perf_counter() + WARM_SECONDS
+    for _ in range(WARM_CALLS):
+        fn(*copy.deepcopy(args))
+        if time.perf_counter() > until:
+            break
+
+
 def durations(fn, name, size, seconds):
     """Of calls for about so many seconds, each with fresh arguments; at least three."""
     args = arguments(name, size)
-    times, until = [], time.perf_counter() + seconds
-    gc.collect()
+    gc.collect()  # which takes the longer, the more a contender has made
     gc.disable()
+    times, until = [], time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < until:
         fresh = copy.deepcopy(args)
         start = time.perf_counter()
@@ -139,8 +152,8 @@ def durations(fn, name, size, seconds):
 class Worker:
     """A contender in a process of its own, begun anew when it crashes or hangs."""
 
-    def __init__(self, contender, directory):
-        self.contender, self.directory = contender, directory
+    def __init__(self, contender, directory, script=__file__):
+        self.contender, self.directory, self.script = contender, directory, script
         self.process = None
 
     def ask(self, **what):
@@ -148,7 +161,7 @@ class Worker:
             env = {**os.environ, "HOVIS_CACHE_DIR": self.directory, "NUMBA_CACHE_DIR": self.directory, "TF_CPP_MIN_LOG_LEVEL": "2"}
             noise = None if os.environ.get("VERBOSE") else subprocess.DEVNULL
             self.process = subprocess.Popen(
-                [sys.executable, __file__, "--worker", self.contender], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, text=True, env=env
+                [sys.executable, self.script, "--worker", self.contender], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, text=True, env=env
             )
         try:
             self.process.stdin.write(json.dumps(what) + "\n")
@@ -191,6 +204,12 @@ def ratio(row, other, of="hovis"):
     if other not in row["times"] or of not in row["times"]:
         return None
     return statistics.median(a / b for a, b in zip(row["times"][other], row["times"][of], strict=True))
+
+
+def kept(row):
+    """What of a row is kept in a file."""
+    ratios = {who: round(r, 3) for who in ("numpy", "jax", "numba") if (r := ratio(row, who)) is not None}
+    return {"name": row["name"], "group": row["group"], **ratios}
 
 
 def mean(values):
@@ -252,7 +271,7 @@ def main():
     parser.add_argument("names", nargs="*", help="kernels or their groups; all, if none is given")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.05, help="of each contender in a round")
-    parser.add_argument("--json", type=Path, help="keep the numbers in this file")
+    parser.add_argument("--json", type=Path, help="keep the ratios in this file, as notebooks/xla.ipynb reads them")
     parser.add_argument("--without", nargs="*", default=[], choices=["jax", "numba"])
     parser.add_argument("--worker", choices=CONTENDERS, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -274,7 +293,7 @@ def main():
             worker.end()
     print(*summary(rows), sep="\n")
     if chosen.json:
-        chosen.json.write_text(json.dumps(rows), encoding="utf-8")
+        chosen.json.write_text("[\n" + ",\n".join(json.dumps(kept(row)) for row in rows) + "\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

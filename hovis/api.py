@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
-from hovis import garbage, html, report
+from hovis import custom, garbage, html, plugins, report, trees
 from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
 from hovis.backend.prepare import with_common_landings
@@ -25,6 +25,7 @@ from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
 from hovis.passes import pipeline
+from hovis.passes.inlining import put_in
 from hovis.report import Remark, Report
 from hovis.signature import Signature
 from hovis.specs import part_of
@@ -66,6 +67,12 @@ class Options:
         #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
         self.volatile: frozenset[Any] = frozenset()
 
+    def over(self, library: Library) -> "Options":
+        """The same with another library."""
+        made = Options(library, self.passes, self.strict, self.fuel, self.frozen, self.known_sizes)
+        made.volatile = self.volatile
+        return made
+
     def __enter__(self) -> "Options":
         self._token = _current.set(self)
         return self
@@ -75,7 +82,7 @@ class Options:
 
     def trace(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> "Trace":
         """As :func:`hovis.trace`, with these options."""
-        return _trace(fn, specs, named, self)
+        return _trace(fn, specs, named, self, getattr(type(fn), "takes_no_more", False))
 
     def specialize(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
         """As :func:`hovis.specialize`, with these options."""
@@ -146,6 +153,39 @@ class Trace:
     def results(self) -> list[Any]:
         """What the traced function returns, one value a return."""
         return [b.terminator.value for b in self.blocks if isinstance(b.terminator, Return)]
+
+    @property
+    def in_tree(self) -> tuple[Any, ...]:
+        """The specs of the parameters, containers as they are: what could be given to another ``trace``."""
+        return trees.taken(self.params)
+
+    @property
+    def out_tree(self) -> Any:
+        """The spec of the result, containers that the function makes as they are.
+
+        >>> def halves(x, n): return {"half": x / 2, "rest": (n, x - x / 2)}
+        >>> trace(halves, Type(float), 3).out_tree
+        {'half': Float, 'rest': (const(3), Float)}
+        """
+        return trees.given(self.results)
+
+    @property
+    def source_map(self) -> dict[tuple[str, int], list[Op]]:
+        """The ops that each line of the user's source has become, by file and line: in what is inlined the innermost one.
+
+        >>> def area(w, h):
+        ...     scaled = w * 2
+        ...     return scaled * h
+        >>> found = trace(area, Type(int), Type(int)).source_map
+        >>> [[str(op.callee.__name__) for op in ops] for _, ops in sorted(found.items())]
+        [['mul'], ['mul']]
+        """
+        found: dict[tuple[str, int], list[Op]] = {}
+        for function in self.functions:
+            for op in function.ops():
+                if op.location is not None and op.location.line is not None:
+                    found.setdefault((op.location.file, op.location.line), []).append(op)
+        return found
 
     @property
     def consts(self) -> list[object]:
@@ -359,6 +399,7 @@ def _shown(part: Part, used: set[int]) -> Any:
 def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
     """Trace fn for arguments of which the specs say what is known; fn is read, never run.
 
+    ``library=`` says what calls mean, if fn has no such parameter (see Options).
     Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown and keeps its default.
     Raises SpecError (a TypeError) for too many specs, unknown names, and what is not a callable.
 
@@ -366,7 +407,15 @@ def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
     >>> trace(double, Type(int)).type
     Int
     """
-    return _trace(fn, specs, named, current())
+    chosen = current()
+    if isinstance(named.get("library"), Library) and "library" not in _parameters(fn):
+        chosen = chosen.over(named.pop("library"))
+    return _trace(fn, specs, named, chosen, getattr(type(fn), "takes_no_more", False))
+
+
+def _parameters(fn: Any) -> tuple[str, ...]:
+    code = getattr(python_function(fn)[0], "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
@@ -417,6 +466,8 @@ def trace_call(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: O
 
 
 def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options, closed: bool = False) -> Trace:
+    if chosen.library is STANDARD:
+        plugins.OFFERED.look()
     function, bound = python_function(fn)
 
     def parts_of(spec: Any, name: str) -> Part:
@@ -438,15 +489,10 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
         if os.environ.get("HOVIS_DEBUG"):
             raise
         return _fallback(fn, signature, chosen, f"tracing failed: {type(error).__name__}: {error}")
-    start = result.functions[0]
-    replaced = result.params
-    wanted = [replaced.get(id(p), p) for p in signature.leaf_params()]
-    signature.replace(replaced)
-    for op in (op for f in result.functions for op in f.ops() if op.callee is start):
-        # the traced function calls itself: what it does not use it is given all the same
-        given = dict(zip(map(id, start.params), op.args, strict=True))
-        op.args = tuple(given.get(id(p), Const(None)) for p in wanted)
-    start.blocks[0].params = tuple(wanted)
+    start = engine.arranged(result, signature.leaf_params())
+    signature.replace(result.params)
+    put_in(start)
+    custom.expanded(start)
     cleaned = pipeline.run(start, "clean")
     signature = signature.renamed(start.params, cleaned.params)
     signature.drop_unused_wholes(cleaned)

@@ -23,3 +23,15 @@ class ParseError(HovisError, ValueError):
 
 class WriteError(HovisError):
     """A residual can't be written as a module: the message says what in it can't, where, why, and what to do."""
+
+
+class TransformError(TraceError):
+    """A function can't be transformed: the message says what in it stands against it, where, and what to do."""
+
+
+class InverseError(TransformError, ValueError):
+    """A function has no inverse that hovis finds: the message says at which operation, and why."""
+
+
+class DerivativeError(TransformError):
+    """A function has no derivative that hovis knows: the message says what in it has none, where, and what to do."""

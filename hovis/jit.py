@@ -173,11 +173,11 @@ class Jitted:
                 if value is not UNBOUND:
                     self._count(path, constant(value), DYNAMIC)
 
-    def _count(self, path: Path, value: Any, otherwise: str) -> bool:
+    def _count(self, path: Path, value: Any, otherwise: str, most: int = VALUES) -> bool:
         """One more value at a path; False if there were too many, and from now on it is unknown."""
         seen = self._seen.setdefault(path, set())
         seen.add(value)
-        if len(seen) > (FEW_VALUES if self._hopeless else VALUES) and path not in self._static:
+        if len(seen) > (FEW_VALUES if self._hopeless else most) and path not in self._static:
             self._policy = {**self._policy, path: otherwise}
             del self._seen[path]
             return False
@@ -190,16 +190,15 @@ class Jitted:
                 return self._trace(args, kwargs)
             except Promote as promoted:
                 before = self._policy
-                self._promote(promoted.args[0], args, kwargs)
+                for place in promoted.args:
+                    self._promote(place, args, kwargs)
                 if self._policy is before:
                     return self._left_alone()
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
         given, extra = self._with_defaults(*self._specs(args, kwargs))
         try:
-            traced = api.trace_call(self.__wrapped__, tuple(given), extra, self._options)
-            traced.compile()
-            return traced
+            return api.trace_call(self.__wrapped__, tuple(given), extra, self._options)
         except SpecError:
             return self._left_alone()
 
@@ -323,7 +322,7 @@ class Variant:
     def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
         self.trace = traced
         self.key = key
-        self.call: Callable[..., Any] = traced.compile()
+        self.call: Callable[..., Any] = self.initial()
         self.holds = compile_guards(traced.guards)
         #: the unknown arguments, by position or name; None: the original is called as it was
         self.picks: list[int | str] | None = [k if type(k) is int and k < count else name for k, name in traced.signature.names()]
@@ -331,6 +330,10 @@ class Variant:
             self.call, self.picks = original, None
         #: all arguments are passed on as they are
         self.plain = not names and self.picks in (None, list(range(count)))
+
+    def initial(self) -> Callable[..., Any]:
+        """The function of the unknown arguments that is called to begin with."""
+        return self.trace.compile()
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the residual with the unknown ones of these arguments."""

@@ -1,7 +1,6 @@
 """What ``hovis.explain`` says: what was left as it is, where in the source, why, and what would help."""
 
 import builtins
-import linecache
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from hovis.engine.untold import JOINED
 from hovis.ir import naming, operations
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, edges
 from hovis.ir.operations import UNBOUND, load_global, yield_
+from hovis.ir.quoting import place, quote
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const, Type
 from hovis.library.core import Library
@@ -93,39 +93,6 @@ class Report:
         return "\n\n".join(parts)
 
     __repr__ = __str__
-
-
-# ------------------------------------------------------------------------------------------------- source
-
-
-def place(location: Location) -> str:
-    """``file:line, in function``."""
-    line = "" if location.line is None else f":{location.line}"
-    return f"{location.file}{line}, in {location.function}"
-
-
-def quote(location: Location) -> list[str]:
-    """The source line, and the columns under it where they are known."""
-    if location.line is None:
-        return []
-    raw = linecache.getline(location.file, location.line).rstrip("\n")
-    code = raw.lstrip()
-    if not code:
-        return []
-    indent = len(raw) - len(code)
-    lines = ["    " + code]
-    if location.col is not None and location.end_col is not None:
-        start = _characters(raw, location.col)
-        end = _characters(raw, location.end_col) if location.end_line == location.line else len(raw)
-        start = max(start, indent)
-        if end > start and (start, end) != (indent, len(raw)):
-            lines.append("    " + " " * (start - indent) + "^" * (end - start))
-    return lines
-
-
-def _characters(line: str, column: int) -> int:
-    """CPython counts columns in bytes of UTF-8."""
-    return len(line.encode()[:column].decode(errors="replace"))
 
 
 # ------------------------------------------------------------------------------------------------- remarks

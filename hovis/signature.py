@@ -52,7 +52,7 @@ class Signature:
 
         Without ``*args`` and ``**kwargs``, which have nothing in them if they are unknown.
         """
-        places = {id(part): k for k, part in enumerate(self.positional)}
+        places = {id(part): k for k, part in enumerate(self.positional, -self.bound)}
         by_position = inspect.Parameter.POSITIONAL_ONLY
         variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return [(places.get(id(u.part)), "" if u.kind is by_position else u.name) for u in self.unknown if u.kind not in variadic]

@@ -18,7 +18,7 @@ from typing import Final
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.errors import SpecError
 from hovis.ir.model import Operand, Param
-from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
 from hovis.lattice import Array as ArrayType
 
 Int: Final = Type(int)
@@ -166,6 +166,8 @@ def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
     """A spec as the engine takes it."""
     if isinstance(spec, Const):
         return Fixed(spec.value)
+    if isinstance(spec, Refined) and spec.told is None:
+        raise SpecError(f"hovis.Refined({spec.cls.__name__}, {spec.facts!r}) can't be told of an argument: it needs a function that gives the facts of a value")
     if isinstance(spec, AbstractValue):
         return Leaf(Param(spec, None, name))
     if isinstance(spec, Array):

@@ -32,6 +32,9 @@ XlaError: Final = _jax.JaxRuntimeError
 #: Loops that touch fewer bytes an iteration become one native function; see docs: the default of 0.10 is a cliff.
 NATIVE_LOOP_BYTES: Final = 1 << 20
 
+#: How hard LLVM tries: less than XLA asks for by itself, which compiles in a tenth less time, to code that is as fast.
+LEVEL: Final = 2
+
 #: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
 COPY_BELOW: Final = 1 << 16
 
@@ -149,8 +152,7 @@ def _options(exact: bool) -> Any:
     options.num_replicas = 1
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
-    if exact:
-        debug.xla_backend_optimization_level = 0
+    debug.xla_backend_optimization_level = 0 if exact else LEVEL
     key, value = b"xla_cpu_small_while_loop_byte_threshold", str(NATIVE_LOOP_BYTES).encode()
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
     form = options.SerializeAsString() + _field(3, _field(3, _field(500, _field(1, key) + _field(2, value))))
@@ -330,8 +332,7 @@ def _is_native(text: str) -> bool:
 def self_test() -> dict[str, bool]:
     """What this jaxlib does as the package expects: each entry has to be True.
 
-    It takes a tenth of a second, so programs are not made to wait for it.  On a jaxlib that fails the last three, loops
-    are slow and right; the others are about results.
+    On a jaxlib that fails the last three, loops are slow and right; the others are about results (``reliance``).
     """
     with context(), ir.Location.unknown(context()):
         module = ir.Module.parse(_LOOP)

@@ -14,15 +14,10 @@ from hovis_xla.calling import BAILED
 from hovis_xla.executable import Executable
 from hovis_xla.hlotext import Loops
 from hovis_xla.layout import Taker, plan_of, taker
-from hovis_xla.partition import Decision, decide
+from hovis_xla.partition import decide
 from hovis_xla.sized import Sized
 from hovis_xla.status import is_watched
 from hovis_xla.storage import StorageError
-
-
-def decision_of(traced: api.Trace, exact: bool = False) -> Decision:
-    """What becomes of a Trace."""
-    return decide(traced.function, None, exact)
 
 
 def replaying(traced: api.Trace, executable: Executable | Sized) -> Callable[..., Any]:
@@ -36,7 +31,7 @@ class Lowered:
     """A StableHLO program that is not compiled yet."""
 
     def __init__(self, traced: api.Trace, exact: bool = False) -> None:
-        decision = decision_of(traced, exact)
+        decision = decide(traced.function, None, exact)
         if decision.executable is None:
             raise TraceError(str(decision))
         self._traced = traced

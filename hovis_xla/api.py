@@ -5,24 +5,29 @@ differs: an executable, and the residual Python wherever that gives up.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hovis import api
+import numpy as np
+
+from hovis import api, garbage
 from hovis.backend.load import hide
 from hovis.errors import TraceError
 from hovis.ir.operations import UNBOUND
+from hovis.jit import VARIANTS
 from hovis.jit import Jitted as PythonJitted
-from hovis.keys import DYNAMIC, KNOWN, Key, constant
+from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.transforms.interpret import Interpreter
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
+from hovis_xla.contest import Spending
 from hovis_xla.foreign import as_numpy
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
-from hovis_xla.variant import Variant, is_worth_it
+from hovis_xla.variant import Variant, without_checks
 from hovis_xla.watching import NanError, Nans, Overflows
 
 #: Where a function may run.
@@ -31,6 +36,10 @@ OVERFLOW: Final = ("replay", "raise")
 
 #: Variants that a call tries before it looks at the key.
 QUICK: Final = 4
+#: Forms of calls that variants are at hand for.
+FORMS: Final = 512
+#: Ways that are not worth a look at the key.
+CHEAP: Final = frozenset({"residual", "plain"})
 
 
 def jit(
@@ -87,6 +96,9 @@ class Jitted(PythonJitted):
         self._watch = watch
         #: the variants that were used last, by how many arguments there are and which of them have names
         self._quick: dict[Any, tuple[Variant, ...]] = {}
+        #: the same by types and shapes, where these are too many
+        self._by_head: dict[Any, tuple[Variant, ...]] = {}
+        self._spending = Spending()
         #: by keys without sizes, what has come with arguments alike but for these
         self._families: dict[Any, _Family] = {}
         self._open: tuple[list[Any], dict[str, Any]] | None = None
@@ -100,6 +112,11 @@ class Jitted(PythonJitted):
             raise ValueError(f"HOVIS_TARGET is one of {', '.join(map(repr, TARGETS))}, not {found!r}")
         return found
 
+    @property
+    def _auto(self) -> bool:
+        """May it be the plain function that does a call?"""
+        return not self._strict and self._target == "auto"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tried = self._quick.get((len(args), *kwargs) if kwargs else len(args), ())
         try:
@@ -107,7 +124,7 @@ class Jitted(PythonJitted):
                 found = variant.entry(*args, *kwargs.values())
                 if found is not BAILED:
                     return found
-                if variant.has_acted:
+                if variant.acts and variant.has_acted:
                     return variant.give_up(args, kwargs)
             return self._call(args, kwargs, tried)
         except BaseException:
@@ -115,24 +132,83 @@ class Jitted(PythonJitted):
             raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: "tuple[Variant, ...]") -> Any:
-        """A call that no quick entry is for, or that XLA has given up."""
-        variant = self._variants.get(self._key(args, kwargs))
-        if variant is None or not variant.holds():
-            variant = self._compile(args, kwargs)
-        assert isinstance(variant, Variant)
-        # what has given up is tried again by the long way, until it has got through
-        quick = tuple(v for v in tried if v is not variant)
-        found = variant.give_up(args, kwargs) if variant in tried else variant.run(args, kwargs)
-        if variant.settled:
-            quick = (variant, *quick)[:QUICK]
-        self._quick = {**self._quick, (len(args), *kwargs) if kwargs else len(args): quick}
+        """A call that none of the quick entries is for, or that XLA has given up."""
+        form, values = (len(args), *kwargs) if kwargs else len(args), (*args, *kwargs.values())
+        head = (form, *[a.shape if type(a) is np.ndarray else type(a) for a in values])
+        others = self._by_head.get(head, ())
+        for other in others:
+            if other not in tried:
+                found = other.entry(*values)
+                if found is not BAILED:
+                    return found
+                if other.acts and other.has_acted:
+                    return other.give_up(args, kwargs)
+        if self._spending.rests():
+            return self._without(args, kwargs)
+        start = time.perf_counter()
+        known = self._variants.get(self._key(args, kwargs))
+        if known is None or not known.holds():
+            if not self._may_make(args, kwargs):
+                return self._in_vain(start, lambda: self._without(args, kwargs))
+            made = self._compile(args, kwargs)
+            assert isinstance(made, Variant)
+            try:
+                return self._run(made.for_shared_memory(args, kwargs) or made, args, kwargs, form, head)
+            finally:
+                self._spending.made(time.perf_counter() - start)
+        assert isinstance(known, Variant)
+        variant = known.for_shared_memory(args, kwargs) or known
+        if variant in tried or variant in others:
+            return variant.give_up(args, kwargs)
+        if self._auto and variant.settled and variant.contest.winner in CHEAP:
+            return self._in_vain(start, lambda: self._run(variant, args, kwargs, form, head))
+        return self._run(variant, args, kwargs, form, head)
+
+    def _in_vain(self, start: float, call: Callable[[], Any]) -> Any:
+        """A call for which it was not worth to find out what it is about, which began at ``start``."""
+        looked = time.perf_counter()
+        result = call()
+        self._spending.looked(looked - start, time.perf_counter() - looked)
+        return result
+
+    def _run(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any, head: Any) -> Any:
+        """A call by a variant, whose entry is tried first from now on if it takes calls as they come."""
+        found = variant.run(args, kwargs)
+        self._remember(self._quick, form, variant)
+        self._remember(self._by_head, head, variant)
+        return found
+
+    def _remember(self, table: dict[Any, tuple[Variant, ...]], place: Any, variant: Variant) -> None:
+        """Have a variant at hand, or no longer: what has given up is tried again by the long way, until it has got through."""
+        known = tuple(v for v in table.get(place, ()) if v is not variant)
+        if len(table) >= FORMS:
+            table.clear()
+        # Python takes more calls than executables do, and the plain function those of all kinds: others are asked before
+        ranked = sorted([variant, *known], key=lambda v: (v.xla is None, v.contest.winner == "plain"))
+        table[place] = tuple(ranked[:QUICK]) if variant.settled else known
+
+    def _may_make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """May a variant be made for these?"""
+        if not self._auto:
+            return True
+        before = self._policy
+        with self._lock:
+            self._widen(args, kwargs)
+        self._spending.free += self._policy is not before
+        return self._spending.affords()
+
+    def _without(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call by the plain function."""
+        start = time.perf_counter()
+        found = self.__wrapped__(*args, **kwargs)
+        self._spending.went_without(time.perf_counter() - start)
         return found
 
     def clear_cache(self) -> None:
         """Forget all executables and residuals."""
         with self._lock:
             super().clear_cache()
-            self._quick = {}
+            self._quick, self._by_head, self._spending = {}, {}, Spending()
             self._families = {}
 
     def _walk(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Walk]:
@@ -156,21 +232,31 @@ class Jitted(PythonJitted):
         return bool(fresh)
 
     def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """What has had many values is unknown from now on: a number that decides a shape, a text, a function, the keys of a dict."""
         for path, how in self._policy.items():
             if how is KNOWN and path not in self._static:
                 value = part_at(path, args, kwargs)
                 if value is not UNBOUND:
                     self._count(path, constant(value), DYNAMIC)
+        for path, known in self._walk(args, kwargs)[2].choices:
+            if len(self._seen) < FORMS:
+                self._count(path, known, WIDE, VARIANTS)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        made = None if self._target == "python" or self._watch is not None else self._of_all_sizes(args, kwargs)
-        return made or self._of_this_size(args, kwargs)
+        with garbage.seldom():
+            made = None if self._target == "python" or self._watch is not None else self._of_all_sizes(args, kwargs)
+            return made or self._of_this_size(args, kwargs)
 
     def _of_all_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
         """The variant for arguments like these of any size, if they have come with another one before."""
         key = without_sizes(self._key(args, kwargs))
         specs = self._specs(args, kwargs)
-        family = self._families.setdefault(key, _Family(specs))
+        family = self._families.get(key)
+        if family is None:
+            while len(self._families) >= VARIANTS:
+                del self._families[next(iter(self._families))]
+            self._families[key] = _Family(specs)
+            return None
         merged = opened(family.specs, specs)
         if family.refused or sizes(merged) == sizes(specs):
             return None
@@ -181,11 +267,10 @@ class Jitted(PythonJitted):
             finally:
                 self._open = None
             family.specs = merged
-            sized = Sized(traced.function, self._exact)
+            sized = Sized(traced.function, self._exact, without_checks(traced) if self._target == "auto" else None)
             family.variant = Variant(traced, self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, self._target, sized)
-        served = family.variant.served(args, kwargs)
-        if served is not None:
-            return family.variant if self._target == "xla" or is_worth_it(served.lowered) else None
+        if family.variant.serves(args, kwargs):
+            return family.variant
         family.refused = family.variant.sized is None or family.variant.sized.hopeless
         return None
 

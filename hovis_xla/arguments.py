@@ -17,7 +17,7 @@ import numpy as np
 
 from hovis.engine.environment import can_change
 from hovis.ir.operations import UNBOUND
-from hovis.keys import DYNAMIC, KNOWN, Held, Path, constant
+from hovis.keys import DYNAMIC, KNOWN, WIDE, Held, Path, constant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Any as Unknown
@@ -25,6 +25,10 @@ from hovis.specs import Array, Instance, Promotable, is_named_tuple
 
 #: Values of these are part of the key: the first by equality, the others by identity.
 WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
+#: Those that have few values.
+_FEW: Final = frozenset({bool, type(None), type(Ellipsis)})
+#: Of these the residual may know the class, if it knows no more.
+_TYPED: Final = frozenset({tuple, list, dict, str, bytes})
 _NAMED: Final = frozenset({type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc})
 NUMBERS: Final = (int, float, complex)
 #: Containers of more items than this are not looked into, nor deeper than this, nor arguments of more parts than this.
@@ -89,6 +93,8 @@ class Walk:
         self.parts = 0
         #: where there are ints that are unknown so far
         self.ints: list[Path] = []
+        #: what else is part of the key and may have any number of values: where, and what is known
+        self.choices: list[tuple[Path, Hashable]] = []
 
     def argument(self, value: Any, path: Path) -> tuple[Hashable, Any]:
         """Its part of the key, and its spec."""
@@ -103,6 +109,8 @@ class Walk:
         how = self.policy.get(path) if self.policy else None
         if how is KNOWN:
             return ("value", constant(value)), Const(value)
+        if how is WIDE:
+            return ("type", kind), Type(kind) if kind in _TYPED else Unknown
         if kind in NUMBERS:
             if kind is int and how is None:
                 self.ints.append(path)
@@ -111,7 +119,10 @@ class Walk:
             dtype = value.dtype  # its number: three times as quick as its name, and told apart as well for all that is compiled
             return ("array", dtype.num, dtype.isnative, value.shape), Array(dtype, value.shape) if is_plain_array(value) else Unknown
         if is_known(value):
-            return ("value", constant_key(value) if kind in WORDS else Held(value)), Const(value)
+            known = constant_key(value) if kind in WORDS else Held(value)
+            if kind not in _FEW:
+                self.choices.append((path, known))
+            return ("value", known), Const(value)
         if isinstance(value, np.generic):
             return kind, Type(kind) if value.dtype.kind in "biufc" else Unknown
         return self.container(value, path)
@@ -122,8 +133,10 @@ class Walk:
         if found is None:
             if kind is tuple and not value:
                 return ("value", ()), Const(())
-            return ("type", kind), Type(kind) if kind in (tuple, list, dict) else Unknown
+            return ("type", kind), Type(kind) if kind in _TYPED else Unknown
         shape, parts = found
+        if kind is not tuple:
+            self.choices.append((path, shape if kind is dict else (shape, len(parts))))
         self.parts += len(parts)
         if self.parts > MOST:
             raise _TooMuch

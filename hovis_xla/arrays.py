@@ -1,19 +1,25 @@
 """Arrays of a program that is lowered: where each is, what is read of it and stored into it."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Final
 
 import numpy as np
 
 from hovis.ir.model import Function, Op
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
+from hovis_xla.affine import difference
 from hovis_xla.control import Walker
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.places import Location, Place, Step, c_strides
-from hovis_xla.slots import block_of, tensor
+from hovis_xla.inplace import is_computed_in_place
+from hovis_xla.ops import extents
+from hovis_xla.places import Box, Location, Place, Step, c_strides
+from hovis_xla.slots import block_of, is_within, tensor
 from hovis_xla.stores import is_sharing
-from hovis_xla.types import ARRAY, Known, NotLowerable, Num, Operand, Owned, Stored, Struct, Val, is_numpy, view_roots
+from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
+
+#: So many parts of an array that were read are looked at for one that is the same.
+REMEMBERED: Final = 8
 
 
 class Arrays(Walker):
@@ -23,12 +29,14 @@ class Arrays(Walker):
     module: Any
     constants: dict[int, tuple[np.ndarray[Any, Any], Val]]
     barriers: dict[str, str]
-    #: what has been read of an array, by its content
-    loads: dict[Any, list[T]]
-    loaded: dict[Any, Any]
+    loaded: dict[Any, T]
+    windows: dict[Any, T]
+    parts_read: dict[Any, list[tuple[list[T], T]]]
     #: the values that are, or may be, stored into
     mutable: set[object]
     mutable_constants: set[object]
+    #: ops that are used in other blocks than their own
+    abroad: set[Op]
 
     def constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
         found = self.constants.get(id(array))
@@ -57,16 +65,30 @@ class Arrays(Walker):
         t = self.memory.read(place.location)
         if not place.steps:
             return t
-        key = t.ir, place.skeleton, tuple(s.ir for s in place.starts)
-        here = ir.InsertionPoint.current.block
-        block, found = self.loaded.get(key, (None, None))
-        if found is None or block != here:
+        key = _seen(t, place)
+        found = self.loaded.get(key)
+        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
             found = place.load(t)
             if self.depth and found.size * 4 <= t.size:
                 found = self.barrier(found)
                 self.loads.setdefault(t.ir, []).append(found)
-            self.loaded[key] = here, found
-        return cast(T, found)
+            self._know(t, place, found)
+        return found
+
+    def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
+        """A part of the content of an array, as it is now."""
+        found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
+        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+            found = self.barrier(emit.dynamic_slice(t, starts, shape))
+            if self.depth:
+                self.loads.setdefault(t.ir, []).append(found)
+        return emit.reshape(found, shape)
+
+    def _know(self, t: T, place: Place, found: T) -> None:
+        """This is what a place shows of a content."""
+        self.loaded[_seen(t, place)] = found
+        if found.size == 1 and len(place.steps) == 1 and isinstance(place.steps[0], Box):
+            self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
 
     def fresh(self, t: T, c_order: bool = False) -> Val:
         """An array of its own, out of a call whose results are views for other arguments."""
@@ -77,19 +99,39 @@ class Arrays(Walker):
         location = place.location
         if not location.mutable:
             raise NotLowerable("a store into an array that was thought to be left alone")
-        self.memory.write(location, place.store(self.memory.read(location), new, self.put))
+        after = place.store(self.memory.read(location), new, self.put)
+        self.memory.write(location, after)
+        if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:
+            self._know(after, place, new)  # it is read as it was stored
 
     def viewed(self, a: Val, step: Step) -> Val:
         """A view of an array."""
         if isinstance(a, Stored):
             return self.array_at(a.place.then(step))
-        t = step.load(tensor(a))
+        t = self._part(tensor(a), step)
         return Val(Num(ARRAY, t.dtype, t.shape), t.ir, roots=view_roots([a]), place=None if a.place is None else a.place.then(step))
+
+    def _part(self, t: T, step: Step) -> T:
+        """What a view shows of an array that stays as it is: read once where it is the same element that is asked for again."""
+        starts = [s for s in step.starts if isinstance(s, T)] if isinstance(step, Box) else []
+        if not starts or step.skeleton is None:
+            return step.load(t)
+        seen = self.parts_read.setdefault((t.ir, step.skeleton), [])
+        for before, found in seen:
+            alike = all(difference(x.ir, y.ir) == 0 for x, y in zip(before, starts, strict=True))
+            if alike and is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+                return found
+        found = step.load(t)
+        seen.insert(0, (starts, found))
+        del seen[REMEMBERED:]
+        return found
 
     def placed(self, op: Op, found: Operand, args: list[Operand]) -> Operand:
         """The result of an op, with the place where it is: one of its own, if it is no view."""
         if isinstance(found, Struct) and found.op is op:
             return Struct(found.callee, tuple(self.placed(op, p, args) for p in found.parts), op)
+        if isinstance(found, Ragged):
+            return self._placed(op, found, args)
         if not isinstance(found, Val) or found.num.kind != ARRAY:
             return found
         mutable = op in self.mutable
@@ -111,6 +153,19 @@ class Arrays(Walker):
         self.memory.content[place.location] = t
         return self.array_at(place)
 
+    def _placed(self, op: Op, found: Ragged, args: list[Operand]) -> Operand:
+        """An array of unknown size in memory of its own, if it is stored into; packed, if it is used elsewhere."""
+        if not found.own or isinstance(found.base, Stored) or any(found is a for a in args):
+            return found
+        t, counts = tensor(found.read()), found.counts
+        if op in self.abroad:
+            t, counts = extents.packed(t, counts)
+        if op not in self.mutable:
+            return Ragged(found.full, Val(found.full, t.ir), counts)
+        place = Place(Location(t.dtype, t.shape, True))
+        self.memory.content[place.location] = t
+        return Ragged(found.full, self.array_at(place), counts, write=lambda base, new: self.write(base.place, new))
+
     def barrier(self, *xs: T) -> T:
         """The first of xs, by a call that XLA does not look through and that waits for all of them.
 
@@ -124,13 +179,41 @@ class Arrays(Walker):
             return update
         here = ir.InsertionPoint.current.block
         reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
-        result = self.barrier(emit.dynamic_update_slice(t, self.barrier(update, *reads), starts))
+        at_once = self.depth and is_computed_in_place(t, update, starts, reads, self.stored)
+        result = self.barrier(emit.dynamic_update_slice(t, update if at_once else self.barrier(update, *reads), starts))
         self.stored[result.ir] = t, update, starts
         return result
+
+    def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None:
+        """An operation has been made of these blocks: what they read of an array outside is read when its results are there."""
+        result = next((r for r in results if not r.shape), None)
+        if result is None:
+            return
+        for content, reads in self.loads.items():
+            if any(block_of(x.ir) in blocks for x in reads) and block_of(content) not in blocks:
+                reads.append(result)
+
+    def wait_for_reads(self, loop: Any) -> None:
+        """Have a ``while`` that stores into arrays begin when what stands around it has read of them."""
+        block = loop.operation.block
+        ends = loop.regions[1].blocks[0].operations[len(loop.regions[1].blocks[0].operations) - 1].operands
+        reads: list[T] = []
+        for k, value in enumerate(loop.operands):
+            if value in self.loads and ends[k] != loop.regions[1].blocks[0].arguments[k]:
+                reads += [x for x in self.loads[value] if block_of(x.ir) == block]
+        at = next((k for k, v in enumerate(loop.operands) if isinstance(v.type, ir.RankedTensorType) and not v.type.shape), None)
+        if reads and at is not None:
+            with ir.InsertionPoint(loop):  # of what dtype it is does not matter to a barrier
+                loop.operands[at] = self.barrier(T(loop.operands[at], INT64, ()), *dict.fromkeys(reads)).ir
 
     def contiguous(self) -> list[int]:
         """The arguments of which it was taken for granted that they are in C order."""
         return sorted({loc.owner for loc in self.pinned if isinstance(loc.owner, int) and loc.asked})
+
+
+def _seen(t: T, place: Place) -> Any:
+    """What two reads of one content have in common that give the same."""
+    return t.ir, place.skeleton, tuple(s.ir for s in place.starts)
 
 
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:

@@ -47,7 +47,8 @@ def machine() -> dict[str, str]:
 
 def circumstances(exact: bool) -> dict[str, Any]:
     """All that machine code depends on besides the program."""
-    return {**machine(), "flags": os.environ.get("XLA_FLAGS", ""), "options": {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES}}
+    options = {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES, "level": adapter.LEVEL}
+    return {**machine(), "flags": os.environ.get("XLA_FLAGS", ""), "options": options}
 
 
 def folder() -> Path | None:

@@ -20,9 +20,10 @@ from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Branch, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
+from hovis.library.lowerings import LOWERINGS
+from hovis_xla.calls import BUILDERS, ENVIRONMENT
 from hovis_xla.deeds import ACTS, SEEN, acts, makes_text
 from hovis_xla.host import is_hostable
-from hovis_xla.lower import BUILDERS, ENVIRONMENT
 from hovis_xla.ops import FOLDABLE, ROWS
 from hovis_xla.outline import split
 from hovis_xla.regions import Region, operands_of, regions
@@ -172,7 +173,7 @@ class Choice:
         if getattr(callee, "__module__", None) == _HANDLING:
             return False
         try:
-            known = callee in ROWS or callee in FOLDABLE or callee in _MADE or callee in ENVIRONMENT or is_hostable(callee, op)
+            known = callee in ROWS or callee in LOWERINGS or callee in FOLDABLE or callee in _MADE or callee in ENVIRONMENT or is_hostable(callee, op)
         except TypeError:
             return False
         if acts(op) and callee not in ENVIRONMENT:

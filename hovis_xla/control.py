@@ -15,123 +15,32 @@ entering its body, too.  So irreducible control flow and ``break`` out of nested
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Param, Raise, Return, Value
 from hovis.ir.model import Operand as IrOperand
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
-from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.emit import T, tensor_type
-from hovis_xla.kinds import Kind, join, kind_of, rebuild, split
+from hovis_xla.emit import T
+from hovis_xla.joining import Arrival, Choice, Joined, Side, Two, renumber
 from hovis_xla.memory import Memory, content, locations, meet, moved, rows_of
 from hovis_xla.places import Location
 from hovis_xla.regions import Catching, Region, carried_out, reach, with_heads
-from hovis_xla.sinking import Store, SunkStores
-from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor
+from hovis_xla.sinking import Store
+from hovis_xla.slots import Pending, tensor
 from hovis_xla.types import (
-    ARRAY,
-    BOOL,
-    EITHER,
     INT32,
     UNDEF,
     Known,
     NotLowerable,
-    Num,
     OneOf,
     Operand,
     Raises,
     ShapeUnknown,
     Slot,
-    Stored,
-    Struct,
     Val,
     raised,
 )
-
-#: Sides of a branch with at most this many scalar operations are both done, and the results selected.
-SELECT_OPS: Final = 24
-
-
-# ------------------------------------------------------------------------------------------------- choices
-
-
-@dataclass(frozen=True, slots=True)
-class Two:
-    """``yes`` where pred holds, else ``no``."""
-
-    pred: T
-    yes: int
-    no: int
-
-
-#: Which of several: a number, one of two by a truth, or an i32 at run time.
-Choice = int | Two | T
-
-
-def is_one_of(choice: Choice, wanted: Collection[int]) -> "T | bool":
-    """Is the choice among wanted?"""
-    if isinstance(choice, int):
-        return choice in wanted
-    if isinstance(choice, Two):
-        yes, no = choice.yes in wanted, choice.no in wanted
-        return yes if yes == no else choice.pred if yes else emit.not_(choice.pred)
-    found: T | None = None
-    for k in wanted:
-        one = emit.compare("EQ", choice, emit.constant(k, INT32))
-        found = one if found is None else emit.or_(found, one)
-    return False if found is None else found
-
-
-def renumber(choice: Choice, numbers: dict[int, int]) -> Choice:
-    """The choice in other numbers; those that are not in numbers can't occur."""
-    if isinstance(choice, int):
-        return numbers.get(choice, 0)
-    if len(set(numbers.values())) <= 1:
-        return next(iter(numbers.values()), 0)
-    if isinstance(choice, Two):
-        return Two(choice.pred, numbers.get(choice.yes, 0), numbers.get(choice.no, 0))
-    if all(k == v for k, v in numbers.items()):
-        return choice
-    found = emit.constant(0, INT32)
-    for k, v in numbers.items():
-        if v:
-            found = emit.select(emit.compare("EQ", choice, emit.constant(k, INT32)), emit.constant(v, INT32), found)
-    return found
-
-
-def as_tensor(choice: Choice) -> T:
-    """The choice as an i32."""
-    if isinstance(choice, int):
-        return emit.constant(choice, INT32)
-    if isinstance(choice, Two):
-        return emit.select(choice.pred, emit.constant(choice.yes, INT32), emit.constant(choice.no, INT32))
-    return choice
-
-
-def truth(value: "T | bool") -> T:
-    return emit.constant(value) if isinstance(value, bool) else value
-
-
-@dataclass(slots=True)
-class Arrival:
-    """Where a walk may have come to, with what, and which it is.  No entries: it never comes anywhere."""
-
-    entries: list[tuple[Block, list[Slot]]]
-    choice: Choice = 0
-
-
-@dataclass(slots=True)
-class Side:
-    """One side of a branch, emitted into a block of its own."""
-
-    block: Any
-    arrival: Arrival
-    bail: T | None
-    token: Any
-    acted: bool
-    content: dict[Location, T]
 
 
 @contextmanager
@@ -177,6 +86,8 @@ class Walker(ABC):
     given_up: list[Any]
     #: what each store was made of
     stored: "dict[Any, Store]"
+    #: what has been read of an array, by its content
+    loads: dict[Any, list[T]]
     memory: Memory
     #: what callers refer to
     pinned: set[Location]
@@ -187,6 +98,15 @@ class Walker(ABC):
 
     @abstractmethod
     def put(self, t: T, update: T, starts: tuple[T, ...]) -> T: ...
+
+    @abstractmethod
+    def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T: ...
+
+    @abstractmethod
+    def wait_for_reads(self, loop: Any) -> None: ...
+
+    @abstractmethod
+    def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None: ...
 
     @abstractmethod
     def operand(self, value: IrOperand) -> Operand: ...
@@ -367,9 +287,10 @@ class Walker(ABC):
             width = next(len(r) for r in brought if r is not None)
             table += [(target, k, [UNDEF if r is None else r[k] for r in brought]) for k in range(width)]
         used = self._meet(targets, sides, table)
-        joined = Joined(self, choice, sides, holder)
+        contents = self._contents(sides, used)
+        joined = Joined(self, choice, sides, holder, [row for _, row in contents])
         merged: dict[Block, list[Slot | Pending]] = {target: [] for target in targets}
-        filled = [(location, joined.slot(row, "an array")) for location, row in self._contents(sides, used)]
+        filled = [(location, joined.slot(row, "an array")) for location, row in contents]
         for target, k, row in table:
             merged[target].append(joined.slot(row, self._name(target, k)))
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
@@ -468,195 +389,3 @@ class Walker(ABC):
     @abstractmethod
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
         """Emit a ``while``; the Arrival at the loop's exits (module ``loops``)."""
-
-
-class Joined:
-    """Collects what an ``if`` has to give, then makes it."""
-
-    def __init__(self, walker: Walker, choice: Choice, sides: list[Side], holder: Any) -> None:
-        self.walker = walker
-        self.by = choice
-        self.sides = sides
-        self.holder = holder
-        self.blocks = [s.block for s in sides]
-        self.inline = self._small()
-        self.wanted: list[tuple[Pending, list[Slot], Num]] = []
-        self.tags: list[tuple[Pending, Pending]] = []
-        self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
-        self.sunk: list[SunkStores] = []
-
-    def _small(self) -> bool:
-        """Are the sides a few scalar operations, which are cheaper done than jumped over?"""
-        count = 0
-        for side in self.sides:
-            for made in side.block.operations:
-                count += 1
-                scalar = all(len(getattr(r.type, "shape", ())) == 0 for r in made.operation.results)
-                if len(made.operation.regions) or not scalar or made.operation.name in ("stablehlo.custom_call", "func.call"):
-                    return False
-            rows = [slot for _, slots in side.arrival.entries for slot in slots]
-            if any(isinstance(s, Val) and s.num.shape for s in rows) and not self._arrays_agree():
-                return False
-        return count <= SELECT_OPS * len(self.sides) and len(self.sides) <= 4
-
-    def _arrays_agree(self) -> bool:
-        """Does no array have to be selected?"""
-        seen: dict[tuple[Block, int], Slot] = {}
-        for side in self.sides:
-            for block, slots in side.arrival.entries:
-                for k, slot in enumerate(slots):
-                    if isinstance(slot, Val) and slot.num.shape and not same_slot(seen.setdefault((block, k), slot), slot):
-                        return False
-        return True
-
-    def slot(self, slots: list[Slot], name: str) -> "Slot | Pending":
-        """What a slot is after the branch, given what it is on each side."""
-        known = next((s for s in self.sunk if s.slots == slots), None)
-        if known is not None:
-            return known.result
-        defined = [s for s in slots if s is not UNDEF]
-        if not defined:
-            return UNDEF
-        if all(same_slot(s, defined[0]) for s in defined[1:]) and (self.inline or not self._inside(defined[0])):
-            return defined[0]
-        num = kind_of(defined[0], name)
-        for other in defined[1:]:
-            num = join(num, kind_of(other, name), name)
-        if not isinstance(num, Num):
-            return self._parts(slots, num, name)
-        if num.kind == ARRAY and num.shape and not self.inline:
-            sunk = SunkStores.of(self, slots, num)
-            if sunk is not None:
-                self.sunk.append(sunk)
-                return sunk.result
-        pending = Pending()
-        self.wanted.append((pending, slots, num))
-        if num.kind == EITHER:
-            tag = Pending()
-            self.tags.append((pending, tag))
-            self.wanted.append((tag, [s if s is UNDEF else self._tag(side, s, num) for side, s in zip(self.sides, slots, strict=True)], TAG))
-        return pending
-
-    def _parts(self, slots: list[Slot], kind: Kind, name: str) -> Pending:
-        """A slot of several numbers."""
-        rows: list[list[Slot]] = []
-        for side, slot in zip(self.sides, slots, strict=True):
-            with self._at_end(side):
-                rows.append(split(slot, kind))
-        pending = Pending()
-        self.compound.append((pending, kind, [self.slot(list(column), name) for column in zip(*rows, strict=True)]))
-        return pending
-
-    def _tag(self, side: Side, slot: Slot, num: Num) -> Val:
-        with self._at_end(side):
-            return Val(TAG, as_val(slot, num).tag)
-
-    def _inside(self, slot: Slot) -> bool:
-        """Is it made on one of the sides, so that it can't be seen outside?"""
-        if isinstance(slot, Struct):
-            return any(self._inside(p) for p in slot.parts)
-        if isinstance(slot, Stored):
-            return any(block_of(t.ir) == b for t in slot.place.starts for b in self.blocks)
-        if isinstance(slot, OneOf):
-            return any(block_of(slot.which) == b for b in self.blocks) or any(self._inside(m) for m in slot.members)
-        return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
-
-    def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
-        """The choice of a side, by the targets of all; nothing, if it comes nowhere."""
-        if not side.arrival.entries:
-            return None
-        with self._at_end(side):
-            return renumber(side.arrival.choice, {k: targets.index(b) for k, (b, _) in enumerate(side.arrival.entries)})
-
-    def choice(self, choices: "list[Choice | None]") -> Any:
-        """The merged choice, as a function to be called after :meth:`finish`."""
-        known = {c for c in choices if isinstance(c, int)}
-        if all(c is None or isinstance(c, int) for c in choices):
-            if len(known) <= 1:
-                return lambda: next(iter(known), 0)
-            if isinstance(self.by, Two):
-                numbers = {k: c for k, c in enumerate(choices) if isinstance(c, int)}
-                found = renumber(self.by, numbers)
-                return lambda: found
-        pending = Pending()
-        slots: list[Slot] = []
-        for side, c in zip(self.sides, choices, strict=True):
-            with self._at_end(side):
-                slots.append(UNDEF if c is None else Val(Num(ARRAY, INT32), as_tensor(c).ir))
-        self.wanted.append((pending, slots, Num(ARRAY, INT32)))
-        return lambda: tensor(pending.value)  # type: ignore[arg-type]
-
-    @contextmanager
-    def _at_end(self, side: Side) -> Iterator[None]:
-        with ir.InsertionPoint(side.block), ir.Location.unknown(context()):
-            yield
-
-    def finish(self) -> None:
-        """Make the ``if``, or move both sides here and select."""
-        flags = [s.bail for s in self.sides]
-        before = self.walker.bail
-        bails = any(f is not before for f in flags)
-        if bails:
-            pending = Pending()
-            num = Num(ARRAY, BOOL)
-            self.wanted.append((pending, [UNDEF if f is None else Val(num, f.ir) for f in flags], num))
-        if self.inline:
-            self._select()
-        else:
-            self._branch()
-        for value, tag in self.tags:
-            found, which = value.value, tag.value
-            assert isinstance(found, Val)
-            assert isinstance(which, Val)
-            value.value = Val(found.num, found.ir, which.ir)
-        if bails:
-            flag = pending.value
-            assert isinstance(flag, Val)
-            self.walker.bail = tensor(flag)
-        for sunk in self.sunk:
-            with ir.InsertionPoint(self.holder):
-                sunk.store(self.walker)
-        for pending, kind, parts in self.compound:
-            pending.value = rebuild(kind, iter([p.value if isinstance(p, Pending) else p for p in parts]))
-
-    def _select(self) -> None:
-        """The sides' operations move here.  What is not defined on a side may be anything there."""
-        zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
-        for side in self.sides:
-            for made in list(side.block.operations):
-                made.operation.move_before(self.holder)
-        with ir.InsertionPoint(self.holder):
-            for k, (pending, slots, num) in enumerate(self.wanted):
-                chosen: Val | None = None
-                for number, slot in enumerate(slots):
-                    if slot is UNDEF and k not in zeros:
-                        continue
-                    value = as_val(slot, num)
-                    if chosen is None:
-                        chosen = value
-                    else:
-                        pick = truth(is_one_of(self.by, [number]))
-                        chosen = Val(num, emit.select(pick, tensor(value), tensor(chosen)).ir, roots=value.roots | chosen.roots)
-                assert chosen is not None
-                pending.value = chosen
-
-    def _branch(self) -> None:
-        token = self.walker.token
-        acts = any(s.token is not token for s in self.sides)
-        types = [tensor_type(num.dtype, num.shape) for _, _, num in self.wanted] + ([hlo.TokenType.get()] if acts else [])
-        for k, side in enumerate(self.sides):
-            with self._at_end(side):
-                values = [as_val(slots[k], num).ir for _, slots, num in self.wanted]
-                hlo.return_(values + ([side.token] if acts else []))
-        with ir.InsertionPoint(self.holder):
-            if len(self.sides) == 2:
-                made = hlo.IfOp(types, truth(is_one_of(self.by, [0])).ir)
-            else:
-                made = hlo.CaseOp(types, as_tensor(self.by).ir, len(self.sides))
-        for k, side in enumerate(self.sides):
-            side.block.append_to(made.regions[k])
-        for (pending, slots, num), result in zip(self.wanted, made.results, strict=False):
-            roots = frozenset[object]().union(*(s.roots for s in slots if isinstance(s, Val)))
-            pending.value = Val(num, result, roots=roots) if num.kind == ARRAY and num.shape else Val(num, result)
-        if acts:
-            self.walker.token = list(made.results)[-1]

@@ -13,6 +13,7 @@ import numpy as np
 from hovis.ir.model import Location
 from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal
 from hovis_xla.types import BOOL, INT32, INT64
 
 Dtype = np.dtype[Any]
@@ -84,7 +85,8 @@ def iota(dtype: Dtype, shape: Sequence[int], axis: int) -> T:
 
 def op(name: str, *operands: T) -> T:
     """An operation whose result is like its operands."""
-    return T(getattr(hlo, name)(*(x.ir for x in operands)), operands[0].dtype, operands[0].shape)
+    given = [x.ir for x in operands]
+    return T(getattr(hlo, name)(*(literal(name, given) if operands[0].dtype.kind == "f" else given)), operands[0].dtype, operands[0].shape)
 
 
 def chlo_op(name: str, *operands: T) -> T:
@@ -92,31 +94,49 @@ def chlo_op(name: str, *operands: T) -> T:
     return T(getattr(chlo, name)(*(x.ir for x in operands)), operands[0].dtype, operands[0].shape)
 
 
+def _without_sign(x: T) -> T:
+    """``x + 0.0``, which XLA takes for ``x``: it is 0.0 for -0.0."""
+    if x.dtype.kind == "c":
+        return make_complex(_without_sign(real(x)), _without_sign(imag(x)))
+    return select(compare("EQ", x, like(0, x)), like(0, x), x)
+
+
 def add(a: T, b: T) -> T:
+    if a.dtype == BOOL:  # XLA means the same by its own, but folds sums of constants as if it did not
+        return op("or_", a, b)
+    if a.dtype.kind in "fc":
+        for x, y in ((a, b), (b, a)):
+            if is_zero(y.ir):
+                return _without_sign(x)
     return op("add", a, b)
 
 
 def sub(a: T, b: T) -> T:
+    if a.dtype.kind in "fc" and is_zero(b.ir, negative=True):
+        return _without_sign(a)
     return op("subtract", a, b)
 
 
 def mul(a: T, b: T) -> T:
+    if a.dtype == BOOL:
+        return op("and_", a, b)
     return op("multiply", a, b)
 
 
 def div(a: T, b: T) -> T:
     """Integers are truncated towards zero.
 
-    XLA divides by a constant by multiplying with its reciprocal, which is another number now and then.  Numbers are kept from that.
+    XLA divides by a constant, and by what is broadcast, by multiplying with the reciprocal: 49 / 49 is less than 1 then.  A
+    barrier keeps numbers from that, and before 0.12 arrays, for nothing.  Since then it makes an array of what is broadcast; so
+    numbers that are broadcast are hidden by a choice that XLA can't foresee, and other divisors are not.
     """
-    if not b.shape and b.dtype.kind in "fc" and _is_constant(b):
-        b = T(hlo.OptimizationBarrierOp([b.ir]).results[0], b.dtype, b.shape)
+    single = b.dtype.kind in "fc" and not b.shape and is_constant(b.ir)
+    if single or (b.dtype.kind == "f" and b.size > 1 and BARRIERS_ARE_FREE and is_rounded(b.ir)):
+        b = T(hidden(b.ir), b.dtype, b.shape)
+    elif b.dtype.kind == "f" and b.size > 1 and is_rounded(b.ir, numbers=True):
+        nowhere = broadcast(T(hidden(constant(-1, INT64).ir), INT64, ()), b.shape)
+        b = select(compare("NE", reshape(iota(INT64, (b.size,), 0), b.shape), nowhere), b, like(1, b))
     return op("divide", a, b)
-
-
-def _is_constant(x: T) -> bool:
-    owner = x.ir.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "stablehlo.constant"
 
 
 def rem(a: T, b: T) -> T:
@@ -150,7 +170,8 @@ _COMPARE_TYPES: Final = {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED", "f": "
 def compare(direction: str, a: T, b: T) -> T:
     """direction: EQ NE LT LE GT GE."""
     how = hlo.ComparisonTypeAttr.get(_COMPARE_TYPES[a.dtype.kind])
-    return T(hlo.compare(a.ir, b.ir, hlo.ComparisonDirectionAttr.get(direction), compare_type=how), BOOL, a.shape)
+    x, y = literal("compare", (a.ir, b.ir)) if a.dtype.kind == "f" and direction in ("LE", "GE") else (a.ir, b.ir)
+    return T(hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction), compare_type=how), BOOL, a.shape)
 
 
 def select(p: T, a: T, b: T) -> T:
@@ -311,31 +332,37 @@ def take(a: T, indices: T, axis: int) -> T:
     )  # fmt: skip
     sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
     shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
+    if not a.shape[axis]:
+        return zeros(a.dtype, shape)  # of nothing: no index is in range
     return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
 
 
-def gather_points(a: T, indices: Sequence[T]) -> T:
-    """``a[i, j, …]`` with one index array a dimension, all of one shape and in range."""
+def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
+    """What is at places along some axes, all of one shape and in range; those dimensions come first."""
     shape = indices[0].shape
     stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
-    rank = len(a.shape)
+    rest = [d for k, d in enumerate(a.shape) if k not in axes]
+    if any(not a.shape[k] for k in axes):
+        return zeros(a.dtype, (*shape, *rest))
     numbers = hlo.GatherDimensionNumbers.get(
-        offset_dims=[], collapsed_slice_dims=list(range(rank)), operand_batching_dims=[], start_indices_batching_dims=[],
-        start_index_map=list(range(rank)), index_vector_dim=len(shape),
+        offset_dims=list(range(len(shape), len(shape) + len(rest))), collapsed_slice_dims=sorted(axes), operand_batching_dims=[],
+        start_indices_batching_dims=[], start_index_map=list(axes), index_vector_dim=len(shape),
     )  # fmt: skip
-    return T(hlo.gather(a.ir, stacked.ir, numbers, [1] * rank), a.dtype, shape)
+    sizes = [1 if k in axes else d for k, d in enumerate(a.shape)]
+    return T(hlo.gather(a.ir, stacked.ir, numbers, sizes), a.dtype, (*shape, *rest))
 
 
-def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None) -> T:
-    """``a[i, j, …] = updates`` with one index vector for each of the first dimensions, in range: the last of equal ones wins.
+def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
+    """``a[i, j, …] = updates`` with one index vector for each of some axes (the first ones): the last of equal ones wins.
 
-    combine: an operation of what is there and what comes, in place of that.
+    What is out of range is left out.  combine: an operation of what is there and what comes, in place of that.
     """
+    axes = list(range(len(indices))) if axes is None else axes
     count = updates.shape[0]
     stacked = concatenate([reshape(i, (count, 1)) for i in indices], 1)
     numbers = hlo.ScatterDimensionNumbers.get(
-        update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=list(range(len(indices))), input_batching_dims=[],
-        scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(range(len(indices))), index_vector_dim=1,
+        update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=sorted(axes), input_batching_dims=[],
+        scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(axes), index_vector_dim=1,
     )  # fmt: skip
     made = hlo.ScatterOp([a.ir.type], [a.ir], stacked.ir, [updates.ir], numbers)
     scalar = tensor_type(a.dtype)

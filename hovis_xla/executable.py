@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from hovis import garbage
 from hovis.ir.model import Function
-from hovis_xla import adapter, cache, packing, progress
+from hovis_xla import adapter, cache, cost, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program
 from hovis_xla.calling import BAILED, entrance
+from hovis_xla.contest import Contest
 from hovis_xla.effects import GREATEST, LEAST
 from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
@@ -50,7 +52,10 @@ class Executable:
     def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> "Executable":
         """The executable of a Function; NotLowerable if it can't be one."""
         known = parameters(function, types)
-        made = Executable(function.name, known, lower(function, known, True), exact)
+        with garbage.seldom():
+            made = Executable(function.name, known, lower(function, known, True), exact)
+        if made.lowered.work.loops:
+            reliance.check()
         made._function = function
         return made
 
@@ -74,7 +79,7 @@ class Executable:
         """The compiled program, made when it is first needed."""
         if self._program is None:
             low = self.lowered
-            with adapter.context():
+            with garbage.seldom(), adapter.context():
                 module = packing.packed(low.module, low.inputs, low.outputs)
                 inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
                 with progress.told(f"compiling {self.name}"):
@@ -97,6 +102,23 @@ class Executable:
     def memory_analysis(self) -> Any:
         """Sizes of code, arguments, results and temporaries."""
         return self.program.memory_analysis()
+
+    # --------------------------------------------------------------------------------------------- worth
+
+    @property
+    def overhead(self) -> float:
+        """What a call costs besides the work, in microseconds."""
+        return cost.of_call(self.lowered.inputs, self.lowered.outputs, len(self.lowered.callbacks))
+
+    @property
+    def is_worth_it(self) -> bool:
+        """May the work be more than what a call costs?"""
+        return self.lowered.work.loops or self.lowered.work.python > self.overhead
+
+    def contest(self, *others: str) -> Contest:
+        """The executable against other ways to do the same."""
+        work = self.lowered.work
+        return Contest(["xla", *others], functools.partial(cost.hopeless, work, self.overhead), grows=work.loops)
 
     # --------------------------------------------------------------------------------------------- running
 

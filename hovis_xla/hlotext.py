@@ -37,8 +37,8 @@ class Loops:
         return text + (f"; in each round {self.copies} arrays are copied." if self.copies else ".")
 
 
-def loops_of(text: str) -> Loops:
-    """The loops in the optimized HLO of a module."""
+def loops_of(text: str, large: int = LARGE) -> Loops:
+    """The loops in the optimized HLO of a module; copies count from so many elements on."""
     bodies, main = _computations(text)
     found = [0, 0, 0]
     todo = [(main, False, False)]
@@ -49,7 +49,7 @@ def loops_of(text: str) -> Loops:
             if loop:
                 found[0 if native else 1] += 1
             copied = _COPY.search(line)
-            if copied and inside and math.prod(int(d) for d in copied[1].split(",") if d) >= LARGE:
+            if copied and inside and math.prod(int(d) for d in copied[1].split(",") if d) >= large:
                 found[2] += 1
             branches = _BRANCHES.search(line)
             called = _CALLED.findall(line) + ([b.strip().lstrip("%") for b in branches[1].split(",")] if branches else [])

@@ -11,7 +11,10 @@
 The function is generated Python, one line a container: a call with twenty arrays in a list of dicts costs 2 µs, not 90.
 """
 
+import itertools
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,15 +23,47 @@ from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.lattice import Type
 from hovis.lattice.constants import ATOMS, constant_key
 from hovis.signature import Signature
+from hovis_xla.arguments import NUMBERS, is_known, is_mutable
 from hovis_xla.calling import BAILED, leaf_tests
+from hovis_xla.contest import LARGER, SMALL, Contest
 from hovis_xla.interface import Keyed
 from hovis_xla.types import Num, num_of_type
 
 #: The leaves of the arguments; None if they do not fit.
 Taker = Callable[..., tuple[Any, ...] | None]
 
+_SIZED: Final = frozenset({list, tuple, dict, set, str, bytes})
 _CLASSES: Final = {"list": list, "tuple": tuple, "dict": dict}
 _IDENTICAL: Final = frozenset({bool, type(None), type(Ellipsis)})
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a call sees of an argument without looking into it.
+
+    ``known``: its value, if that is known; ``tests``: conditions, over a name, of arguments that are much larger.
+    """
+
+    cls: type
+    mutable: bool
+    known: Keyed | None
+    is_simple: bool
+    tests: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(value: Any, known: Keyed | None) -> "Head":
+        """The head of an argument."""
+        simple = type(value) is np.ndarray or isinstance(value, (np.generic, *NUMBERS)) or is_known(value)
+        tests: tuple[str, ...] = ()
+        if type(value) is np.ndarray:
+            tests = (f"{{0}}.ndim != {value.ndim}", f"{{0}}.size > {LARGER * value.size + SMALL}")
+        elif type(value) in _SIZED:
+            tests = (f"len({{0}}) > {LARGER * len(value) + SMALL}",)
+        return Head(type(value), is_mutable(value), known, simple, tests)
+
+    def shallow(self, name: str) -> list[str]:
+        """Conditions that an argument of this name is much larger."""
+        return [test.format(name) for test in self.tests]
 
 
 def plan_of(signature: Signature) -> list[Any] | None:
@@ -82,11 +117,13 @@ def quick_entry(
     enter: Callable[..., Any] | None,
     call: tuple[Any, list[Any]],
     trusting: bool = False,
+    watch: tuple[Contest, Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
     """The function of a whole call: BAILED if the arguments are not those that the plans say, or the tests fail.
 
     It calls ``enter`` with the leaves, or, if that is None, ``call`` with the arguments at these places, some of them by name.
     Leaves are tested here where nobody else does: ``enter`` may be trusting.  Tests are conditions of BAILED, over ``a0``, ``a1`` … and scope.
+    watch: a contest, and what is told of calls that take longer than its ``alert``, or does the one after as many as it ``stays``.
     """
     writer = _Writer(True, "BAILED", everything=enter is None or trusting)
     writer.scope.update(scope, BAILED=BAILED)
@@ -96,11 +133,22 @@ def quick_entry(
     for test in tests:
         writer.refuse(test)
     if enter is not None:
-        writer.scope["enter"] = enter
-        return writer.function(names, f"return enter(*{writer.all_leaves()})" if len(writer.leaves) > 250 else f"return enter{writer.all_leaves(True)}")
-    writer.scope["call"], places = call
-    passed = [f"{name}={names[k]}" if isinstance(name, str) else names[k] for k, name in places]
-    return writer.function(names, f"return call({', '.join(passed)})")
+        writer.scope["call"] = enter
+        calls = f"call(*{writer.all_leaves()})" if len(writer.leaves) > 250 else f"call{writer.all_leaves(True)}"
+    else:
+        writer.scope["call"], places = call
+        calls = f"call({', '.join([f'{name}={names[k]}' if isinstance(name, str) else names[k] for k, name in places])})"
+    if watch is None:
+        return writer.function(names, f"return {calls}")
+    contest, late = watch
+    writer.scope["late"] = late
+    if contest.stays:
+        writer.scope["tick"] = itertools.repeat(None, contest.stays).__next__
+        writer.lines += ["try: tick()", f"except StopIteration: return late(({''.join(f'{name}, ' for name in names)}))"]
+        return writer.function(names, f"return {calls}")
+    writer.scope.update(clock=time.perf_counter, contest=contest)
+    writer.lines += ["start = clock()", f"found = {calls}", "taken = clock() - start", "if taken > contest.alert: late(None, taken)"]
+    return writer.function(names, "return found")
 
 
 class _Writer:

@@ -20,9 +20,10 @@ from hovis.ir.model import Block, Branch, Effect
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.control import Arrival, Choice, Walker, as_tensor, is_one_of, renumber, scratch, truth
+from hovis_xla.control import Walker, scratch
 from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.joining import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
 from hovis_xla.memory import Loop, arrays_in, content, joined, moved
 from hovis_xla.places import Location
@@ -261,8 +262,11 @@ class LoopLowering:
         if failed is not None:
             w.bail = T(results[failed], BOOL, ())
         for location, at in self.carried.items():
-            if self.ends[at] != self.loop.carried[location][1].ir:
+            before, within = self.loop.carried[location]
+            if self.ends[at] != within.ir:
                 w.memory.content[location] = T(results[at], location.dtype, location.shape)
+            else:  # it has been read when the loop is done
+                w.loads.setdefault(before.ir, []).extend(T(results[k], v.num.dtype, ()) for k, v in enumerate(self.inits[:1]) if not v.num.shape)
         for location, at in self.arrays.items():
             w.memory.content[location] = T(results[at], location.dtype, location.shape)
         for location, value in self.after.values():
@@ -440,6 +444,7 @@ class LoopLowering:
             made = hlo.WhileOp([v.type for v in inits], inits)
         condition.append_to(made.regions[0])
         self.body.append_to(made.regions[1])
+        w.wait_for_reads(made.operation)
         return list(made.results)
 
     def _held(self) -> list[tuple[int, Location]]:

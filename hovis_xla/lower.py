@@ -1,57 +1,48 @@
 """From a Function to a StableHLO module.
 
-A :class:`Lowering` walks the control flow (``control.Walker``) and looks up each op's callee in :data:`ROWS`: a row emits
-what the call means and gives an operand.  Values carry exact types of their own (``types.Num``); what the engine knew
-is only checked against.  Whatever has no row, or is no number where one is needed, raises :class:`NotLowerable`.
+A :class:`Lowering` walks the control flow (``control.Walker``) of a Function and of those that it calls; what an op gives
+is looked up (``calls.Calls``).  Here is what a function keeps for itself, how it is left, and what the module returns.
 """
 
-import functools
-import inspect
-import operator
-import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Final, cast
 
 import numpy as np
 
-from hovis.ir import operations
-from hovis.ir.model import Block, Function, Location, Op, Param, Return, callees
-from hovis.ir.model import Operand as IrOperand
-from hovis.lattice import Const, Type
-from hovis.lattice.constants import is_immutable
+from hovis.ir.model import Block, Function, Location, Op, Return, callees
+from hovis.lattice import Type
 from hovis_xla import emit, host
-from hovis_xla.acting import Act, Reread, safely
+from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
-from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.arrays import Arrays
 from hovis_xla.buckets import clipped
-from hovis_xla.control import Arrival, as_tensor
+from hovis_xla.calls import BUILDERS, Calls, where_called
 from hovis_xla.cost import Work
-from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
+from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Template
-from hovis_xla.intervals import RESULTS, Interval, meet
+from hovis_xla.intervals import Interval, meet
+from hovis_xla.joining import Arrival, as_tensor
 from hovis_xla.kinds import WHICH
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, ragged, storing, views
-from hovis_xla.ranges import SMALL, Ranges, limits, limits_of
+from hovis_xla.ops import extents
+from hovis_xla.ranges import SMALL, Ranges
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
+from hovis_xla.repeating import repeated
 from hovis_xla.rerolling import rerolled
 from hovis_xla.results import owner_key, rebuild, same_object, sources_of
-from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
-from hovis_xla.stores import IN_PLACE, stored_into
+from hovis_xla.slots import TAG, as_val, tensor
+from hovis_xla.stores import stored_into
 from hovis_xla.types import (
     ARRAY,
     BOOL,
     EITHER,
+    INT,
     INT32,
-    PYTHON,
     SCALAR,
-    Bound,
     Known,
     NotLowerable,
     Num,
@@ -60,34 +51,25 @@ from hovis_xla.types import (
     Owned,
     Ragged,
     Raised,
-    Raises,
     ShapeUnknown,
     Slot,
-    Stored,
     Struct,
     Val,
-    num_of_type,
     num_of_value,
     view_roots,
 )
 from hovis_xla.unrolling import unrolled
 
-#: Calls that build a container of the result.
-BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object, clipped})
-
-#: Reads of what may have changed.
-ENVIRONMENT: Final = frozenset({operations.load_global, operations.cell_get, *AGAIN})
-
 #: What the lowering of one function keeps for itself.
 OF_A_FUNCTION: Final = (
-    "env", "needed", "used", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
+    "env", "needed", "used", "abroad", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
 )
 
 #: Residual functions are written out where they are called, this deep.
 INLINE_DEPTH: Final = 16
 
 
-class Lowering(Arrays):
+class Lowering(Calls):
     """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
     def __init__(self, may_narrow: bool = False) -> None:
@@ -121,7 +103,12 @@ class Lowering(Arrays):
         self.peeled = {}
         self.memory = Memory()
         self.pinned = set()
-        self.loaded: dict[Any, Any] = {}
+        self.loaded: dict[Any, T] = {}
+        self.windows: dict[Any, T] = {}
+        self.parts_read = {}
+        #: parts of arrays by their bounds (``ops/ragged``), and bounds that have been clipped to a size, with what that gave
+        self.parts: dict[Any, Ragged] = {}
+        self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
         self.mutable: set[object] = set()
         self.mutable_constants: set[object] = set()
 
@@ -152,6 +139,7 @@ class Lowering(Arrays):
         self.needed = needed(reachable(function))
         self.order = reachable(function)
         self.used = {v for block in self.order for v in operands_of(block)}
+        self.abroad = {v for block in self.order for v in operands_of(block) if isinstance(v, Op) and v not in block.ops}
         self.carried_out = carried_out(self.order, top, self.needed)
         self.ranges = self._ranges(function, given)
         self.live = live_in(self.order, self.needed)
@@ -176,39 +164,13 @@ class Lowering(Arrays):
         self.narrow = True
         return assumed
 
-    def interval(self, operand: Operand) -> "Interval | None":
-        """What an integer operand of the current operation can be; None, if it is no integer."""
-        if isinstance(operand, Known):
-            return limits_of(operand.value)
-        if not isinstance(operand, Val) or operand.num.shape:
-            return None
-        for value in self._operands():
-            found = self.env.get(value)
-            if found is operand or (isinstance(found, Val) and found.ir == operand.ir):
-                assert self.op is not None
-                known = self.ranges.at(value, self.ranges.home[self.op])
-                if known is not None:
-                    return known
-        return limits(Type(operand.num.dtype.type)) if operand.num.dtype.kind in "biu" else None
-
-    def _operands(self) -> "list[Op | Param]":
-        """The values that the current operation is given, those in a tuple and in slices as well."""
-        todo = list(self.op.args) if self.op is not None and self.op in self.ranges.home else []
-        found: list[Op | Param] = []
-        while todo:
-            value = todo.pop()
-            if isinstance(value, Op) and value.callee in (operations.make_tuple, slice):
-                todo += value.args
-            elif isinstance(value, Op | Param):
-                found.append(value)
-        return found
-
     def is_exit(self, block: Block) -> bool:
         return block in self.templates
 
     def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
         """The exit that a return goes to: one for each way in which the result is put together."""
         leaves: list[Val] = []
+        self.cuts: dict[Ragged, Struct] = {}
         tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
         template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
         key = tree, template.nums, tuple(owner_key(leaf) for leaf in leaves)
@@ -238,8 +200,19 @@ class Lowering(Arrays):
                 return "leaf", len(leaves) - 1
             return "known", Keyed(operand.value)
         if isinstance(operand, Ragged):
-            raise ShapeUnknown("the size of a result is known at run time only", location)
+            return self._cut(operand, leaves, built, location)
         raise NotLowerable("a method of an array, or an exception, is returned", location)
+
+    def _cut(self, array: Ragged, leaves: list[Val], built: dict[object, int], location: Location | None) -> Any:
+        """An array of unknown size: the host cuts it off where it ends."""
+        if not array.own and len(self.active) > 1:
+            raise ShapeUnknown("a part of an array whose size is known at run time only is returned", location)
+        if array not in self.cuts:
+            t, counts = extents.packed(tensor(array.read()), array.counts)
+            whole = Val(array.full, t.ir, roots=array.base.roots if array.own else view_roots([array.base]))
+            sizes = [Known(None) if c is None else Val(INT, c.ir) for c in counts]
+            self.cuts[array] = Struct(clipped, (whole, *sizes), array)
+        return self._tree(self.cuts[array], leaves, built, location)
 
     def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
         """What makes a part of the result on the host."""
@@ -281,296 +254,6 @@ class Lowering(Arrays):
         self.work.loops = True
         return lower_loop(self, start, region, until)
 
-    # --------------------------------------------------------------------------------------------- values
-
-    def operand(self, value: IrOperand) -> Operand:
-        if isinstance(value, Const):
-            return Known(value.value)
-        found = self.env.get(value)
-        if found is None:
-            raise NotLowerable("a value that is made only where an exception was caught", self.op.location if self.op else None)
-        return found
-
-    def condition(self, value: Operand) -> "T | bool":
-        if isinstance(value, OneOf):
-            value = self.each_way(value, lambda member: self.call(operator.truth, [member], {}))
-        if isinstance(value, Known):
-            return bool(value.value)
-        if isinstance(value, Val) and not value.num.shape:
-            return emit.convert(tensor(value), BOOL)
-        raise NotLowerable("a test of something that is no truth", self.op.location if self.op else None)
-
-    def val(self, operand: Operand) -> Val:
-        """An operand as an XLA value; arrays that are constants are read at every call."""
-        if isinstance(operand, Val):
-            return operand
-        if isinstance(operand, Known):
-            num = num_of_value(operand.value)
-            if num is not None and num.kind == ARRAY:
-                return self.constant_array(operand.value, num)
-            if num is not None:
-                try:
-                    return as_val(operand, num)
-                except OverflowError:
-                    raise NotLowerable("an integer of more than 64 bits") from None
-        raise NotLowerable(f"a number is wanted where there is {_what(operand)}")
-
-    def number(self, operand: Operand, num: Num) -> T:
-        """An operand as a tensor of just this kind."""
-        value = self.val(operand)
-        assert value.num == num, (value.num, num)
-        return tensor(value)
-
-    # --------------------------------------------------------------------------------------------- giving up
-
-    def bail_if(self, condition: T) -> None:
-        """Where condition holds, the call is done again by Python."""
-        self.bail = condition if self.bail is None else emit.or_(self.bail, condition)
-
-    def raise_if(self, condition: T, cls: type[BaseException]) -> None:
-        """Where condition holds, the original raises: caught by a handler that is compiled, or done again by Python."""
-        if self.catching is None:
-            self.bail_if(condition)
-        else:
-            self.catching.append((condition, cls))
-
-    def give_up(self) -> None:
-        self.bail_if(emit.constant(True))
-
-    def _act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
-        """A call that the host makes in its turn: of numbers, of what is known, and of containers and texts of these."""
-        leaves: list[Val] = []
-        trees = [self._tree_of_act(a, leaves, callee) for a in (*args, *kwargs.values())]
-        wanted = op in self.used and op.type not in (Type(type(None)), Const(None))
-        num = num_of_type(op.type) if wanted else None
-        if wanted and (num is None or num.kind == ARRAY):
-            raise NotLowerable(f"the result of {_name(callee)} is used")
-        act = Act(callee, trees, list(kwargs), [v.num for v in leaves], num, op.location)
-        act.record, act.failures = self.record, self.failures
-        (found,) = self._in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
-        return Known(None) if found is None or num is None else Val(num, found.ir)
-
-    def _tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any]) -> Any:
-        if isinstance(operand, Struct):
-            parts = tuple(self._tree_of_act(p, leaves, callee) for p in operand.parts)
-            return "build", operand.callee, parts, operand.op or operand
-        if isinstance(operand, OneOf):
-            leaves.append(Val(WHICH, operand.which))
-            at = len(leaves) - 1
-            return "oneof", at, tuple(self._tree_of_act(m, leaves, callee) for m in operand.members)
-        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray | Raised):
-            return "known", operand.value
-        if not isinstance(operand, Known | Val) or _is_raised(operand):
-            raise NotLowerable(f"{_name(callee)} of {_what(operand)}")
-        value = self.val(operand)
-        if value.num.kind == EITHER:
-            leaves += [Val(Num(SCALAR, value.num.dtype), value.ir), Val(TAG, value.tag)]
-            return "either", len(leaves) - 2
-        if value.num.kind == ARRAY and callee not in ACTS:
-            raise NotLowerable(f"{_name(callee)} of an array, which it might write to")
-        leaves.append(value)
-        return "leaf", len(leaves) - 1
-
-    def _in_turn(self, values: list[T], callback: Callable[..., Any], results: Sequence[Num]) -> list[T]:
-        """Call the host, after everything that was done before; not at all, if the call is to be done again."""
-        self.callbacks.append(callback)
-        if self.token is None:
-            raise NotLowerable("an effect where none was expected")
-        number = len(self.callbacks) - 1
-        self.acted = True
-        kinds = [(r.dtype, r.shape) for r in results]
-        if self.bail is None:
-            self.token, found = emit.callback(self.token, values, number, kinds)
-            return found
-        made = hlo.IfOp([hlo.TokenType.get(), *(tensor_type(*k) for k in kinds)], emit.not_(self.bail).ir)
-        for region, does in zip(made.regions, (True, False), strict=True):
-            with ir.InsertionPoint(region.blocks.append()):
-                token, found = emit.callback(self.token, values, number, kinds) if does else (self.token, [emit.zeros(*k) for k in kinds])
-                hlo.return_([token, *(f.ir for f in found)])
-        self.token = made.results[0]
-        return [T(r, *k) for r, k in zip(list(made.results)[1:], kinds, strict=True)]
-
-    def in_range(self, callee: Callable[..., Any]) -> bool:
-        """Is the result of the current op, if that is this one on Ints, certainly within 64 bits?"""
-        if self.op is None or self.op not in self.ranges.home:
-            return False
-        # the products that make up a power are no larger than it can be
-        mine = RESULTS.get(self.op.callee) in (RESULTS[callee], RESULTS[operator.pow] if callee is operator.mul else None)
-        return mine and self.ranges.has_room(self.op)
-
-    # --------------------------------------------------------------------------------------------- ops
-
-    def lower_op(self, op: Op) -> None:
-        outer, self.op = self.op, op
-        try:
-            with emit.at(op.location):
-                args = [self.operand(a) for a in op.args]
-                result = self._result(op, args)
-                self.env[op] = self.placed(op, result, args)
-                self.work.add(op, result, args, self.depth > 0)
-        except NotLowerable as error:
-            error.location = error.location or op.location
-            raise
-        except Exception as error:
-            if os.environ.get("HOVIS_DEBUG"):
-                raise
-            raise NotLowerable(f"{_name(op.callee)}: {type(error).__name__}: {error}", op.location) from error
-        finally:
-            self.op = outer
-
-    def _result(self, op: Op, args: list[Operand]) -> Operand:
-        kwargs = {name: self.operand(v) for name, v in op.kwargs}
-        callee = op.callee
-        if isinstance(callee, Op) or not callable(callee):
-            if isinstance(callee, Function):
-                return self.inline(callee, args)
-            found = self.operand(cast(IrOperand, callee))
-            if isinstance(found, OneOf):
-                return self.each_way(found, lambda member: self._of_known(member, args, kwargs, op))
-            return self._of_known(found, args, kwargs, op)
-        return self.call(callee, args, kwargs, op)
-
-    def _of_known(self, callee: Operand, args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
-        """A call of something that was looked up here."""
-        if isinstance(callee, Bound):
-            return self.call(callee.method, [callee.instance, *args], kwargs, op)
-        if isinstance(callee, Known) and callable(callee.value):
-            return self.call(callee.value, args, kwargs, op)
-        raise NotLowerable("a call of something that is not known")
-
-    def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
-        """What a call gives: folded, a container, or by its row."""
-        if callee in ENVIRONMENT:
-            return self._environment(callee, args)
-        if op is not None and acts(op):
-            return self._act(callee, args, kwargs, op)
-        if op is not None and makes_text(op) and not any(map(_is_raised, args)):
-            return Struct(functools.partial(callee, **self._all_known(kwargs)) if kwargs else callee, tuple(map(_as_it_is, args)), object())
-        either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
-        if either is not None and callee not in BUILDERS and not _writes(callee, args):
-            return self._both_ways(either, callee, args, kwargs, op)
-        several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
-        if several is not None and callee not in BUILDERS:
-            return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
-        if callee in BUILDERS:
-            return Struct(callee, tuple(args), object())
-        if isinstance(callee, type) and issubclass(callee, BaseException):
-            made = exceptions.make(self, callee, args)
-            if made is not None:
-                return made
-        folded = self._fold(callee, args, kwargs)
-        if folded is not None:
-            return folded
-        if ragged.concerns(args, kwargs) and callee is not operator.setitem:
-            return ragged.call(self, callee, args, kwargs)
-        if "out" in kwargs:
-            return self._into(kwargs["out"], self.call(callee, args, {k: v for k, v in kwargs.items() if k != "out"}, op))
-        found = views.view(self, callee, args, kwargs)
-        if found is not None:
-            return found
-        found, reason = self._by_row(callee, args, kwargs)
-        if found is not None:
-            self.worked += callee not in VIEWS and isinstance(found, Val)
-        elif not isinstance(reason, ShapeUnknown):
-            found = host.attempt(self, callee, args, kwargs, op)
-        if found is None:
-            what = ", ".join([_what(a) for a in args] + [f"{k}={_what(v)}" for k, v in kwargs.items()])
-            raise reason or NotLowerable(f"{_name(callee)}({what})")
-        if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
-            found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
-        return found
-
-    def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:
-        """What the row of a callee gives, or why it does not."""
-        row = _lookup(ROWS, callee)
-        if row is None or not _binds(row, args, kwargs):
-            return None, None
-        try:
-            return row(self, *args, **kwargs), None
-        except NotLowerable as reason:
-            return None, reason
-
-    def _into(self, out: Operand, found: Operand) -> Operand:
-        """``out=``."""
-        parts = out.parts if isinstance(out, Struct) and out.callee is operations.make_tuple else (out,)
-        if isinstance(out, Known) and out.value is None:
-            return found
-        if len(parts) != 1 or not isinstance(found, Val):
-            raise NotLowerable("out= of several results")
-        storing.assign(self, parts[0], found)
-        return parts[0]
-
-    def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
-        """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
-        value = cast(Val, args[k])
-        tag, outer = T(value.tag, BOOL, ()), self.bail
-        found: list[Operand] = []
-        bails: list[T | None] = []
-        for kind in (PYTHON, SCALAR):
-            self.bail = None
-            plain = Val(Num(kind, value.num.dtype), value.ir)
-            found.append(self.call(callee, [*args[:k], plain, *args[k + 1 :]], kwargs, op))
-            bails.append(self.bail)
-        self.bail = outer
-        if any(b is not None for b in bails):
-            python, scalar = (b if b is not None else emit.constant(False) for b in bails)
-            self.bail_if(emit.select(tag, scalar, python))
-        return self._either(tag, found[0], found[1])
-
-    def pick(self, condition: T, yes: Operand, no: Operand) -> Operand:
-        """One of two numbers."""
-        return self._either(condition, no, yes)
-
-    def _either(self, tag: T, python: Operand, scalar: Operand) -> Operand:
-        if same_slot(python, scalar):
-            return python
-        kinds = num_of(python), num_of(scalar)
-        if kinds[0] is None or kinds[1] is None or join_nums(kinds[0], kinds[1]) is None:
-            if isinstance(python, OneOf) or isinstance(scalar, OneOf):
-                raise NotLowerable("a call of a number that is Python's or NumPy's, with results of several kinds")
-            return OneOf(emit.convert(tag, INT32).ir, (python, scalar))
-        num = unify([python, scalar], "a result")
-        a, b = as_val(python, num), as_val(scalar, num)
-        value = a.ir if a.ir == b.ir else emit.select(tag, tensor(b), tensor(a)).ir
-        if num.kind != EITHER:
-            return Val(num, value)
-        return Val(num, value, emit.select(tag, T(b.tag, BOOL, ()), T(a.tag, BOOL, ())).ir)
-
-    def _fold(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-        """Calls on constants that have become known only here: a shape, and what is computed from it."""
-        values = [a.value for a in args if isinstance(a, Known)]
-        if len(values) < len(args) or kwargs or not _is_foldable(callee) or not all(map(_constant, values)):
-            return None
-        try:
-            with np.errstate(all="raise"):
-                found = callee(*values)
-        except FloatingPointError:
-            return None
-        except Exception as error:
-            raise Raises(f"{_name(callee)}({', '.join(map(_what, args))})", type(error)) from None
-        return Known(found) if _constant(found) else None
-
-    def _all_known(self, named: dict[str, Operand]) -> dict[str, Any]:
-        found = {k: v.value for k, v in named.items() if isinstance(v, Known)}
-        if len(found) < len(named):
-            raise NotLowerable(f"an argument {next(iter(named.keys() - found.keys()))} that is not known")
-        return found
-
-    def _environment(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:
-        """A global or cell that is read again after a call that could have changed it.
-
-        What it holds now is taken for granted, and checked at every call, or, behind an act, at that place.
-        """
-        values = [a.value for a in args if isinstance(a, Known)]
-        if len(values) < len(args):
-            raise NotLowerable("a variable that is not known")
-        found = callee(*values)
-        if not self.acted:
-            self.environment.append((callee, tuple(values), found))
-        else:
-            self.bail_if(self._in_turn([], Reread(callee, values, found), [TAG])[0])
-        return Known(found)
-
     def inline(self, function: Function, args: list[Operand]) -> Operand:
         """What a call of a residual Function gives: it is written out here."""
         arrival = self.function(function, args)
@@ -584,76 +267,6 @@ class Lowering(Arrays):
         return OneOf(as_tensor(arrival.choice).ir, tuple(found))
 
 
-def _is_raised(operand: Operand) -> bool:
-    return isinstance(operand, Known) and isinstance(operand.value, Raised)
-
-
-def _as_it_is(operand: Operand) -> Operand:
-    """An operand that later stores do not change."""
-    if isinstance(operand, Stored):
-        return Val(operand.num, operand.ir)
-    if isinstance(operand, Struct):
-        return Struct(operand.callee, tuple(map(_as_it_is, operand.parts)), operand.op)
-    return operand
-
-
-def _lookup(table: dict[Any, Any], key: object) -> Any:
-    try:
-        return table.get(key)
-    except TypeError:
-        return None
-
-
-def _binds(row: Any, args: list[Operand], kwargs: dict[str, Operand]) -> bool:
-    """Does the row take these arguments?"""
-    try:
-        inspect.signature(row).bind(None, *args, **kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-def _is_foldable(callee: object) -> bool:
-    try:
-        return callee in FOLDABLE or isinstance(callee, np.ufunc)
-    except TypeError:
-        return False
-
-
-def _writes(callee: Any, args: list[Operand]) -> bool:
-    """Does the call store into an array?"""
-    return callee is operator.setitem or (_lookup(cast(Any, dict.fromkeys(IN_PLACE, True)), callee) is True and isinstance(args[0], Stored))
-
-
-def _constant(value: object) -> bool:
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 512:
-        return False
-    return is_immutable(value) or isinstance(value, np.generic | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic | int | float))
-
-
-def _name(callee: object) -> str:
-    name = getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or repr(callee)
-    module = getattr(callee, "__module__", None)
-    return name if module in (None, "builtins", "_operator") else f"{module}.{name}"
-
-
-def _where(op: Op) -> str:
-    """What is called, and where."""
-    at = op.location
-    return _name(op.callee) if at is None else f"{_name(op.callee)} ({at.file}:{at.line})"
-
-
-def _what(operand: Operand) -> str:
-    if isinstance(operand, Val):
-        return str(operand.num)
-    if isinstance(operand, Known):
-        text = repr(operand.value)
-        return text if len(text) <= 40 else f"a {type(operand.value).__name__}"
-    if isinstance(operand, OneOf):
-        return " or ".join(map(_what, operand.members))
-    return "a container" if isinstance(operand, Struct) else "a method"
-
-
 def control_start(function: Function, args: list[Operand]) -> Arrival:
     """The Arrival at the function's entry."""
     return Arrival([(function.blocks[0], list(args))])
@@ -661,7 +274,7 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False) -> Lowered:
     """The module of a function whose parameters are these.  may_narrow: it may be for small ints only (``Lowered.narrow``)."""
-    function = unrolled(nested(rerolled(function)))
+    function = unrolled(repeated(nested(rerolled(function))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
@@ -740,6 +353,6 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     module.operation.verify()
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
-        lowering.environment, [_where(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
+        lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
         lowering.record if lowering.token is not None else None, lowering.texts,
     )  # fmt: skip

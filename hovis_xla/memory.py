@@ -10,12 +10,13 @@ is a location of its own from there on, with the content of the one that was mea
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hovis_xla.adapter import context, ir
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.places import Location, Place
-from hovis_xla.types import ARRAY, UNDEF, Bound, NotLowerable, Num, OneOf, Slot, Stored, Struct, Val
+from hovis_xla.types import ARRAY, UNDEF, Bound, NotLowerable, Num, OneOf, Ragged, Slot, Stored, Struct, Val
 
 
 class Loop:
@@ -71,6 +72,8 @@ def joined(places: Sequence[Location]) -> Location:
 
 def arrays_in(slot: Slot | None) -> list[Stored]:
     """The arrays that may be stored into which a slot is or holds, in order."""
+    if isinstance(slot, Ragged):
+        slot = slot.base
     if isinstance(slot, Stored):
         return [slot]
     if isinstance(slot, Struct | OneOf):
@@ -90,6 +93,8 @@ def moved(slot: Any, where: dict[Location, Location]) -> Any:
     if isinstance(slot, Stored):
         location = where.get(slot.place.location, slot.place.location)
         return Stored(slot.num, slot.place.at(location), slot.read)
+    if isinstance(slot, Ragged):
+        return replace(slot, base=moved(slot.base, where))
     if isinstance(slot, Struct):
         return Struct(slot.callee, tuple(moved(p, where) for p in slot.parts), slot.op)
     if isinstance(slot, OneOf):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, Value, callees
 from hovis.passes.rewriting import Pass, keep_params, substitute
-from hovis_xla.regions import Region, regions, successors
+from hovis_xla.regions import Region, all_loops, regions, successors
 
 Back = tuple[Block, Edge]
 
@@ -37,14 +37,7 @@ _separated = Pass(_separate)
 
 def _found(function: Function) -> tuple[Block, list[Back], list[Back]] | None:
     """A head, the ways back to it of the inner loops, and those of the outermost one."""
-    todo = list({id(r): r for r in regions(function).loops.values()}.values())
-    while todo:
-        region = todo.pop()
-        found = _outermost(region, function)
-        if found is not None:
-            return found
-        todo += {id(r): r for r in region.loops.values()}.values()
-    return None
+    return next((found for region in all_loops(regions(function)) if (found := _outermost(region, function)) is not None), None)
 
 
 def _outermost(region: Region, function: Function) -> tuple[Block, list[Back], list[Back]] | None:

@@ -232,18 +232,12 @@ class _Outline:
         for block in self.order:
             for op in block.ops:
                 log_op(op, piece.log)
-        if self._loops():
-            self._tell(piece.left)
+        self._tell(piece.left)
         self._carry()
         landing = self._landing(call, inside)
         gate.terminator = Branch(none, Edge(entry, gate.params if self.loops else ()), Edge(landing[0]))
         at = function.blocks.index(entry)
         function.blocks[at:at] = [gate, *landing]
-
-    def _loops(self) -> bool:
-        """Is there a loop in the region?"""
-        place = {b: k for k, b in enumerate(self.order)}
-        return any(place.get(e.block, len(place)) <= place[b] for b in self.order for e in edges(b.terminator))
 
     def _tell(self, left: Callable[[], None]) -> None:
         """Where Python leaves the region, the piece is told: it may want to know how long that took."""

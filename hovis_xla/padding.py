@@ -254,7 +254,7 @@ def _slice(r: Rewriter, op: Op) -> Operand:
     return op
 
 
-@_rule(np.zeros, np.ones, np.empty, np.full, np.arange)
+@_rule(np.zeros, np.ones, np.empty, np.ndarray, np.full, np.arange)
 def _creation(r: Rewriter, op: Op) -> Operand:
     """Arrays of a length: of the bucket's."""
     shape = op.args[0]

@@ -14,6 +14,7 @@ from hovis import api
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.passes.rewriting import copy
 from hovis_xla.choosing import Choice, Limits, first_op, origins_of
+from hovis_xla.contest import PATIENCE
 from hovis_xla.executable import Executable
 from hovis_xla.outline import Outlined, outline
 from hovis_xla.piece import Piece
@@ -88,6 +89,10 @@ class Parts:
         other = api.Trace(traced.fn, traced.signature, callees(found), traced.options)
         other.static, other.guards = traced.static, traced.guards
         return other.compile()
+
+    def hopeless(self, seconds: float) -> bool:
+        """May a call take too long without pieces, if it takes so long with them?"""
+        return seconds * max((piece.gain() for piece in self.pieces), default=1.0) > PATIENCE
 
     def _cut(self, function: Function) -> Function | None:
         """A copy of the function with its pieces outlined; stale if one of them can't be compiled."""

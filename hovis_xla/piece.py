@@ -4,6 +4,7 @@ Called with the live-ins it gives a tuple, or None: "do it in Python".  What its
 so values on which shapes depend are no obstacle: the next piece is made for the shapes that come.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,51 +14,28 @@ import numpy as np
 from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
 from hovis_xla.acting import Log
-from hovis_xla.cost import Trial, of_call
+from hovis_xla.contest import Contest, Spending
+from hovis_xla.cost import MOST as LONGEST
 from hovis_xla.deeds import acts
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.outline import Outlined
 from hovis_xla.status import is_watched
 from hovis_xla.types import CARRIERS, Known, NotLowerable, Num, ShapeUnknown, num_of_value
 
-#: Kinds of arguments that are compiled when they first come; later ones have to come again first.
+#: Kinds of arguments that are compiled when they first come; later ones are paid for by what Python takes for them.
 AT_ONCE: Final = 4
-#: How often such a kind has to come.
-OFTEN: Final = 3
-#: Executables of one piece.
+#: Kinds that are kept.
 MOST: Final = 32
-#: After this many calls in a row that were given up, a kind stays Python.
-PATIENCE: Final = 4
-
-#: Where Python was found to be quicker, so much longer a round may take before it is XLA's turn for good.
-SLOWER: Final = 10.0
-SLACK: Final = 0.0005
 
 
 class Kind:
-    """How calls with arguments of one kind are run: by an executable, or (``run`` is None) by Python.
+    """How calls with arguments of one kind are run: by an executable or by Python, as the contest says; without one by Python."""
 
-    While there is a ``trial`` it is not clear which way is quicker.  ``limit``: of more seconds in Python it is XLA's turn.
-    """
-
-    __slots__ = ("executable", "limit", "run", "trial")
+    __slots__ = ("contest", "run")
 
     def __init__(self, executable: Executable | None) -> None:
-        self.executable = executable
+        self.contest = None if executable is None else executable.contest("python")
         self.run: Callable[..., Any] | None = None if executable is None else executable.enter
-        low = None if executable is None else executable.lowered
-        self.trial = Trial(low.work, of_call(low.inputs, low.outputs, len(low.callbacks))) if low is not None and low.work.loops else None
-        self.limit = 0.0
-
-    def judge(self) -> None:
-        """Keep the quicker way, if it is known."""
-        assert self.trial is not None
-        verdict = self.trial.verdict
-        if verdict == "python":
-            self.run = None
-            self.limit = SLOWER * min(self.trial.seconds["python"]) + SLACK
-        if verdict is not None:
-            self.trial = None
 
 
 PYTHON: Final = Kind(None)
@@ -73,13 +51,14 @@ class Piece:
         self.__name__ = self.__qualname__ = f"xla:{outlined.function.name}"
         self.__module__ = "builtins"
         self.table: dict[Any, Kind] = {}
-        self.seen: dict[Any, int] = {}
+        self.spending = Spending(AT_ONCE)
         self.compiled = 0
         self.calls = 0
         self.off = False
         self.sizes_known = False
         self.reason: NotLowerable | None = None
-        self._started: tuple[Kind, float] | None = None
+        #: a call that Python does, and when that began
+        self._started: tuple[Contest | None, float] | None = None
         #: what has been done of a call that was given up
         self.log = Log()
         self._acts = any(acts(op) for f in callees(outlined.function) for op in f.ops())
@@ -92,29 +71,33 @@ class Piece:
     def __call__(self, *args: Any) -> Any:
         if self._acts:
             self.log.begin(())
+        self._started = None
         if self.off or is_watched():
             return None
+        start = time.perf_counter()
         key = tuple([kind(a) for kind, a in zip(self._kinds, args, strict=True)])
         if self.sizes_known:
             key += tuple([a for a in args if type(a) is int])
-        try:
-            kind = self.table[key]
-        except KeyError:
-            kind = self._first(key, args)
-        if kind.trial is not None and kind.trial.turn == "python":
-            kind.trial.calls += 1
-            self._started = kind, time.perf_counter()
+        kind = self.table.get(key) or self._first(key, args)
+        contest, run = kind.contest, kind.run
+        if contest is None or run is None:
+            if kind is not self.table.get(key):
+                self._started = None, start
             return None
-        if kind.run is None or (self._stores and _overlap(args)):
-            if kind.limit:
-                self._started = kind, time.perf_counter()
+        if self._stores and _overlap(args):
             return None
-        run = kind.run
-        result = run(*args) if kind.trial is None else kind.trial.run(lambda: run(*args))
+        if contest.begin(args) == "python":
+            if contest.winner is None or contest.alert < math.inf:
+                self._started = contest, start
+            return None
+        result = run(*args)
         if result is BAILED:
-            return self._given_up(key)
-        if kind.trial is not None:
-            kind.judge()
+            contest.gave_up()
+            contest.take_back("xla")
+            return None
+        if contest.winner is None:
+            contest.note("xla", time.perf_counter() - start)
+        contest.given_up = 0
         self.calls += 1
         return result
 
@@ -122,33 +105,34 @@ class Piece:
         """Python has done a round of the piece."""
         if self._started is None:
             return
-        kind, start = self._started
+        contest, start = self._started
         self._started, seconds = None, time.perf_counter() - start
-        if kind.trial is not None:
-            kind.trial.seconds["python"].append(seconds)
-            kind.judge()
-        elif seconds > kind.limit and kind.executable is not None:
-            kind.run, kind.limit = kind.executable.enter, 0.0
+        if contest is not None:
+            contest.note("python", seconds)
+        else:
+            self.spending.went_without(seconds)
 
-    def _given_up(self, key: Any) -> None:
-        count = self.seen.get(key, 0)
-        self.seen[key] = count + 1 if count > 0 else 1
-        if self.seen[key] >= PATIENCE + OFTEN:
-            self.table[key] = PYTHON
+    @property
+    def decided(self) -> bool:
+        """Is it clear for all kinds of calls who does them?"""
+        return all(kind.contest is None or kind.contest.winner is not None for kind in self.table.values())
+
+    def gain(self) -> float:
+        """How much longer a call may take without its executables."""
+        return max((min(LONGEST, kind.contest.gain()) for kind in self.table.values() if kind.contest is not None), default=1.0)
 
     def _first(self, key: Any, args: tuple[Any, ...]) -> Kind:
-        """How calls of this kind are run from now on; by Python, if it is not (or not yet) worth more."""
-        if self.compiled >= AT_ONCE:
-            self.seen[key] = self.seen.get(key, 0) + 1
-            if self.seen[key] < OFTEN or self.compiled >= MOST:
-                if len(self.seen) > 4096:
-                    self.seen.clear()
-                return PYTHON
+        """How calls of this kind are run from now on; by Python, if nothing is to be spent on more."""
+        if not self.spending.affords():
+            return PYTHON
+        start = time.perf_counter()
         types = [_num(a, self.sizes_known) for a in args]
-        kind = self._compiled(types) if all(t is not None for t in types) else PYTHON
+        kind = self._compiled(types) if all(t is not None for t in types) else Kind(None)
         if not self.off:
+            while len(self.table) >= MOST:
+                del self.table[next(iter(self.table))]
             self.table[key] = kind
-            self.seen[key] = 0
+            self.spending.made(time.perf_counter() - start)
         return kind
 
     def _compiled(self, types: list[Num | Known | None]) -> Kind:
@@ -157,15 +141,14 @@ class Piece:
         except NotLowerable as reason:
             self.reason = reason
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
-                return PYTHON  # others can be, or could be
+                return Kind(None)  # others can be, or could be
             self.off = True
             self.complain(self, reason)
-            return PYTHON
+            return Kind(None)
         if found is None:
-            return PYTHON
-        low = found.lowered
-        if not low.work.loops and low.work.python < of_call(low.inputs, low.outputs, len(low.callbacks)):
-            return PYTHON
+            return Kind(None)
+        if not found.is_worth_it:
+            return Kind(None)
         self.compiled += 1
         found.log = self.log
         return Kind(found)

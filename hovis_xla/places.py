@@ -225,6 +225,8 @@ class Box:
             last = first + count * stride
             items.append(slice(first, last if last >= 0 else None, stride) if count else slice(0, 0))
         found = array[(*items, ...)]
+        if found.shape != tuple(self.counts):  # of a path that was not taken: nobody will ask for it
+            return np.empty(self.shape, array.dtype)
         named = [a for a in self.axes if a is not None]
         found = found.transpose([*named, *(k for k in range(array.ndim) if k not in named)])
         # with ... even one element is a view
@@ -328,7 +330,7 @@ class Diagonal:
     def load(self, t: T) -> T:
         at = emit.iota(INT64, self.shape, 0)
         rows, columns = (at if n == 0 else emit.add(at, emit.like(n, at)) for n in (max(-self.offset, 0), max(self.offset, 0)))
-        return emit.gather_points(t, [rows, columns]) if self.shape[0] else emit.zeros(t.dtype, self.shape)
+        return emit.gather(t, (0, 1), [rows, columns]) if self.shape[0] else emit.zeros(t.dtype, self.shape)
 
     def store(self, t: T, new: T, put: Put) -> T:
         raise NotLowerable("a store into a diagonal: this raises")
@@ -389,14 +391,28 @@ def _decoded(shape: tuple[int, ...], marks: list[int], found: np.ndarray[Any, An
     return Box(tuple(starts), tuple(counts), tuple(strides), tuple(axes), found.shape)
 
 
+def rely_on_order(place: Place) -> None:
+    """What is done next is right only if the array is in C order, which the host will look at."""
+    for location in (place.location, *place.location.relies):
+        location.asked = True
+
+
+def is_contiguous(place: Place, shape: tuple[int, ...]) -> bool | None:
+    """Are its elements in a row, in C order?  None if that is not known."""
+    strides = place.layout()
+    if strides is None:
+        return None
+    rely_on_order(place)
+    return bool(np.lib.stride_tricks.as_strided(np.empty((), np.uint8), shape, strides).flags.c_contiguous)
+
+
 def reshaped(place: Place, before: tuple[int, ...], shape: tuple[int, ...]) -> Reshaped | None:
     """The step that a reshape is; None if NumPy copies, or if it is not known whether it does."""
     strides = place.layout()
     if strides is None:
         return None
     base = np.lib.stride_tricks.as_strided(np.empty((), np.uint8), before, strides)
-    for location in (place.location, *place.location.relies):
-        location.asked = True
+    rely_on_order(place)
     try:
         found = np.reshape(base, shape, copy=False)
     except (ValueError, TypeError):  # it copies, raises, or is a NumPy that can't say

@@ -8,6 +8,7 @@ An operation whose result has no room in 64 bits gives up (``effects``), so behi
 """
 
 import bisect
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ _OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.no
 _ADDS: Final = frozenset({operator.add, operator.iadd})
 _SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
 #: What may need more bits than its operands have.
-_GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
+GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
 
 #: Bounds that are tried before none: what fits a machine word of each size.
 _STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
@@ -59,12 +60,16 @@ def limits(kind: AbstractValue) -> Interval | None:
         found = [limits(t) for t in kind.members]
         every = [f for f in found if f is not None]
         return None if len(every) < len(found) else (min(f[0] for f in every), max(f[1] for f in every))
-    cls = kind.cls if isinstance(kind, Type) else None
+    return _limits_of_class(kind.cls) if isinstance(kind, Type) else None
+
+
+@functools.cache
+def _limits_of_class(cls: type) -> Interval | None:
     if cls is bool or cls is np.bool_:
         return 0, 1
     if cls is int:
         return INT64
-    if isinstance(cls, type) and issubclass(cls, np.integer) and cls in np.sctypeDict.values():
+    if issubclass(cls, np.integer) and cls in np.sctypeDict.values():
         info = np.iinfo(cls)
         return int(info.min), int(info.max)
     return None
@@ -101,6 +106,9 @@ class Ranges:
         self.home: dict[Op | Param, Block] = {}
         for block in self.order:
             self.home.update(dict.fromkeys([*block.params, *block.all_ops()], block))
+        #: what integers can be by their types, and the integers that each block computes
+        self.whole = {value: found for value in self.home if (found := limits(value.type)) is not None}
+        self.integers = {b: [(op, self.whole[op]) for op in b.all_ops() if op in self.whole] for b in self.order}
         dominators = Dominators(function)
         self.above = {b: dominators.order[dominators.parent[dominators.number[b]]] for b in self.order}
         self.entry = function.blocks[0]
@@ -145,7 +153,7 @@ class Ranges:
         args = [self.at(a, self.home[op]) for a in op.args]
         if any(a is None for a in args):
             return None
-        if _wraps(op.type) and _unusual(rule, args[-1]):
+        if _unusual(rule, args[-1]) and _wraps(op.type):
             return None  # NumPy does not raise
         try:
             return rule(*args)
@@ -159,13 +167,13 @@ class Ranges:
 
     def unproven(self) -> int:
         """How many operations on Python's integers may be past 64 bits."""
-        return sum(1 for op in self.home if isinstance(op, Op) and op.type == Type(int) and op.callee in _GROWING and not self.has_room(op))
+        return sum(1 for op in self.home if isinstance(op, Op) and op.type == Type(int) and op.callee in GROWING and not self.has_room(op))
 
     # --------------------------------------------------------------------------------------------- facts
 
     def _base(self, value: Op | Param) -> Interval | None:
         found = self.base.get(value)
-        return limits(value.type) if found is None else found
+        return self.whole.get(value) if found is None else found
 
     def _asked(self) -> set[Op | Param]:
         """The values that some branch compares."""
@@ -262,7 +270,7 @@ class Ranges:
         """Join what the edges bring.  visit 0: narrow."""
         changed = False
         for k, param in enumerate(block.params):
-            whole = limits(param.type)
+            whole = self.whole.get(param)
             if whole is None:
                 continue
             found = None if block is not self.entry else whole
@@ -290,7 +298,7 @@ class Ranges:
         value = edge.args[k]
         if isinstance(value, Op | Param):
             if value not in self.base:
-                return None if limits(value.type) is not None else INT64
+                return None if value in self.whole else INT64
             return self._said(block, edge, value, self.at(value, block) or INT64)
         return limits_of(value.value) if isinstance(value, Const) else None
 
@@ -306,12 +314,9 @@ class Ranges:
 
     def _ops(self, block: Block) -> bool:
         changed = False
-        for op in block.all_ops():
-            whole = limits(op.type)
-            if whole is None:
-                continue
+        for op, whole in self.integers[block]:
             found = self.of(op)
-            if found is None or (_wraps(op.type) and not within(found, whole)):
+            if found is None or (not within(found, whole) and _wraps(op.type)):
                 found = whole
             found = meet(found, whole)
             if op in self.caps:
@@ -327,7 +332,7 @@ class Ranges:
 
 def _bounded_sums(r: Ranges) -> dict[Op | Param, Interval]:
     """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
-    values = [v for v in r.home if limits(v.type) is not None]
+    values = list(r.whole)
     found: dict[Op | Param, Interval] = {}
     for members in components(values, lambda v: _sources(r, v)):  # type: ignore[arg-type]
         if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):

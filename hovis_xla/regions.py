@@ -194,6 +194,12 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
         _find_loops(loop, ordered, set(loop.heads))
 
 
+def all_loops(region: Region) -> list[Region]:
+    """The loops within a region, outer ones first."""
+    found = list({id(r): r for r in region.loops.values()}.values())
+    return found + [inner for r in found for inner in all_loops(r)]
+
+
 def with_heads(region: Region, heads: Iterable[Block]) -> Region:
     """The same loop, entered at these blocks only."""
     found = Region(region.blocks, list(heads), region.exits, acts=region.acts)

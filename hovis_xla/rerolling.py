@@ -13,7 +13,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Par
 from hovis.lattice import Const
 from hovis.passes import pipeline
 from hovis.passes.rewriting import Pass, drop_unreached, same
-from hovis_xla.regions import Region, live_in, needed, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, live_in, needed, reachable, regions, successors
 
 #: What is done before: tests of constants are decided.
 _TIDY: Final = ("fold", "straighten", "trivial_params", "dead")
@@ -28,18 +28,13 @@ def rerolled(function: Function) -> Function:
 
 
 def _has_several_heads(function: Function) -> bool:
-    return any(len(r.heads) > 1 for f in callees(function) for r in _all_loops(regions(f)))
-
-
-def _all_loops(region: Region) -> list[Region]:
-    found = list({id(r): r for r in region.loops.values()}.values())
-    return found + [inner for r in found for inner in _all_loops(r)]
+    return any(len(r.heads) > 1 for f in callees(function) for r in all_loops(regions(f)))
 
 
 def _reroll(function: Function) -> bool:
     """Jump to the block of a loop that does what stands in front of it."""
     changed = False
-    while any(_enter_elsewhere(function, region) for region in _all_loops(regions(function)) if len(region.heads) > 1):
+    while any(_enter_elsewhere(function, region) for region in all_loops(regions(function)) if len(region.heads) > 1):
         drop_unreached(function)
         changed = True
     return changed

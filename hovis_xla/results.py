@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from hovis_xla.buckets import clipped
+from hovis_xla.emit import T
 from hovis_xla.interface import Template
 from hovis_xla.kinds import WHICH
 from hovis_xla.places import Location
 from hovis_xla.slots import TAG, as_val, num_of
-from hovis_xla.types import ARRAY, EITHER, INT64, Known, NotLowerable, Num, OneOf, Operand, Slot, Struct, Val
+from hovis_xla.types import ARRAY, EITHER, INT64, Known, NotLowerable, Num, OneOf, Operand, Ragged, Slot, Struct, Val
 
 
 def owner_key(value: Val) -> object:
@@ -21,7 +23,10 @@ def same_object(a: Val, b: Val) -> bool:
         return False
     if a.num.kind != ARRAY:
         return bool(a.ir == b.ir)
-    return a.place is not None and b.place is not None and a.place.own and b.place.own and a.place.location is b.place.location
+    if a.place is None or b.place is None or a.place.location is not b.place.location:
+        return False
+    # the steps of a view are made once for each object
+    return (a.place.own and b.place.own) or (bool(a.place.steps) and a.place.steps is b.place.steps)
 
 
 def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
@@ -37,6 +42,11 @@ def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Opera
     if tree[0] == "oneof":
         return OneOf(as_val(slots[tree[1]], WHICH).ir, tuple(rebuild(t, slots, built) for t in tree[2]))
     number: int = tree[3]
+    if number not in built and tree[1].value is clipped:
+        whole, *sizes = (rebuild(p, slots, built) for p in tree[2])
+        assert isinstance(whole, Val)
+        counts = tuple(T(n.ir, INT64, ()) if isinstance(n, Val) else None for n in sizes)
+        built[number] = Ragged(whole.num, whole, counts)
     if number not in built:
         built[number] = Struct(tree[1].value, tuple(rebuild(p, slots, built) for p in tree[2]), object())
     return built[number]

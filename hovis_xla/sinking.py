@@ -29,8 +29,8 @@ class SunkStores:
         self.steps: list[tuple[Pending, list[Pending]]] = []
 
     @staticmethod
-    def of(joined: Any, slots: list[Slot], num: Num) -> "SunkStores | None":
-        """None, if the array is not the same on all sides but for a few stores."""
+    def chains(joined: Any, slots: list[Slot]) -> "tuple[T, list[list[Store]]] | None":
+        """The array before the stores, and the stores of each side; None, if it is not the same but for a few of them."""
         chains: list[list[Store]] = []
         bases: list[T] = []
         for slot in slots:
@@ -45,20 +45,31 @@ class SunkStores:
             elif slot is not UNDEF:
                 return None
             chains.append(chain)
-        longest = max(chains, key=len)
-        shapes = [store[1].shape for store in longest]
+        shapes = [store[1].shape for store in max(chains, key=len)]
         fit = all(store[1].shape == shape for chain in chains for store, shape in zip(chain, shapes, strict=False))
         if any(t.ir != bases[0].ir or any(block_of(t.ir) == b for b in joined.blocks) for t in bases) or not fit or len(shapes) > MOST:
             return None
-        sunk = SunkStores(bases[0], num, slots)
-        for k in range(len(shapes)):
+        return bases[0], chains
+
+    @staticmethod
+    def of(joined: Any, slots: list[Slot], num: Num) -> "SunkStores | None":
+        """None, if the array is not the same on all sides but for a few stores."""
+        found = SunkStores.chains(joined, slots)
+        if found is None:
+            return None
+        base, chains = found
+        sunk = SunkStores(base, num, slots)
+        for k in range(max(map(len, chains))):
             sunk._step(joined, k, chains, slots)
         return sunk
 
     def _step(self, joined: Any, k: int, chains: "list[list[Store]]", slots: list[Slot]) -> None:
         """What is wanted of the branch for the k-th store."""
         rank = len(self.num.shape)
-        shape = next(chain[k][1].shape for chain in chains if len(chain) > k)
+        _, first, where = next(chain[k] for chain in chains if len(chain) > k)
+        shape = first.shape
+        # what writes back what is there does so at the same place, if that is known before the branch
+        outside = not any(block_of(t.ir) == b for t in where for b in joined.blocks)
         updates: list[Slot] = []
         starts: list[list[Slot]] = [[] for _ in range(rank)]
         for side, chain, slot in zip(joined.sides, chains, slots, strict=True):
@@ -66,8 +77,8 @@ class SunkStores:
                 if k < len(chain):
                     _, update, at = chain[k]
                 else:
-                    at = tuple(emit.constant(0, INT64) for _ in range(rank))
-                    update = emit.dynamic_slice(tensor(slot) if isinstance(slot, Val) else self.base, at, shape)
+                    at = where if outside else tuple(emit.constant(0, INT64) for _ in range(rank))
+                    update = joined.walker.window(tensor(slot) if isinstance(slot, Val) else self.base, at, shape)
             updates.append(Val(Num(ARRAY, update.dtype, shape), update.ir))
             for place, one in zip(starts, at, strict=True):
                 place.append(Val(Num(ARRAY, INT64), one.ir))

@@ -1,6 +1,9 @@
 """The executables of a Function whose arrays have sizes that vary: one for each bucket (see ``buckets``)."""
 
-from collections.abc import Sequence
+import functools
+import math
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +14,8 @@ from hovis.specs import Array as ArraySpec
 from hovis.specs import Instance
 from hovis_xla.acting import Log
 from hovis_xla.buckets import LEAST, Count, Dims, Size, Unbucketed, bucket
+from hovis_xla.calling import leaf_tests
+from hovis_xla.contest import Contest
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.padding import bucketed
 from hovis_xla.types import ARRAY, Known, NotLowerable, Num, num_of_type
@@ -18,23 +23,41 @@ from hovis_xla.types import ARRAY, Known, NotLowerable, Num, num_of_type
 #: So many buckets are tried before the function is taken to be none for them.
 TRIED: Final = 2
 
-_Plan = tuple[Executable, list[Count], list[tuple[int, ...] | None]]
+#: Shapes that are known to belong to a bucket, without another look at them.
+SHAPES: Final = 4096
+
+
+class Plan:
+    """How calls of one bucket are done: by its executable, for which arrays are padded, or by the residual."""
+
+    __slots__ = ("contest", "counts", "executable", "shapes")
+
+    def __init__(self, executable: Executable, counts: list[Count], shapes: list[tuple[int, ...] | None], contest: Contest) -> None:
+        self.executable = executable
+        self.counts = counts
+        self.shapes = shapes
+        self.contest = contest
 
 
 class Sized:
     """Called with leaves it gives the result, or BAILED, as an Executable does.
 
-    Equal sizes are taken to be the same size: which are equal is part of what an executable is made for.
+    Equal sizes are taken to be the same size: which are equal is part of what an executable is made for.  ``python`` is the
+    residual as a function of its leaves, for sizes of which it makes less work; None: executables do it all.
     """
 
-    def __init__(self, function: Function, exact: bool) -> None:
+    def __init__(self, function: Function, exact: bool, python: Callable[..., Any] | None = None) -> None:
         self.function = function
         self.exact = exact
+        self.python = python
         self.reason: str | None = None
         #: the dimensions that vary, of each parameter that is an array
         self.fixed = [_known_dims(p.type, p.dims) for p in function.params]
         self.open = [tuple(k for k, d in enumerate(fixed or ()) if d is None) for fixed in self.fixed]
-        self._plans: dict[Any, _Plan | None] = {}
+        self._dtypes = [_dtype_of(p.type) for p in function.params]
+        self._plans: dict[Any, Plan | None] = {}
+        #: what does calls with leaves of these shapes
+        self._by_shapes: dict[Any, Callable[..., Any]] = {}
         #: what has been done of a call that Python has to do again
         self.log = Log()
 
@@ -43,12 +66,8 @@ class Sized:
         """Has it been tried, and nothing come of it?"""
         return len(self._plans) >= TRIED and not self.executables
 
-    def serves(self, leaves: Sequence[Any]) -> bool:
-        """Is there an executable for leaves like these?"""
-        return self.plan(leaves)[0] is not None
-
-    def plan(self, leaves: Sequence[Any]) -> tuple[_Plan | None, list[int]]:
-        """The executable for leaves like these, and the sizes that vary."""
+    def plan(self, leaves: Sequence[Any]) -> tuple[Plan | None, list[int]]:
+        """How leaves like these are done, and the sizes that vary; None if there is no executable for them."""
         lengths: list[int] = []
         key: list[Any] = []
         for leaf, axes in zip(leaves, self.open, strict=True):
@@ -71,17 +90,58 @@ class Sized:
     def name(self) -> str:
         return self.function.name
 
-    def enter(self, *leaves: Any) -> Any:
-        """The result, or BAILED: no array of this rank, a size that is none for a bucket, or the program has given up."""
-        for leaf, fixed in zip(leaves, self.fixed, strict=True):
-            if fixed is not None and (type(leaf) is not np.ndarray or not _is_case(leaf.shape, fixed)):
-                return BAILED
-        plan, lengths = self.plan(leaves)
+    @functools.cached_property
+    def enter(self) -> Callable[..., Any]:
+        """The function from the leaves to the result, or BAILED: no array of this rank, a size that is none for a bucket, or the program has given up."""
+        names = [f"v{k}" for k in range(len(self.fixed))]
+        arrays = [name for name, dtype in zip(names, self._dtypes, strict=True) if dtype is not None]
+        scope: dict[str, Any] = {"ndarray": np.ndarray, "BAILED": BAILED, "runs": self._by_shapes, "look": self._look}
+        scope.update({f"dtype_{name}": dtype for name, dtype in zip(names, self._dtypes, strict=True)})
+        tests = [f"type({a}) is not ndarray or {a}.dtype is not dtype_{a} and {a}.dtype != dtype_{a}" for a in arrays]
+        for name, param in zip(names, self.function.params, strict=True):
+            num = num_of_type(param.type) if name not in arrays else None
+            tests += leaf_tests(name, num, lambda value: _named(value, scope)) if num is not None else []
+        text = f"""
+def enter({', '.join(names)}):
+    if {' or '.join(tests) or 'False'}: return BAILED
+    run = runs.get(({''.join(f'{a}.shape, ' for a in arrays)})) or look({', '.join(names)})
+    return run({', '.join(names)})
+"""
+        exec(text, scope)
+        made: Callable[..., Any] = scope["enter"]
+        return made
+
+    def _look(self, *leaves: Any) -> Callable[..., Any]:
+        """What does calls with leaves of these shapes, for which it has not been looked yet."""
+        cases = [fixed is None or _is_case(leaf.shape, fixed) for leaf, fixed in zip(leaves, self.fixed, strict=True)]
+        plan, lengths = self.plan(leaves) if all(cases) else (None, [])
         if plan is None:
-            return BAILED
-        executable, counts, shapes = plan
-        given = [leaf if shape is None else _filled_up(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
-        return executable.enter(*given, *(count.of(lengths) for count in counts))
+            # what is too small for a bucket is too small for a call of XLA, mostly
+            run = self.python if all(cases) and self.python is not None and self.executables else never
+        elif plan.contest.winner == "residual" and plan.contest.alert == math.inf and self.python is not None:
+            run = self.python
+        else:
+            run = functools.partial(self._run, plan, [count.of(lengths) for count in plan.counts])
+        if len(self._by_shapes) >= SHAPES:
+            self._by_shapes.clear()
+        self._by_shapes[tuple(leaf.shape for leaf, fixed in zip(leaves, self.fixed, strict=True) if fixed is not None)] = run
+        return run
+
+    def _run(self, plan: Plan, counts: list[int], *leaves: Any) -> Any:
+        """The result, by the executable of a bucket or by the residual; BAILED if the program has given up."""
+        contest = plan.contest
+        way, before = contest.begin(leaves), contest.winner
+        start = time.perf_counter()
+        if way == "xla" or self.python is None:
+            given = [leaf if shape is None else _filled_up(leaf, shape) for leaf, shape in zip(leaves, plan.shapes, strict=True)]
+            found = plan.executable.enter(*given, *counts)
+        else:
+            found = self.python(*leaves)
+        if found is not BAILED:
+            contest.note(way, time.perf_counter() - start)
+            if contest.winner != before:
+                self._by_shapes.clear()
+        return found
 
     def __str__(self) -> str:
         return f"{self.name} runs as {len(self.executables)} XLA executables, one for each bucket of sizes that calls have come with."
@@ -89,9 +149,9 @@ class Sized:
     @property
     def executables(self) -> list[Executable]:
         """What has been compiled so far."""
-        return [plan[0] for plan in self._plans.values() if plan is not None]
+        return [plan.executable for plan in self._plans.values() if plan is not None]
 
-    def _made(self, leaves: Sequence[Any], lengths: list[int]) -> _Plan | None:
+    def _made(self, leaves: Sequence[Any], lengths: list[int]) -> Plan | None:
         buckets = [bucket(length) for length in lengths]
         dims: list[Dims | None] = []
         nums: list[Num | Known | None] = []
@@ -114,7 +174,23 @@ class Sized:
         except (Unbucketed, NotLowerable) as reason:
             self.reason = str(reason)
             return None
-        return executable, counts, shapes
+        return Plan(executable, counts, shapes, self._contest(executable))
+
+    def _contest(self, executable: Executable) -> Contest:
+        if self.python is None:
+            return Contest(["xla"])
+        return executable.contest("residual") if executable.is_worth_it else Contest(["residual"])
+
+
+def _named(value: object, scope: dict[str, Any]) -> str:
+    name = f"c{len(scope)}"
+    scope[name] = value
+    return name
+
+
+def never(*leaves: Any) -> Any:
+    """There is no executable for these."""
+    return BAILED
 
 
 def opened(one: Any, other: Any) -> Any:
@@ -153,6 +229,11 @@ def _known_dims(kind: Any, dims: Any) -> tuple[int | None, ...] | None:
     if not isinstance(kind, Array):
         return None
     return tuple(d.value if isinstance(d, Const) and type(d.value) is int else None for d in dims or (None,) * kind.rank)
+
+
+def _dtype_of(kind: Any) -> Any:
+    dtype: Any = kind.dtype if isinstance(kind, Array) else None
+    return None if dtype is None else np.dtype(dtype)
 
 
 def _is_case(shape: tuple[int, ...], dims: tuple[int | None, ...]) -> bool:

@@ -95,6 +95,16 @@ def block_of(value: Any) -> Any:
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
+def is_within(block: Any, outer: Any) -> bool:
+    """Is a block the other, or within a region of an operation in it?"""
+    while block != outer:
+        operation = block.owner.operation
+        if isinstance(operation.parent, ir.Module) or operation.parent is None or operation.name == "func.func":
+            return False
+        block = operation.block
+    return True
+
+
 class Pending:
     """A slot whose value is a result of the ``if`` that is still to be made."""
 

@@ -12,8 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.model import Function, Op, Operand, Param
+from hovis.ir.operations import make_list, make_tuple
 from hovis.lattice import Array, Const, Type, Union
 from hovis.library.numpy import subscripts
+from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla.regions import body_ops, reachable, successors
 from hovis_xla.types import CARRIERS
@@ -25,9 +27,19 @@ IN_PLACE: Final = frozenset(getattr(operator, name) for name in _IN_PLACE.split(
 
 #: Calls that write to their first argument.
 STORES: Final = frozenset({
-    operator.setitem, np.ndarray.fill, np.ndarray.sort, np.ndarray.put, np.ndarray.partition, np.ndarray.itemset if hasattr(np.ndarray, "itemset") else np.put,
+    operator.setitem, scatter, np.ndarray.fill, np.ndarray.sort, np.ndarray.put, np.ndarray.partition,
+    np.ndarray.itemset if hasattr(np.ndarray, "itemset") else np.put,
     np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, *IN_PLACE,
 })  # fmt: skip
+
+#: What gives back its first argument where there is nothing to do: the operands that say so, by place and name, with what they
+#: are then.
+IDLE: Final[dict[Any, tuple[tuple[int, str, Any], ...]]] = {
+    np.diff: ((1, "n", 0),),
+    **dict.fromkeys((np.polyder, np.polyint), ((1, "m", 0),)),
+    np.linalg.matrix_power: ((1, "n", 1),),
+    **dict.fromkeys((np.fft.fft2, np.fft.ifft2, np.fft.fftn, np.fft.ifftn), ((1, "s", ()), (2, "axes", ()))),
+}
 
 #: Calls whose result may be, or may be a view of, an argument.  All else that NumPy has gives arrays of its own.
 SHARING: Final = frozenset({
@@ -38,11 +50,13 @@ SHARING: Final = frozenset({
     np.matrix_transpose, np.permute_dims, np.unstack if hasattr(np, "unstack") else np.split, np.ndarray.astype, np.array, np.einsum, np.nan_to_num,
     np.linalg.diagonal, np.linalg.matrix_transpose, np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.ix_, np.meshgrid,
     np.ndarray.__array__, np.ndarray.conj, np.ndarray.conjugate, np.ndarray.clip, np.real_if_close, np.trim_zeros,
-    np.ndarray.getfield, getattr, operator.getitem, *SCALARS,
+    np.ndarray.getfield, getattr, operator.getitem, np.astype, *SCALARS, *IDLE,
 })  # fmt: skip
 
+_IDLE: Final = frozenset(IDLE)
+
 #: Of these, what copies unless it is told not to.
-_COPIES: Final = frozenset({np.array, np.ndarray.astype, np.nan_to_num, np.ndarray.clip, np.ndarray.byteswap, np.meshgrid})
+_COPIES: Final = frozenset({np.array, np.astype, np.ndarray.astype, np.nan_to_num, np.ndarray.clip, np.ndarray.byteswap, np.meshgrid})
 
 
 def is_array(value: object) -> bool:
@@ -57,7 +71,9 @@ def _holds_nothing(value: object) -> bool:
     """Is it no array, and nothing that may hold one?"""
     kind = getattr(value, "type", value)
     if isinstance(kind, Const):
-        return not isinstance(kind.value, np.ndarray | tuple | list | dict)
+        if isinstance(kind.value, tuple):  # an index, say
+            return all(_holds_nothing(Const(part)) for part in kind.value)
+        return not isinstance(kind.value, np.ndarray | list | dict)
     return isinstance(kind, Type) and not isinstance(kind, Array) and (kind.cls in CARRIERS or kind.cls is type(None) or issubclass(kind.cls, np.generic))
 
 
@@ -70,8 +86,8 @@ def stored(op: Op) -> list[Operand]:
         return [a for p, a in zip(op.callee.params, op.args, strict=False) if p in inner]
     if _is_in(op.callee, STORES) and op.args and is_array(op.args[0]):
         found.append(op.args[0])
-    if getattr(op.callee, "__name__", "") == "at" and isinstance(getattr(op.callee, "__self__", None), np.ufunc):
-        found.append(op.args[0])
+    if op.callee is np.ufunc.at:
+        found.append(op.args[1])
     return found
 
 
@@ -97,13 +113,39 @@ def is_sharing(op: Op) -> bool:
         return True
     if _is_in(op.callee, _FRESH_OF) and op.args and _FRESH_OF_WHAT[op.callee](getattr(op.args[0], "type", op.args[0])):
         return False
+    if op.callee is operator.getitem and len(op.args) == 2 and is_array(op.args[0]):
+        return not _picks(op.args[1])
     if op.callee is np.einsum:
         return _rearranges(op)
+    if _is_in(op.callee, _IDLE):
+        return _is_idle(op)
     if _is_in(op.callee, _COPIES):
         return any(name in ("copy", "out") for name, _ in op.kwargs)
     if _is_in(op.callee, SHARING) or _is_in(op.callee, IN_PLACE):
         return True
     return not (_is_numpy(op.callee) or (is_array(op) and getattr(op.callee, "__module__", None) in ("_operator", "builtins")))
+
+
+def _picks(index: Operand) -> bool:
+    """Is there an array of places or a mask in an index?  What that takes is a copy."""
+    if isinstance(index, Op) and index.callee is make_tuple:
+        return any(map(_picks, index.args))
+    if isinstance(index, Const) and type(index.value) is tuple:
+        return any(isinstance(part, np.ndarray | list) for part in index.value)
+    return is_array(index) or (isinstance(index, Const) and type(index.value) is list)
+
+
+def _is_idle(op: Op) -> bool:
+    """May it be that there is nothing to do?"""
+    named = dict(op.kwargs)
+    for place, name, idle in IDLE[op.callee]:
+        given = op.args[place] if len(op.args) > place else named.get(name)
+        if isinstance(given, Const):
+            if isinstance(given.value, int | tuple | list) and given.value in (idle, []):
+                return True
+        elif given is not None and not (isinstance(given, Op) and given.callee in (make_tuple, make_list) and given.args):
+            return True
+    return False
 
 
 def _rearranges(op: Op) -> bool:
@@ -182,7 +224,8 @@ def _stored_into(function: Function) -> set[object]:
         for op in body_ops(block):
             keys.add(op)
             if is_sharing(op):
-                for operand in op.operands():
+                # what an operator adds to an array is still an array of its own
+                for operand in op.args[:1] if _is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
                     join(op, operand)
             targets += map(_key, stored(op))
             if isinstance(op.callee, Function):

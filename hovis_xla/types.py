@@ -212,18 +212,27 @@ class OneOf:
     members: "tuple[Operand, ...]"
 
 
+def _as_it_is(base: Val) -> Val:
+    return base
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """A part of an array of which the size is only known at run time, at the width of the whole.
+    """An array of which the size is only known at run time, at the width of some whole: a part of an array, or one of its own.
 
-    ``counts`` says how many elements of each dimension count, from the first one on; None: all.  ``read`` gives it, the rest
-    being anything; ``write`` stores into it, if it is a view.
+    ``counts`` says which elements of each dimension count (``ops/extents``).  ``shown`` gives it out of what is in ``base``, the
+    rest being anything; ``write`` stores into that.  ``own``: it is memory of its own, and all of base.
     """
 
     full: Num
-    read: Callable[[], Val]
+    base: Val
     counts: "tuple[Any, ...]"
-    write: Callable[[Any], None] | None = None
+    shown: Callable[[Val], Val] = _as_it_is
+    write: Callable[[Val, Any], None] | None = None
+    own: bool = True
+
+    def read(self) -> Val:
+        return self.shown(self.base)
 
 
 def view_roots(arrays: "Iterable[Val]") -> frozenset[object]:

@@ -15,13 +15,13 @@ from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
 from hovis_xla.deeds import acts
 from hovis_xla.intervals import before
-from hovis_xla.regions import Region, needed, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, needed, reachable, regions, successors
 
 #: How many rounds are done at a time, by how many ops there are in one.
 ROUNDS: Final = ((5, 8), (24, 4), (40, 2))
 
 #: What is not done twice.
-_OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
+OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
 #: What a loop has to go round, if that is known.
 WORTH: Final = 4
@@ -44,18 +44,19 @@ def _counting(function: Function) -> list[tuple[Region, Count, int]]:
     """The loops that will do, how they count, and how many rounds they are to do at a time."""
     used = needed(reachable(function))
     found = []
-    todo = [regions(function)]
-    while todo:
-        inner = list({id(r): r for r in todo.pop().loops.values()}.values())
-        todo += inner
-        for region in inner:
-            if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0]:
-                continue
-            count = _count(region)
-            times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
-            if count is not None and times > 1 and not _known_short(function, region, count, times):
-                found.append((region, count, times))
+    for region in all_loops(regions(function)):
+        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0]:
+            continue
+        count = _count(region)
+        times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
+        if count is not None and times > 1 and not _known_short(function, region, count, times):
+            found.append((region, count, times))
     return found
+
+
+def counts(region: Region) -> bool:
+    """Is it a loop that can do several rounds at a time because it counts?"""
+    return _count(region) is not None
 
 
 def _times(ops: Sequence[Op]) -> int:
@@ -67,7 +68,7 @@ def _times(ops: Sequence[Op]) -> int:
 
 def _is_plain(op: Op) -> bool:
     """A read or a store of an array, or nothing but a result?"""
-    return not op.effect & _OUTSIDE and (op.callee is operator.setitem or not op.effect & Effect.WRITES)
+    return not op.effect & OUTSIDE and (op.callee is operator.setitem or not op.effect & Effect.WRITES)
 
 
 def _count(region: Region) -> Count | None:
@@ -78,7 +79,7 @@ def _count(region: Region) -> Count | None:
     rest = region.blocks - {head}
     if any(not isinstance(b.terminator, Branch | Jump) or any(e.block not in region.blocks for e in successors(b)) for b in rest):
         return None
-    if any(op.effect & (_OUTSIDE | Effect.WRITES) for op in head.ops) or any(isinstance(p.type, Array) for b in region.blocks for p in b.params):
+    if any(op.effect & (OUTSIDE | Effect.WRITES) for op in head.ops) or any(isinstance(p.type, Array) for b in region.blocks for p in b.params):
         return None
     test = branch.cond
     if not isinstance(test, Op) or test not in head.ops or test.callee not in (operator.lt, operator.gt) or test.args[0] not in head.params:

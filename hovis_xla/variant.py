@@ -1,9 +1,12 @@
 """What a jitted function keeps for arguments of one kind: an executable, its residual Python, and which of them to run."""
 
 import itertools
+import math
 import time
 from collections.abc import Callable
 from typing import Any, Final
+
+import numpy as np
 
 from hovis import api
 from hovis.backend.apart import stands_apart
@@ -13,39 +16,38 @@ from hovis.jit import Variant as PythonVariant
 from hovis.keys import Key
 from hovis.passes import pipeline
 from hovis.transforms.interpret import Interpreter
-from hovis_xla import cost
+from hovis_xla import reliance
 from hovis_xla.adapter import XlaError
 from hovis_xla.ahead import replaying, taker_of
-from hovis_xla.arguments import aliasing, is_mutable
+from hovis_xla.arguments import aliasing
 from hovis_xla.calling import BAILED
-from hovis_xla.cost import Trial
+from hovis_xla.contest import GIVEN_UP, Contest
 from hovis_xla.executable import Executable
-from hovis_xla.interface import Keyed, Lowered
-from hovis_xla.layout import plan_of, quick_entry
+from hovis_xla.interface import Keyed
+from hovis_xla.layout import Head, plan_of, quick_entry
 from hovis_xla.partition import Decision, Parts, decide
 from hovis_xla.sized import Sized
 from hovis_xla.status import is_watched
 from hovis_xla.types import ShapeUnknown
 from hovis_xla.watching import watched
 
-#: After this many calls in a row that were given up, a variant stays Python.
-PATIENCE: Final = 8
-#: What Python was found to be quicker for may take so much longer, and its ints be so much larger.
-SLOWER: Final = 10.0
-LARGER: Final = 2
-SLACK: Final = 0.0005
-MUCH: Final = 0.05
+#: What calls are done by, in words.
+WAYS: Final = {"xla": "XLA", "parts": "in pieces", "residual": "residual Python", "plain": "the plain function"}
+#: So many calls at most a residual that is cut up has for its pieces to find who does them, before it is held against the plain function.
+SETTLING: Final = 32
 
 
 class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to.
 
     ``entry`` is the function of all arguments that a call runs: it gives BAILED if they are not its own, or if the program
-    has given up.  While a ``trial`` goes on there is no such function yet.
+    has given up.  Where there are several ways to do a call, a ``contest`` finds out which is the quickest; while it goes on,
+    there is no such function yet.
     """
 
     __slots__ = (
-        "_given", "bailed", "decision", "entry", "largest", "parts", "replay", "sized", "standby", "target", "told", "trial", "watch", "xla",
+        "_auto", "_heads", "_made", "_places", "acts", "contest", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized", "told",
+        "watch", "xla",
     )  # fmt: skip
 
     def __init__(
@@ -53,41 +55,78 @@ class Variant(PythonVariant):
         exact: bool, target: str, sized: Sized | None = None,
     ) -> None:  # fmt: skip
         super().__init__(traced, original, key, len(args), tuple(kwargs))
-        self.target = target
+        self.original = original
         self.sized = sized
         self.decision = Decision(None) if target == "python" or sized is not None else decide(traced.function, None, exact)
         self.xla: Executable | Sized | None = sized or self.decision.executable
-        self.bailed = 0
         self.parts: Parts | None = None
         self.replay: Callable[..., Any] | None = None
         self.entry: Callable[..., Any] = self._first_entry
-        #: what is not unknown of the arguments, until the entry is made
-        self._given = args, kwargs
+        #: entries by the way that they go, and what all of them know of the arguments
+        self._made: dict[str, Callable[..., Any]] = {}
+        self._places: list[int | str] = [*range(len(args)), *kwargs]
+        given = zip(self._places, (*args, *kwargs.values()), strict=True)
+        self._heads = [Head.of(value, None if place in (self.picks or ()) else Keyed(value)) for place, value in given]
         self.told = "It runs as residual Python, as it was told to." if target == "python" else ""
-        self.trial: Trial | None = None
         #: what runs calls op by op that are not XLA's
         self.watch: Interpreter | None = None
-        #: the entry of the executable, while Python is what runs
-        self.standby: Callable[..., Any] | None = None
-        #: the largest ints that Python was tried with, by their places
-        self.largest: dict[int, int] = {}
-        if isinstance(self.xla, Executable) and target == "auto" and self.picks is not None:
-            self._consider(self.xla)
+        #: what does calls whose arguments share memory
+        self.shared: Variant | None = None
+        self.settling = 0
+        executable = self.xla
+        #: may a call that is given up have done something that can be seen?
+        self.acts = isinstance(executable, Sized) or (executable is not None and (executable.lowered.record is not None or executable.lowered.texts))
+        self._auto = target == "auto"
+        self.contest = self._contest()
 
-    def _consider(self, executable: Executable) -> None:
-        """Is it worth a call of XLA?"""
-        low = executable.lowered
-        if is_worth_it(low):
-            self.trial = Trial(low.work, overhead_of(low))
-            return
+    def initial(self) -> Callable[..., Any]:
+        """The residual is made when it is first called: an executable may never need it."""
+        return self._first_residual
+
+    def _first_residual(self, *unknown: Any) -> Any:
+        return self.residual()(*unknown)
+
+    def residual(self) -> Callable[..., Any]:
+        """The residual, made now if it has not been."""
+        if getattr(self.call, "__func__", None) is Variant._first_residual:
+            self.call = self.trace.compile()
+        return self.call
+
+    def _contest(self) -> Contest:
+        """Who may do the calls."""
+        executable = self.xla
+        if not self._auto or self.picks is None or isinstance(executable, Sized):
+            return Contest(["residual"] if executable is None else ["xla", "residual"], decided=True)
+        if executable is None:
+            return Contest(["residual", "plain"], grows=True)
+        if executable.is_worth_it:
+            return executable.contest("residual", "plain")
         self.xla = None
-        self.told = f"{executable.name} runs as residual Python: about {low.work.python:.1f} µs of work, and a call of XLA costs {overhead_of(low):.0f}."
+        low = executable.lowered
+        self.told = f"{executable.name} runs as residual Python: about {low.work.python:.1f} µs of work, and a call of XLA costs {executable.overhead:.0f}."
+        return Contest(["residual", "plain"], grows=not all(head.is_simple for head in self._heads))
 
-    def served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Executable | None:
-        """Of a variant for all sizes: the executable for this one, if there is one."""
+    def serves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Of a variant for all sizes: has it something for this one?"""
         values = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.picks is not None else None
-        plan = self.sized.plan(values)[0] if values is not None and self.sized is not None else None
-        return plan[0] if plan is not None else None
+        if values is None or self.sized is None:
+            return False
+        plan, _ = self.sized.plan(values)
+        return plan is not None and (self.sized.python is not None or not self._auto or plan.executable.is_worth_it)
+
+    def for_shared_memory(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
+        """What does a call with arrays that share memory, where the executable stores into arrays and takes none that do."""
+        executable = self.decision.executable
+        if not self._auto or self.xla is None or executable is None or not executable.lowered.written:
+            return None
+        leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) or ()
+        arrays = [leaf for leaf in leaves if type(leaf) is np.ndarray]
+        if not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
+            return None
+        if self.shared is None:
+            self.shared = Variant(self.trace, self.original, self.key, args, kwargs, executable.exact, "python")
+            self.shared.contest = Contest(["residual", "plain"], grows=False)
+        return self.shared
 
     def watch_by(self, interpreter: Interpreter | None) -> None:
         """Let calls that are not XLA's be run op by op."""
@@ -109,6 +148,9 @@ class Variant(PythonVariant):
             self.parts = Parts(self.trace, self.decision.reason, exact)
         if self.parts is not None and self.parts.stale:
             self.call = self.parts.build() or self.trace.compile()
+            if self.parts.pieces and self.contest.winner is None and self.contest.first != "parts":
+                self.contest = Contest(["parts", "plain"], self.parts.hopeless)
+                self.settling = SETTLING
 
     def in_pieces(self, *unknown: Any) -> Any:
         """The residual, cut up anew if a piece has turned out not to be one."""
@@ -118,40 +160,96 @@ class Variant(PythonVariant):
 
     # --------------------------------------------------------------------------------------------- entries
 
+    def _trying(self, *values: Any) -> Any:
+        """The entry while it is not clear which way is the quickest."""
+        contest = self.contest
+        if self.settling and self.parts is not None:
+            self.settling = 0 if all(piece.decided for piece in self.parts.pieces) and self.settling < SETTLING else self.settling - 1
+            return self._entry("parts")(*values)
+        if self._entry("")(*values) is BAILED:
+            return BAILED
+        way = contest.begin(values)
+        entry, start = self._entry(way), time.perf_counter()
+        found = entry(*values)
+        if found is BAILED:
+            contest.take_back(way)
+            return BAILED
+        contest.note(way, time.perf_counter() - start)
+        if contest.winner is not None:
+            self._settled()
+        return found
+
     def _first_entry(self, *values: Any) -> Any:
         """Make the entry, and use it: the program is compiled now."""
-        args, kwargs = self._given
-        try:
-            self.entry = self._make_entry(args, kwargs, self.call if self.parts is None else self.in_pieces)
-        except XlaError as error:
-            self.xla, self.trial = None, None
-            self.told = f"It runs as residual Python, because XLA does not compile it: {error}"
-            self.entry = self._make_entry(args, kwargs, self.call)
-        self._given = (), {}
+        if self.contest.winner is None:
+            self.entry = self._trying
+        else:
+            self._enter_by(self.contest.winner)
         return self.entry(*values)
 
-    def _make_entry(self, args: tuple[Any, ...], kwargs: dict[str, Any], python: Callable[..., Any]) -> Callable[..., Any]:
-        """The function of all arguments that checks them and calls the executable, or else ``python``."""
-        values, places = [*args, *kwargs.values()], [*range(len(args)), *kwargs]
+    def _enter_by(self, way: str) -> None:
+        """Calls go this way from now on."""
+        contest = self.contest
+        watched = contest.alert < math.inf or contest.stays > 0
+        self.entry = self._make_entry(way, (contest, self._late)) if watched else self._entry(way)
+
+    def _late(self, values: tuple[Any, ...] | None, seconds: float = 0.0) -> Any:
+        """A call has taken long, or the winner has done many and is to do this one."""
+        if values is None:
+            self.contest.note(self.contest.winner or "", seconds)
+        else:
+            self.contest.reopen()
+        self._held_again()
+        return None if values is None else self.entry(*values)
+
+    def _held_again(self) -> None:
+        """The contest may have been opened again."""
+        way = self.contest.winner
+        if way is not None:
+            self._enter_by(way)
+            return
+        self.entry = self._trying
+        if self.contest.first == "xla":
+            self.told = ""
+
+    def _entry(self, way: str) -> Callable[..., Any]:
+        """The entry of a way; that of XLA is compiled now."""
+        if way not in self._made:
+            try:
+                self._made[way] = self._make_entry(way)
+            except XlaError as error:
+                self.contest.drop()
+                self.xla = None
+                self.told = f"It runs as residual Python, because XLA does not compile it: {error}"
+                return self._entry("residual")
+        return self._made[way]
+
+    def _make_entry(self, way: str, watch: Any = None) -> Callable[..., Any]:
+        """The function of all arguments that checks them and goes a way; with none, it only checks them."""
+        heads, places = self._heads, self._places
         scope: dict[str, Any] = {"holds": self.holds, "aliasing": aliasing, "is_watched": is_watched, "pattern": self.key[0]}
-        if self.picks is None:
+        tests = [f"not {-limit} <= a{k} <= {limit}" for k, limit in self.contest.largest.items()] if way == self.contest.winner else []
+        if self.picks is None or way == "plain":
             # a call of the original, with whatever it is
-            return quick_entry([["leaf", None, type(v)] for v in values], ["not holds()"], scope, None, (python, list(enumerate(places))))
+            tests += ["not holds()"] if self.picks is None else [test for k, head in enumerate(heads) for test in head.shallow(f"a{k}")]
+            return quick_entry([["leaf", None, head.cls] for head in heads], tests, scope, None, (self.original, list(enumerate(places))), watch=watch)
         plans = plan_of(self.trace.signature)
         if plans is None:
             return never
         chosen = [places.index(pick) for pick in self.picks]
         given: dict[int, Any] = dict(zip(chosen, plans, strict=False))
-        whole = [given.get(k) or ["value", Keyed(value)] for k, value in enumerate(values)]
-        tests = ["not holds()", *self._aliasing_tests(values)]
-        tests += [f"not {-limit} <= a{k} <= {limit}" for k, limit in self.largest.items()]
-        if self.xla is not None:
-            return quick_entry(whole, [*tests, "is_watched()"], scope, self.xla.enter, (python, []))
-        bare = without_checks(self.trace) if python is self.call and self.parts is None else None
-        return quick_entry(whole, tests, scope, bare, (python, [(k, None) for k in chosen]), trusting=True)
+        whole = [given.get(k) or ["value", head.known] for k, head in enumerate(heads)]
+        tests = ["not holds()", *self._aliasing_tests(), *tests]
+        if way == "xla" and self.xla is not None:
+            return quick_entry(whole, [*tests, "is_watched()"], scope, self.xla.enter, (self.call, []), watch=watch)
+        if not way:
+            return quick_entry(whole, tests, scope, None, (bool, []), trusting=True)
+        python = self.in_pieces if self.parts is not None else self.residual()
+        bare = without_checks(self.trace) if self.parts is None else None
+        return quick_entry(whole, tests, scope, bare, (python, [(k, None) for k in chosen]), trusting=True, watch=watch)
 
-    def _aliasing_tests(self, values: list[Any]) -> list[str]:
-        mutable = [f"a{k}" for k, value in enumerate(values) if is_mutable(value)]
+    def _aliasing_tests(self) -> list[str]:
+        mutable = [f"a{k}" for k, head in enumerate(self._heads) if head.mutable]
         if self.key[0] != () or len(mutable) > 3:
             return [f"aliasing([{', '.join(mutable)}]) != pattern"]
         return [f"{a} is {b}" for a, b in itertools.combinations(mutable, 2)]
@@ -164,36 +262,57 @@ class Variant(PythonVariant):
     @property
     def settled(self) -> bool:
         """May calls go straight to its entry?"""
-        return self.trial is None and self.bailed == 0
+        return self.contest.given_up == 0
 
     # --------------------------------------------------------------------------------------------- running
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.trial is not None:
-            return self._try(self.trial, args, kwargs)
         found = self.entry(*args, *kwargs.values())
         if found is BAILED:
             return self.give_up(args, kwargs)
-        self.bailed = 0
+        self.contest.got_through()
         return found
+
+    def _settled(self) -> None:
+        """One way has won."""
+        contest, way = self.contest, self.contest.winner
+        assert way is not None
+        if contest.first == "xla" and contest.scales:
+            name = getattr(self.trace.fn, "__name__", None) or self.trace.function.name
+            self.told = "" if way == "xla" else f"{name} runs as {WAYS[way]}, which is quicker: {contest}."
+        self._enter_by(way)
 
     def give_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call in Python; after a few in a row, all calls."""
-        if self.standby is not None:
-            found = self.standby(*args, *kwargs.values())
+        contest = self.contest
+        if contest.winner not in (None, contest.first) and contest.scales:
+            # its entry takes no arguments as large as these
+            values = (*args, *kwargs.values())
+            found = self._entry(contest.first)(*values)
             if found is not BAILED:
-                self._to_xla()
+                self._heads = [Head.of(value, head.known) for value, head in zip(values, self._heads, strict=True)]
+                self._made.pop("plain", None)
+                contest.reopen()
+                self._held_again()
                 return found
         elif self.xla is not None and not is_watched():
-            self.bailed += 1
-            if self.bailed >= PATIENCE:
-                self.xla, self.trial = None, None
-                self.told = f"{self.sized or self.decision} It gave up {PATIENCE} times in a row (an exception, or an int past 64 bits) and is Python now."
-                self.entry, self.bailed = never if self.watch is not None else self._make_entry(args, kwargs, self.call), 0
+            contest.gave_up()
+            if not contest.scales:
+                self._out()
         if self.parts is not None and self.parts.stale:
             self.cut_up(self.parts.exact)
         again = self._again()
         return self._python(args, kwargs) if again is None else again(*self.picked(args, kwargs))
+
+    def _out(self) -> None:
+        """XLA has given up too often."""
+        if self.contest.winner is not None:
+            self._settled()
+        self.xla = None
+        self.told = f"{self.sized or self.decision} It gave up {GIVEN_UP} times in a row (an exception, or an int past 64 bits) and is Python now."
+        self.contest.got_through()
+        if self.watch is not None:
+            self.entry = never
 
     def _again(self) -> Callable[..., Any] | None:
         """The residual for a call that was given up, if what was done of it must not be done twice."""
@@ -210,69 +329,17 @@ class Variant(PythonVariant):
         executable = self.sized or self.decision.executable
         return executable is not None and bool(executable.log.done)
 
-    def _try(self, trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call while it is not clear which way is quicker."""
-        if trial.turn == "python":
-            for k, value in enumerate(args):
-                if type(value) is int:
-                    self.largest[k] = max(self.largest.get(k, 8), LARGER * abs(value))
-            found = trial.run(lambda: super(Variant, self).run(args, kwargs))
-        else:
-            found = trial.run(lambda: self.entry(*args, *kwargs.values()))
-            if found is BAILED:
-                return self.give_up(args, kwargs)
-            self.bailed = 0
-        if trial.verdict is not None:
-            self.trial = None
-            if trial.verdict == "python":
-                self._to_python(trial, args, kwargs)
-        return found
-
-    def _to_python(self, trial: Trial, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Python is quicker: it runs from now on, as long as ints are about as large as they were and it takes about as long."""
-        call, limit = self.call, SLOWER * min(trial.seconds["python"]) + SLACK
-        slow = 0
-
-        def timed(*unknown: Any) -> Any:
-            nonlocal slow
-            start = time.perf_counter()
-            found = call(*unknown)
-            taken = time.perf_counter() - start
-            if taken > limit:
-                # once may be somebody else's work on this machine
-                slow += 1
-                if slow > 2 or taken > MUCH:
-                    self._to_xla()
-            else:
-                slow = 0
-            return found
-
-        self.standby, self.xla = self.entry, None
-        if not trial.work.loops:
-            self.largest = {}
-        self.entry = self._make_entry(args, kwargs, timed if trial.work.loops else call)
-        self.told = f"{self.trace.fn.__name__} runs as residual Python, which is quicker: {trial}."
-
-    def _to_xla(self) -> None:
-        """It is another kind of work now: the executable runs from here on."""
-        if self.standby is not None:
-            self.entry, self.standby, self.xla, self.told = self.standby, None, self.decision.executable, ""
-
     def explain(self) -> str:
         text = self.told or str(self.sized or self.decision)
+        if self.contest.winner == "plain" and self.contest.first != "xla":
+            text += f" The plain function is called, which is quicker: {self.contest}."
         if self.parts is not None and self.parts.pieces:
             text += f"\n{self.parts}"
-        return f"{text} {self.xla.loops}".rstrip() if isinstance(self.xla, Executable) else text
-
-
-def overhead_of(low: Lowered) -> float:
-    """What a call of XLA costs besides the work."""
-    return cost.of_call(low.inputs, low.outputs, len(low.callbacks))
-
-
-def is_worth_it(low: Lowered) -> bool:
-    """May the work be more than what a call of XLA costs?"""
-    return low.work.loops or low.work.python > overhead_of(low)
+        if self.shared is not None:
+            text += " Calls with arrays that share memory are residual Python."
+        runs = self.xla if self.contest.winner in (None, "xla") else None
+        loops = str(runs.loops) if isinstance(runs, Executable) else ""
+        return " ".join(part for part in (text, loops, reliance.about_loops() if loops else "") if part)
 
 
 def without_checks(traced: api.Trace) -> Callable[..., Any] | None:

@@ -16,7 +16,7 @@ from hovis.transforms.interpret import Interpreter
 from hovis_xla.effects import GREATEST, LEAST
 
 #: What they give holds whatever was in memory.
-_RAW: Final = (np.empty, np.empty_like)
+_RAW: Final = (np.empty, np.empty_like, np.ndarray)
 
 
 class NanError(HovisError, FloatingPointError):

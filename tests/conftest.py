@@ -33,25 +33,36 @@ def pytest_configure(config: pytest.Config) -> None:
 #: Differential tests that run on every Python in any case.
 EVERYWHERE = ("test_regressions", "test_review", "test_breaking", "test_environment", "test_differential", "test_compare")
 #: Tests of compiled code that are many programs, each of them compiled.
-LONG = ("test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets")
+LONG = (
+    "test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets",
+    "test_numpy_coverage", "test_random_control", "test_random_parts", "test_random_meaning", "test_random_stores", "test_masks",
+)
+#: Tests of text, or of whole programs that are run in processes of their own, where Python's version hardly matters.
+APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower")
 
 
-def _is_drawn(folder: str, name: str) -> bool:
-    return (folder == "differential" and name not in EVERYWHERE) or (folder == "xla" and name in LONG)
+def _pythons(item: pytest.Item) -> int:
+    """On how many of the three Pythons a test runs: on one; on 3.11 and one other, as 3.12 and 3.13 have one NumPy and one jaxlib; or on all."""
+    folder, name = item.path.parent.name, item.path.stem
+    if (folder == "differential" and name not in EVERYWHERE) or (folder == "xla" and name in LONG):
+        return 1
+    if name in APART or (folder == "tests" and getattr(item, "originalname", "") in APART):
+        return 1
+    return 2 if folder == "xla" or name == "test_rules" else 3
+
+
+def _runs_here(item: pytest.Item) -> bool:
+    number, minor, pythons = zlib.crc32(item.nodeid.encode()), sys.version_info.minor, _pythons(item)
+    if pythons == 1:
+        return number % 3 == minor % 3
+    return pythons == 3 or minor == 11 or number % 2 == minor % 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A differential program runs on one of the three Pythons, drawn by its name; on each of them with HOVIS_EXAMPLES set.
-
-    So do long tests of compiled code.
-    """
+    """A long test runs on one of the Pythons, or two, drawn by its name; on each of them where its file is run alone, or with HOVIS_EXAMPLES set."""
     if "HOVIS_EXAMPLES" in os.environ or config.option.keyword or len(items) < 2000:
         return
-    mine = sys.version_info.minor % 3
-    away = [
-        item for item in items
-        if _is_drawn(item.path.parent.name, item.path.stem) and zlib.crc32(item.nodeid.encode()) % 3 != mine
-    ]
+    away = [item for item in items if not _runs_here(item)]
     config.hook.pytest_deselected(items=away)
     gone = set(away)
     items[:] = [item for item in items if item not in gone]

@@ -1,6 +1,7 @@
 """The kernels of layers.py by hand."""
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from .core import by_hand
@@ -43,9 +44,9 @@ def mlp(x, w1, b1, w2, b2, w3, b3):
 def attention(x, project, out, heads):
     length, width = x.shape
     q, k, v = (x @ project).reshape(length, 3, heads, width // heads).transpose(1, 2, 0, 3)
-    scores = q @ k.transpose(0, 2, 1) / jnp.sqrt(width // heads).astype(x.dtype)
+    scores = (q @ k.transpose(0, 2, 1)).astype(jnp.float64) / np.sqrt(width // heads)  # in double precision from here on, as NumPy's
     scores = jnp.where(jnp.tri(length, dtype=bool), scores, -1e10)
-    return (jax.nn.softmax(scores, axis=-1) @ v).transpose(1, 0, 2).reshape(length, width).astype(jnp.float64) @ out
+    return (jax.nn.softmax(scores, axis=-1) @ v).transpose(1, 0, 2).reshape(length, width) @ out
 
 
 @by_hand()

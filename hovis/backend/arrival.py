@@ -14,7 +14,7 @@ from hovis.backend.entry import leaf_check, parts_of, taker
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
 from hovis.lattice import Any as AnyType
-from hovis.lattice import Array, Const, Type, Union
+from hovis.lattice import Array, Const, Refined, Type, Union
 from hovis.signature import Signature
 
 
@@ -99,7 +99,7 @@ class Arrival:
         kind = part.param.type
         if isinstance(kind, AnyType):
             return
-        if isinstance(kind, Type) and not part.choices and not isinstance(kind, Array):
+        if isinstance(kind, Type) and not part.choices and not isinstance(kind, Array | Refined):
             yield self._is(shown, kind.cls)
         elif isinstance(kind, Array) and not part.choices:
             yield from self._array(part, kind, shown)

@@ -20,7 +20,7 @@ from hovis.errors import SpecError
 from hovis.ir import operations as ops
 from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, callees, edges
 from hovis.ir.operations import PACKAGE
-from hovis.lattice import ANY, Array, Const, Type, Union
+from hovis.lattice import ANY, Array, Const, Refined, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import constant_key
 from hovis.signature import Signature, Unknown
@@ -56,6 +56,8 @@ def leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
             return all(v.shape[k] == d for k, d in dims) and (not layout or v.flags[f"{layout}_CONTIGUOUS"])
 
         return fits
+    if isinstance(kind, Refined):
+        return kind.fits
     if isinstance(kind, Type):
         exact = kind.cls
         return lambda v: type(v) is exact

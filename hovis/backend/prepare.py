@@ -4,13 +4,13 @@ Each block ends where a statement would.  What an exception leads to is reached 
 handled at a place, and loops have one entry.
 """
 
-import operator
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
 from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
+from hovis.ir.builder import go_by_number
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised, stop_iteration_error
 from hovis.lattice import ANY, Const, Type
@@ -416,13 +416,4 @@ def _one_entry(function: Function, entries: list[Block]) -> None:
         for _, edge in incoming[entry]:
             carried = [edge.args if other is entry else (Const(None),) * len(params) for other, params in places.items()]
             edge.block, edge.args = head, (Const(k), *(a for args in carried for a in args))
-    at = head
-    function.blocks.append(head)
-    for k, entry in enumerate(entries[:-1]):
-        chosen = Op(operator.eq, (which, Const(k)), (), Type(bool))
-        rest = Block()
-        at.ops.append(chosen)
-        at.terminator = Branch(chosen, Edge(entry, places[entry]), Edge(rest))
-        function.blocks.append(rest)
-        at = rest
-    at.terminator = Jump(Edge(entries[-1], places[entries[-1]]))
+    go_by_number(function, head, which, [Edge(entry, places[entry]) for entry in entries])

@@ -19,7 +19,7 @@ from hovis.engine.results import finish
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Type
+from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
 
 #: What a read of an attribute does that runs nothing of the user's.
@@ -73,13 +73,22 @@ def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int |
     return generic(m, Access(name, value, Known(cls), mode, hook), cls)
 
 
+def _as_unknown(m: Machine, value: V) -> Dyn:
+    """A known array, of whose contents nothing is to be said."""
+    if isinstance(value, Dyn):
+        return value
+    assert isinstance(value, Known)
+    held: Any = value.value
+    return Dyn(Const(held), m.library.of_value(held), tuple(Known(d, value.labels) for d in held.shape))
+
+
 def generic(m: Machine, access: Access, cls: type) -> int | None:
     """What the class says if it says it first, what the instance has, what else the class says (_PyObject_GenericGetAttrWithDict)."""
     value, name = access.value, access.name
     assert value is not None
-    if isinstance(value, Dyn):
-        rule = m.library.attributes.get((cls, name))
-        found = rule(m, value) if rule is not None else None
+    rule = m.library.attributes.get((cls, name)) if isinstance(value, Dyn) or cls in m.library.abstractions else None
+    if rule is not None:
+        found = rule(m, _as_unknown(m, value))
         if found is not None:
             return finish(m, found, access.mode)
     if cls in m.library.fixed and isinstance(value, Known):

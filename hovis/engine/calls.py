@@ -83,7 +83,7 @@ def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: l
 
 def builtin_callable(fn: object) -> bool:
     """Is fn a callable of C code, without Python code of its own to enter?"""
-    return isinstance(fn, _BUILTINS) or not isinstance(type(fn).__dict__.get("__call__"), FUNCTION)
+    return isinstance(fn, _BUILTINS) or not isinstance(find(type(fn), "__call__"), FUNCTION)
 
 
 _BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)

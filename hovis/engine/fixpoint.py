@@ -18,7 +18,7 @@ from hovis.engine.lookups import watched
 from hovis.engine.machine import STOP, SWITCH, Landing
 from hovis.engine.meeting import Meeting
 from hovis.engine.state import Frame, State
-from hovis.engine.tables import GiveUp, Restart, Tables
+from hovis.engine.tables import GiveUp, Restart, Tables, Unrolling
 from hovis.engine.values import Dyn, Known, Ref
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op
 from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
@@ -46,7 +46,8 @@ class Engine(Meeting):
         self.restarts = 0
         #: of the chain: its instructions so far, and how often it came to a loop head
         self.steps = 0
-        self.visits: dict[tuple[int, int], int] = {}
+        #: by loop head: how often the chain has come to it, and what it had emitted and done when it first did
+        self.visits: dict[tuple[int, int], tuple[int, int, int]] = {}
         self.initial: Callable[[], Entry]
 
     # --------------------------------------------------------------------------------------------- the loop
@@ -179,8 +180,9 @@ class Engine(Meeting):
                 return True
             first = False
             if pc in heads:
-                self.visits[ctx, pc] = self.visits.get((ctx, pc), 0) + 1
-                if (self.emitted > rolled.ops or self.steps > rolled.steps) and self._roll(self.visits):
+                count, ops, steps = self.visits.get((ctx, pc)) or (0, self.emitted, self.steps)
+                self.visits[ctx, pc] = count + 1, ops, steps
+                if (self.emitted - ops > rolled.ops or self.steps - steps > rolled.steps) and self._roll(rolled):
                     return False
             self.steps += 1
             if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
@@ -267,11 +269,16 @@ class Engine(Meeting):
         self.state.frames[0].locals[slot] = Known(choices[-1])
         self._choose(at + 1)
 
-    def _roll(self, visits: dict[tuple[int, int], int]) -> bool:
-        """Make the loop head that was visited most a place where paths meet."""
+    def _roll(self, most: Unrolling) -> bool:
+        """Make a loop head a place where paths meet: of those whose rounds have come to so much the one that was visited most."""
         merge = self.tables.merge
         unrolled = self.tables.unrolled
-        heads = [(count, head) for head, count in visits.items() if count > 1 and head[1] not in merge.get(head[0], ()) and head not in unrolled]
+        heads = [
+            (count, head)
+            for head, (count, ops, steps) in self.visits.items()
+            if count > 1 and (self.emitted - ops > most.ops or self.steps - steps > most.steps)
+            and head[1] not in merge.get(head[0], ()) and head not in unrolled
+        ]
         if not heads:
             return False
         ctx, pc = max(heads)[1]

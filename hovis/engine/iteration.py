@@ -59,7 +59,7 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
         made = _iter_known(m, value)
         if made is not None:
             return finish(m, made, mode)
-    elif isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
+    elif isinstance(value.type, Array) and value.type.rank:
         return finish(m, sequence_iterator(m, value, type(iter([]))), mode)
     if m.class_of(value) is generators.GENERATOR:
         return finish(m, value, mode)
@@ -264,9 +264,28 @@ _NEVER_RAISES: Final = frozenset({*map(type, map(iter, ([], (), b"", bytearray()
 _QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT})
 
 
+def _array_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: str) -> int | None:
+    """An array of unknown length, which stays as long as it is."""
+    if mode == "for" and not m.header():
+        return STOP
+    lost = position.lost if isinstance(position, Dyn) else frozenset()
+    length = m.emit(len, [source], type=Type(int), effect=Effect.PURE)
+    more = m.emit(operator.lt, [position, length], type=Type(bool), effect=Effect.PURE, lost=lost)
+    _stop_unless(m, more, mode)
+    if isinstance(position, Known):
+        at: Any = position.value
+        beyond: V = Known(at + 1, position.labels)
+    else:
+        beyond = m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=lost)
+    m.put(ref, obj.with_cell(1, beyond))
+    return call_builtin(m, operator.getitem, [source, position], {})
+
+
 def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     source, position = m.resolve(obj.cells[0]), obj.cells[1]
     length = _length(m, source)
+    if length is None and isinstance(source, Dyn) and isinstance(source.type, Array) and source.type.rank:
+        return _array_step(m, ref, obj, source, position, mode)
     if length is None:
         # the source is not known any more: go on with the real iterator, unless that can be told apart
         m.use(position)

@@ -28,6 +28,9 @@ from hovis.library.core import Library
 SWITCH: Final = -1
 STOP: Final = -2
 
+#: What is written to is no object of the heap (see Machine.forget).
+NOWHERE: Final = -1
+
 #: An op with one of these in an active handler ends its block with two edges.
 MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
@@ -229,10 +232,10 @@ class Machine(Reader, abc.ABC):
         """Somebody else may have written: the contents of escaped objects are not known any more.
 
         An exception that only the interpreter holds can be had by opaque code alone.  within: it was this object that
-        was written to, and whoever did it knows what it holds now.
+        was written to, and whoever did it knows what it holds now.  NOWHERE: it was none of them.
         """
         heap = self.state.heap
-        if not heap:
+        if not heap or within == NOWHERE:
             return
         for aid, obj in heap.items():
             if within is not None and (aid == within or not may_be_one(obj, heap[within])):
@@ -281,6 +284,10 @@ class Machine(Reader, abc.ABC):
             return escape.materialize(self, value.aid)
         return operand_of(value)
 
+    def known(self, value: object) -> Known:
+        """A value that is known, for rules of libraries."""
+        return Known(value)
+
     def emit(
         self,
         callee: object,
@@ -295,7 +302,7 @@ class Machine(Reader, abc.ABC):
     ) -> Dyn:
         """Leave a call in the residual.  land: what is to become of an exception out of it, instead of unwinding.
 
-        within: it writes to this object of the heap alone (see forget).
+        within: it writes to this object of the heap alone, or to NOWHERE in it (see forget).
         """
         self.pinned = (*args, *kwargs.values()) if kwargs else args
         operands = tuple([self.operand(a) for a in args])

@@ -17,6 +17,7 @@ from hovis.engine.heap import VObj, holds, shape_in
 from hovis.engine.joins import Matching, agree, align, told_apart, unlike_generators
 from hovis.engine.machine import Machine
 from hovis.engine.opening import Opening
+from hovis.engine.sizing import stop_counting
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
 from hovis.engine.values import NO_LABELS, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, either, together, within
@@ -147,6 +148,8 @@ class Meeting(Machine):
         if entry is None:
             if table:
                 whistle(self.tables, site, table, self.places())
+                if self.known_sizes and len(table) % TEST_VARIANTS == 0:
+                    stop_counting(self.tables, site, table, state, self.places())
             crowd, peers = self._crowds(site, table, key)
             self._spare_first_round(site, key, state, [table[other] for other in peers])
             if len(crowd) >= TEST_VARIANTS and len(crowd) % TEST_VARIANTS == 0:
@@ -328,6 +331,7 @@ class Meeting(Machine):
             return    # most often it has been said before
         todo = list(each(labels))
         again: dict[Any, None] = {}
+        promoted: list[tuple[int, ...]] = []
         while todo:
             label = todo.pop()
             entry, path = self.label_owner[(label >> SHIFT) - 1], label & PATHS
@@ -336,7 +340,7 @@ class Meeting(Machine):
             entry.marked[path] = strength
             if entry is self.start and isinstance(self.value_at(entry.state, path), Dyn):
                 if strength == STRONG:
-                    raise Promote(self._place(path))
+                    promoted.append(self._place(path))
                 continue
             used = self.tables.used.setdefault(entry.site, {})
             forced = self.tables.forced.setdefault(entry.site, {})
@@ -364,6 +368,8 @@ class Meeting(Machine):
                 elif path in entry.joined or (fresh and entry.site not in again and not self.rekey(entry.site, path)):
                     again[entry.site] = None
             todo += each(entry.depends.get(path, NO_LABELS))
+        if promoted:
+            raise Promote(*promoted)
         if again:
             raise Restart("split", *again)
 

@@ -16,13 +16,14 @@ from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
 from hovis.engine.frames import leave_caller, need_callers
 from hovis.engine.lending import lend
-from hovis.engine.machine import SWITCH, Machine
+from hovis.engine.machine import NOWHERE, SWITCH, Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
+from hovis.engine.sizing import use_sizes
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, join
+from hovis.lattice import AbstractValue, Array, Const, Partial, Union, join
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Stand
 
@@ -92,6 +93,8 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
     rule = library.primitives.get(fn)
     if rule is not None:
         args = [constant_form(m, a) for a in args]
+        if kwargs:
+            kwargs = {name: constant_form(m, v) for name, v in kwargs.items()}
         folded = fold(m, rule, args, kwargs)
         if folded is not None:
             return finish(m, folded, mode)
@@ -130,8 +133,8 @@ def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: st
 
 def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | Known | None:
     """Leave the call of a callable whose rule knows its result; None: it does not."""
-    types_ = [_describe(m, a) for a in args]
-    named = {name: _describe(m, v) for name, v in kwargs.items()} if kwargs else {}
+    types_ = [describe(m, a) for a in args]
+    named = {name: describe(m, v) for name, v in kwargs.items()} if kwargs else {}
     answer = _ask(m, rule, types_, named)
     if answer is None:
         return None
@@ -146,30 +149,20 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
         m.thaw_item(args[0].value, args[1].value if by_key else UNBOUND)  # type: ignore[union-attr]
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
-        for value in (*args, *kwargs.values()):
-            use_sizes(m, value)
-    return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args))
+        use_sizes(m, *args, *kwargs.values())
+    # a store into an array changes its numbers, and nothing that this trace knows the parts of
+    within = NOWHERE if effect._value_ & _WRITES and types_ and isinstance(types_[0], Array) else None
+    return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args), within=within)
 
 
-def _describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
+def describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
     """What is known of an argument, the parts of a container of this trace too."""
     if isinstance(value, Ref) and depth:
         obj = m.obj(value, "tuple", "list", "dict", "slice")
         if obj is not None and len(obj.cells) <= 256:
             keys = obj.keys if obj.kind == "dict" else range(len(obj.cells))
-            return Partial(obj.cls, keys, [_describe(m, c, depth - 1) for c in obj.cells])
+            return Partial(obj.cls, keys, [describe(m, c, depth - 1) for c in obj.cells])
     return m.type_of(value)
-
-
-def use_sizes(m: Machine, value: V) -> None:
-    """An int that an array's shape may depend on chooses (asked for by back ends that compile for known shapes)."""
-    if isinstance(value, Dyn):
-        if value.lost and value.type == Type(int):
-            m.use(value)
-    elif isinstance(value, Ref):
-        obj = m.obj(value, "tuple", "list", "slice")
-        for cell in obj.cells if obj is not None else ():
-            use_sizes(m, cell)
 
 
 _WRITES: Final = Effect.WRITES.value

@@ -93,7 +93,7 @@ def opaque(
     """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
     seen = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     for value in (*args, *(kwargs or {}).values()):
-        if isinstance(value, Known) and value is not seen and may_be_written(value.value):
+        if isinstance(value, Known) and value is not seen and may_be_written(value.value) and type(value.value) not in m.library.fixed:
             m.thaw(value.value)
         if templates.ALL and isinstance(value, Known) and (template := templates.template_of(value.value)) is not None and _changes_classes(callee):
             leave_class(m, template, f"it is given to {_name(callee)}")

@@ -8,7 +8,7 @@ from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict,
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp, Restart
-from hovis.engine.values import NONE, Known, Ref, V, ends_unseen
+from hovis.engine.values import NONE, Known, Ref, V, ends_unseen, is_same
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Array, Type, join
 
@@ -171,6 +171,8 @@ def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:
     """A real object whose contents are known: both are told."""
     obj = m.obj(target)
     index = obj.find(name) if obj is not None else -1
+    if obj is not None and index >= 0 and is_same(obj.cells[index], value):
+        return DONE
     within = target.aid if obj is not None and (index < 0 or ends_unseen(obj.cells[index])) else None
     m.emit(object.__setattr__, [target, Known(name), value], type=_NONE, effect=Effect.WRITES, within=within)
     obj = m.state.heap[target.aid]

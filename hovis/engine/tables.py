@@ -13,7 +13,7 @@ class Restart(Exception):
 
 
 class Promote(Exception):
-    """An unknown number of the arguments chooses: the argument is the place of it, a parameter's position and indices below."""
+    """Unknown numbers of the arguments choose: these are their places, each a parameter's position and indices below."""
 
 
 class GiveUp(Exception):
@@ -23,7 +23,7 @@ class GiveUp(Exception):
 class Unrolling(NamedTuple):
     """How far loops are followed round by round.
 
-    ops, steps  ops and instructions in one chain, before a loop in it is rolled
+    ops, steps  ops and instructions of the rounds of a loop in one chain, before it is rolled
     values      of a slot that only counts, before it is forced to be unknown
     """
 

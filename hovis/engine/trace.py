@@ -1,7 +1,7 @@
 """From a Python function and what is known of its arguments to IR: the engine's front door."""
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hovis.bytecode.instructions import effect
@@ -16,7 +16,7 @@ from hovis.engine.instructions import HANDLERS
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import FREELY, SPARINGLY, GiveUp, Tables
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
-from hovis.ir.model import Function, Location, Operand, Param
+from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
 from hovis.lattice import Const, constants
 from hovis.library.core import Library
 
@@ -76,11 +76,13 @@ Part = Leaf | Fixed | Structure | Fresh
 class Result:
     """What the engine found: the functions, the traced one first, and which of its params is which leaf."""
 
-    __slots__ = ("engine", "functions", "params", "reasons", "stats")
+    __slots__ = ("engine", "functions", "given", "params", "reasons", "stats")
 
-    def __init__(self, functions: list[Function], params: dict[int, Param], engine: Engine) -> None:
+    def __init__(self, functions: list[Function], given: Sequence[Operand], engine: Engine) -> None:
         self.functions = functions
-        self.params = params
+        #: what the params of the traced function stand for, and the other way round
+        self.given = tuple(given)
+        self.params = {id(arg): param for arg, param in zip(given, functions[0].params, strict=True)}
         self.engine = engine
         self.reasons = [*engine.tables.reasons.values(), *untold.reasons(engine)]
         self.stats = {"instructions": engine.total_steps, "restarts": engine.restarts}
@@ -136,17 +138,30 @@ def run(
         raise GiveUp(code.unsupported)
     held = sum(map(_held, parts))
     fuel += budget.PER_PART * held
-    tables = Tables((SPARINGLY if known_sizes else FREELY).for_parts(held))
-    engine = PythonEngine(library, tables, package, fuel, frozen)
-    engine.known_sizes, engine.volatile = known_sizes, volatile
+    engine = engine_for(library, package, fuel, frozen, known_sizes, volatile, held)
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]
     engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+    choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
+    return follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
+
+
+def engine_for(
+    library: Library, package: str, fuel: int, frozen: bool, known_sizes: bool = False, volatile: frozenset[Any] = frozenset(), held: int = 0
+) -> PythonEngine:
+    """An engine for one trace, of arguments with so many parts."""
+    engine = PythonEngine(library, Tables((SPARINGLY if known_sizes else FREELY).for_parts(held)), package, fuel, frozen)
+    engine.known_sizes, engine.volatile = known_sizes, volatile
+    return engine
+
+
+def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choices: tuple[Any, ...] = ()) -> Result:
+    """Trace from a state with one frame, which ``initial`` makes afresh each time."""
     try:
-        functions = _trace(engine, fn, code, parts, fuel)
-        return Result(functions, _match(engine, fn, code, parts), engine)
+        functions = _trace(engine, initial, fuel, choices)
+        return Result(functions, _match(engine, initial), engine)
     finally:
-        templates.retire(tables.templates.values())
+        templates.retire(engine.tables.templates.values())
         constants.forget_large()
 
 
@@ -155,14 +170,14 @@ def _held(part: Part) -> int:
     return sum(1 + _held(p) for p in part.parts) if isinstance(part, Structure) else 0
 
 
-def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part], fuel: int) -> list[Function]:
+def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choices: tuple[Any, ...]) -> list[Function]:
     """Trace until what was learned while building the last objects is known from the beginning."""
     attempts = len(budget.SHARES)
     engine.fuel, engine.share = fuel * budget.SHARES[0], fuel / FUEL
     while True:
         try:
             engine.resolving = False
-            engine.run(lambda: _start(engine, fn, code, parts))
+            engine.run(lambda: _start(engine, initial, choices))
             engine.locations = dict(engine.locations)
             engine.resolving = True
             functions = resolve.finish(engine)
@@ -192,16 +207,18 @@ def _trace(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Pa
             engine.leave_class(template)
 
 
-def _start(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> Entry:
-    function = Function(fn.__name__, [], Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line))
-    state = _initial(engine, fn, code, parts)
+def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...]) -> Entry:
+    state = initial()
+    code = state.frames[0].code
+    name = getattr(state.frames[0].fn, "__name__", code.code.co_name)
+    function = Function(name, [], Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line))
     ctx = engine.tables.contexts["start", 0]
     state.frames[0].ctx = ctx
     entry = Entry(("start", 0), (), function)
     engine.homes = {ctx: entry}
     engine.entries[entry.site] = {(): entry}
     engine.enter(entry, state)
-    entry.choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
+    entry.choices = choices
     engine.push_work(entry)
     return entry
 
@@ -233,11 +250,35 @@ def value_of(engine: Engine, part: Part) -> V:
     return engine.new(VObj("dict", dict, cells, part.keys))
 
 
-def _match(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> dict[int, Param]:
-    """id of a leaf's Param → the Param of the entry block that stands for it."""
+def _match(engine: Engine, initial: Callable[[], State]) -> Sequence[Operand]:
+    """What each Param of the entry block stands for."""
     start = engine.start
     assert start is not None
-    state = _initial(engine, fn, code, parts)
+    state = initial()
     state.frames[0].ctx = start.state.frames[0].ctx
-    args = resolve.arguments(engine, start, state, None)
-    return {id(arg): param for arg, param in zip(args, start.block.params, strict=True)}
+    return resolve.arguments(engine, start, state, None)
+
+
+def arranged(result: Result, leaves: Sequence[Param]) -> Function:
+    """The traced Function, with these leaves for its parameters; what it does not use it is given all the same."""
+    start = result.functions[0]
+    if len(result.params) < len(result.given):
+        _told_apart(result)
+    wanted = tuple(result.params.get(id(p), p) for p in leaves)
+    for op in (op for f in result.functions for op in f.ops() if op.callee is start):
+        # the traced function calls itself
+        given = dict(zip(map(id, start.params), op.args, strict=True))
+        op.args = tuple(given.get(id(p), Const(None)) for p in wanted)
+    start.blocks[0].params = wanted
+    return start
+
+
+def _told_apart(result: Result) -> None:
+    """Several params stand for one leaf: there is one in front of them."""
+    start = result.functions[0]
+    if any(op.callee is start for f in result.functions for op in f.ops()):
+        raise GiveUp("it calls itself, and is given one value twice")
+    first = {id(arg): Param(param.type, param.dims, param.name) for arg, param in zip(result.given, start.params, strict=True)}
+    entry = Block(tuple(first.values()), [], Jump(Edge(start.blocks[0], tuple(first[id(arg)] for arg in result.given))))
+    start.blocks.insert(0, entry)
+    result.params = first

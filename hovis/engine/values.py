@@ -7,13 +7,20 @@
 Labels serve quality alone (they say which constants deserve a place in a key): soundness never depends on them.
 """
 
+import operator
 from collections.abc import Iterable
 from typing import Final
 
-from hovis.ir.model import Operand
+from hovis.ir.model import Op, Operand
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice import ANY, AbstractValue, Array, Const, Type
 from hovis.lattice.constants import PLAIN, same_constant
+
+#: Of an array these give the array itself.
+_IN_PLACE: Final = (
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.imatmul,
+    operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift,
+)  # fmt: skip
 
 #: Which constants of entries a value was computed from: one label (a number), or several.
 Labels = int | frozenset[int]
@@ -171,6 +178,17 @@ def operand_of(value: Known | Dyn) -> Operand:
 
 #: Classes whose instances hold nothing, and end without anybody noticing.
 _ATOMIC = frozenset({int, bool, float, complex, str, bytes, type(None)})
+
+
+def is_same(a: "V", b: "V") -> bool:
+    """Are both the same unknown object?  What changes an array in place gives the array."""
+    return isinstance(a, Dyn) and isinstance(b, Dyn) and _changed(a.value) is _changed(b.value)
+
+
+def _changed(value: Operand) -> Operand:
+    while isinstance(value, Op) and isinstance(value.type, Array) and any(value.callee is one for one in _IN_PLACE):
+        value = value.args[0]
+    return value
 
 
 def ends_unseen(value: "V") -> bool:

@@ -24,7 +24,8 @@ VARIANTS: Final = 64
 SHAPES: Final = 12
 #: The same where there are too many variants anyway.
 SHAPES_AT_LAST: Final = 8
-#: The same where something else differs as well: a guest's stack is as deep as its deepest expression.
+#: The same where something else differs as well: a guest's stack is as deep as its deepest expression, and what a guest's
+#: variables are differs from place to place, so there may be as many as places of the program have been come to.
 MANY_SHAPES: Final = 64
 #: Different lengths of a list (a dict, a set) in one slot, all else being equal, before it is made real: something is collected on
 #: some ways and not on others, and each such place would double the states.
@@ -59,12 +60,11 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
         raise Restart("force", site)
     if many & (many - 1) == 0:
         _stop_products(tables, keys, used)
-    places = max(places, tables.static_size)
-    full = many >= VARIANTS + 2 * places
+    full = many >= VARIANTS + 2 * max(places, tables.static_size)
     if many >= SHAPES:
-        _force_shapes(tables, site, keys, used, forced, SHAPES_AT_LAST if full else SHAPES)
+        _force_shapes(tables, site, keys, used, forced, SHAPES_AT_LAST if full else SHAPES, max(places, MANY_SHAPES))
     if full:
-        path = _least_worth(tables, keys, used, forced, places)
+        path = _least_worth(tables, keys, used, forced, max(places, tables.static_size))
         forced[path] = used[path]
         if used[path] == STRONG:
             _force_alike(tables, site, path, keys, forced)
@@ -156,14 +156,16 @@ def items_of(parts: Sequence[Any], path: int) -> Iterator[tuple[int, tuple[Any, 
         steps = (step, *steps)
 
 
-def _force_shapes(tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int], limit: int) -> None:
-    """What has too many shapes is made real; fewer are too many where all constants outside of such objects are the same."""
+def _force_shapes(
+    tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int], limit: int, most: int
+) -> None:
+    """What has most shapes is made real; fewer are too many where all constants outside of such objects are the same."""
     shapes = {path: {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
               for path, strength in used.items() if path not in forced and strength >= TEST}  # fmt: skip
     varied = [path for path, found in shapes.items() if len(found) >= limit]
     if not varied:
         return
-    grown = [path for path in varied if len(shapes[path]) >= MANY_SHAPES]
+    grown = [path for path in varied if len(shapes[path]) >= most]
     if not grown:
         outside = {path for path in used if not any(_is_in(tables.paths.parts, path, whole) for whole in varied)}
         groups: dict[Any, list[Key]] = {}

@@ -28,6 +28,7 @@
 Operands that are no values are constants: ``b.op(sub, i, 1)``.
 """
 
+import operator
 from typing import Any, Final
 
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return
@@ -105,3 +106,15 @@ class Builder:
     def raise_(self, value: object, again: bool = False) -> None:
         """Close the block: the function raises value."""
         self.current.terminator = Raise(as_operand(value), again, self.location)
+
+
+def go_by_number(function: Function, front: Block, which: Operand, ways: list[Edge]) -> None:
+    """End a block, which is put last, with a chain of comparisons: way k is gone where ``which`` is k, the last one otherwise."""
+    function.blocks.append(front)
+    for k, way in enumerate(ways[:-1]):
+        chosen, rest = Op(operator.eq, (which, Const(k)), type=BOOL), Block()
+        front.ops.append(chosen)
+        front.terminator = Branch(chosen, way, Edge(rest))
+        function.blocks.append(rest)
+        front = rest
+    front.terminator = Jump(ways[-1])

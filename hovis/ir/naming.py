@@ -107,6 +107,10 @@ def _bits(value: complex | float) -> bytes:
 # ------------------------------------------------------------------------------------------------- callables
 
 
+#: Where the classes of callables are that go by the name of what they were made of.
+_CALLABLES: Final = frozenset({"hovis.custom", "hovis.derive", "hovis.mapping", "hovis.inversion"})
+
+
 def name_of(value: object) -> str | None:
     """The name by which a function, class or module prints; None: it has none, or is another kind of object."""
     if isinstance(value, types.ModuleType):
@@ -121,7 +125,7 @@ def name_of(value: object) -> str | None:
     if bound is not None and not isinstance(bound, types.ModuleType):
         return _bound_name(value, bound)
     if not is_named(value):
-        return None
+        return getattr(value, "__name__", None) if callable(value) and type(value).__module__ in _CALLABLES else None
     qualname = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(qualname, str):
         return None

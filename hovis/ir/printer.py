@@ -29,7 +29,7 @@ from hovis.ir.model import (
     Return,
     callees,
 )
-from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
+from hovis.lattice import AbstractValue, Array, Const, Partial, Refined, Type, Union
 from hovis.lattice.values import PUBLIC_NAMES, _member_order
 
 #: Longer constants are cut in ``str``.
@@ -301,6 +301,8 @@ class Printer:
             return " | ".join(sorted(map(self.type, type.members), key=_member_order))
         if isinstance(type, Array):
             return self._array(type, dims)
+        if isinstance(type, Refined) and type.told is not None and not self.full:
+            return repr(type)
         if isinstance(type, Type):
             return self._class(type.cls)
         if isinstance(type, Partial):

@@ -6,7 +6,7 @@ A ``Type`` means *exactly* this class, never a subclass of it.  The join is the 
 everything which holds of the join holds of both sides.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final
 
 from hovis.lattice.constants import constant_key, same_constant
@@ -123,13 +123,27 @@ class Array(Type):
 
 
 class Refined(Type):
-    """An unknown value of an exact class, of which a library knows more: its own facts, which are hashable."""
+    """An unknown value of an exact class, of which a library knows more: its own facts, which are hashable.
 
-    __slots__ = ("facts",)
+    told   gives the facts of a value; as a spec it needs this, since arguments are held against it
 
-    def __init__(self, cls: type, facts: Hashable) -> None:
+    >>> Refined(bytes, 3, len)
+    bytes(3)
+    """
+
+    __slots__ = ("facts", "told")
+
+    def __init__(self, cls: type, facts: Hashable, told: Callable[[object], Hashable] | None = None) -> None:
         super().__init__(cls)
         self.facts = facts
+        self.told = told
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.told is None else f"{self.cls.__name__}({self.facts!r})"
+
+    def fits(self, value: object) -> bool:
+        """Is it of this class, with these facts?"""
+        return type(value) is self.cls and (self.told is None or self.told(value) == self.facts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Refined) and self.cls is other.cls and self.facts == other.facts
@@ -271,6 +285,8 @@ def contains(a: AbstractValue, value: object) -> bool:
         return same_constant(a.value, value)
     if isinstance(a, Array):
         return type(value) is a.cls and value.dtype == a.dtype and value.ndim == a.rank  # type: ignore[attr-defined]
+    if isinstance(a, Refined):
+        return a.fits(value)
     if isinstance(a, Type):
         return type(value) is a.cls
     if isinstance(a, Union):

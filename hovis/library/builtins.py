@@ -191,16 +191,17 @@ rows(BUILTINS, complex, "conjugate -> complex", receiver="complex")
 
 
 def _reduced(a: AbstractValue, b: AbstractValue, *more: AbstractValue, **named: AbstractValue) -> Answer | None:
-    """``min`` and ``max`` of several numbers or several strings: one of them."""
+    """``min`` and ``max`` of several numbers or several strings: one of them; a complex number among them has no order."""
     classes = set(map(class_of, (a, b, *more)))
-    if not classes <= {int, bool, float} and classes not in ({str}, {bytes}):
+    if not classes <= {int, bool, float, complex} and classes not in ({str}, {bytes}):
         return None
     if any(name != "key" or class_of(value) is not type(None) for name, value in named.items()):
         return None
-    found = part(a)
-    for other in (b, *more):
+    ordered = [x for x in (a, b, *more) if class_of(x) is not complex]
+    found = part(ordered[0]) if ordered else COMPLEX
+    for other in ordered[1:]:
         found = join(found, part(other))
-    return Answer(found)
+    return Answer(found, RAISES if complex in classes else PURE)
 
 
 _smallest_item = signatures("str -> str !", "range|bytes -> int !")

@@ -4,12 +4,12 @@ A rule answers only for what is its own: "nothing" (None) means "not mine", so l
 The engine knows no library; one is passed to it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from hovis.ir.model import Effect
-from hovis.lattice import AbstractValue, Type
+from hovis.lattice import AbstractValue, Const, Refined, Type
 
 #: (*types of the positional arguments, **types of the keyword arguments) -> type of the result, None: not mine.
 TypeRule = Callable[..., AbstractValue | None]
@@ -193,9 +193,9 @@ class Library:
         """This library, and where it has nothing to say, the other."""
         return Library(
             f"{self.name} | {other.name}",
-            {**other.primitives, **self.primitives},
+            {**other.primitives, **{fn: _first_row(row, other.primitives.get(fn)) for fn, row in self.primitives.items()}},
             {**other.models, **self.models},
-            {**other.actions, **self.actions},
+            {**other.actions, **{fn: _first_action(action, other.actions.get(fn)) for fn, action in self.actions.items()}},
             {**other.abstractions, **self.abstractions},
             {**other.attributes, **self.attributes},
             self.lazy | other.lazy,
@@ -205,6 +205,37 @@ class Library:
             {**other.codes, **self.codes},
             self.fixed | other.fixed,
         )
+
+    def add(self, other: "Library") -> None:
+        """From now on this library is ``other | self``."""
+        joined = other | self
+        for name in self.__slots__:
+            if name != "name":
+                setattr(self, name, getattr(joined, name))
+
+    def describe(self, cls: type, facts: Callable[[Any], Hashable]) -> Callable[[Hashable], Refined]:
+        """More is known of objects of this class than that: ``facts`` of each.  Gives what makes the spec of those with some facts.
+
+        >>> shaped = Library("mine").describe(bytes, len)
+        >>> shaped(3)
+        bytes(3)
+        """
+        self.abstractions[cls] = lambda value: Refined(cls, facts(value), facts)
+        return lambda found: Refined(cls, found, facts)
+
+    def attribute(self, cls: type, name: str, rule: Callable[[Any], AbstractValue | None]) -> None:
+        """What an attribute of an unknown object is, by what is known of the object: ``const(v)`` is known; None, not known here.
+
+        The attribute may not run code that can be seen from outside, and may not fail.
+        """
+
+        def read(m: Any, value: Any) -> Any:
+            kind = rule(value.type)
+            if kind is None:
+                return None
+            return m.known(kind.value) if isinstance(kind, Const) else m.emit(getattr, [value, m.known(name)], type=kind, effect=Effect.READS)
+
+        self.attributes[cls, name] = read
 
     def of_value(self, value: object) -> AbstractValue:
         """The type of a known value."""
@@ -266,6 +297,49 @@ class Library:
             return stand_in
 
         return register
+
+
+def _first_row(mine: Primitive, other: Primitive | None) -> Primitive:
+    """One row for a callable that two libraries know: mine answers first."""
+    if other is None or other is mine:
+        return mine
+
+    def chosen(types: tuple[AbstractValue, ...], named: Mapping[str, AbstractValue]) -> Primitive:
+        try:
+            found = mine.result(*types, **named)
+        except TypeError:
+            # a call that does not bind is not its own
+            found = None
+        return mine if found is not None else other
+
+    def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        return chosen(types, named).result(*types, **named)
+
+    def effect(*types: AbstractValue, **named: AbstractValue) -> Effect:
+        row = chosen(types, named)
+        return row.effect if isinstance(row.effect, Effect) else row.effect(*types, **named)
+
+    def fold(*values: object, **named: object) -> bool:
+        row = chosen(tuple(map(Const, values)), {name: Const(value) for name, value in named.items()})
+        return row.fold if isinstance(row.fold, bool) else row.fold(*values, **named)
+
+    def dims(m: Any, args: Any, kwargs: Any) -> Any:
+        row = chosen(tuple(map(m.type_of, args)), {name: m.type_of(value) for name, value in kwargs.items()})
+        return None if row.dims is None else row.dims(m, args, kwargs)
+
+    return Primitive(mine.fn, result, effect, fold, dims if mine.dims or other.dims else None)
+
+
+def _first_action(mine: Action, other: Action | None) -> Action:
+    """One action for a callable that two libraries act for."""
+    if other is None or other is mine:
+        return mine
+
+    def act(m: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        found = mine(m, args, kwargs)
+        return found if found is not None else other(m, args, kwargs)
+
+    return act
 
 
 def primitive(fn: Callable[..., object], result: TypeRule, **options: Any) -> Library:

@@ -8,8 +8,9 @@ from hovis.engine.values import Known
 from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import Type
+from hovis.library.core import Library
 from hovis.library.numpy import numpy_over
-from hovis.library.numpy.acting import ACTIONS, METHODS
+from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
 from hovis.library.numpy.entering import ENTERING
 from hovis.library.python import ATTRIBUTES, PYTHON
@@ -38,7 +39,9 @@ _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
     (type(None), (setattr, delattr, operator.setitem, operator.delitem, print)),
 )
 
-STANDARD: Final = VIRTUAL | numpy_over(PYTHON)
+_SUBSCRIPTS: Final = Library("subscripts", actions={fn: subscripted(fn) for fn in (operator.getitem, operator.setitem)})
+
+STANDARD: Final = _SUBSCRIPTS | VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
 STANDARD.actions.update({**ENTERING, **ACTIONS})

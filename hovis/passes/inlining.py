@@ -8,7 +8,7 @@ from typing import Final
 from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Location, Op, Param, Return, callees
 from hovis.ir.operations import enter_handler
 from hovis.lattice import AbstractValue, Const, Type, Union
-from hovis.passes.rewriting import Pass, substitute
+from hovis.passes.rewriting import Pass, copy, substitute
 
 #: Values of these classes may live longer without anybody noticing.
 _LASTING: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
@@ -31,13 +31,31 @@ def _inlining(function: Function) -> bool:
                 caller = host[caller]
             block = next((block for block in caller.blocks if op in block.ops), None)
             if block is not None and caller is not callee:
-                _inline(caller, block, op, callee)
+                inline(caller, block, op, callee)
                 host[callee] = caller
                 changed = True
     return changed
 
 
 inlining = Pass(_inlining, whole=True)
+
+
+class Called(Function):
+    """A Function that the engine does not follow: a call of it is one op of a trace, in which it is put at the end."""
+
+
+def put_in(function: Function) -> None:
+    """What has not been followed is put where it is called, in function and in what that calls."""
+    for one in callees(function):
+        todo = list(one.blocks)
+        while todo:
+            block = todo.pop()
+            op = next((op for op in block.ops if isinstance(op.callee, Called)), None)
+            if op is not None:
+                before = len(one.blocks)
+                assert isinstance(op.callee, Called)
+                inline(one, block, op, copy(op.callee))
+                todo += one.blocks[before:]
 
 
 def _plain(function: Function) -> bool:
@@ -58,20 +76,21 @@ def lasts(kind: AbstractValue) -> bool:
     return isinstance(kind, Type) and kind.cls in _LASTING
 
 
-def _inline(caller: Function, block: Block, op: Op, callee: Function) -> None:
+def inline(caller: Function, block: Block, op: Op, callee: Function) -> None:
+    """What op calls is done where it stands; callee is used up."""
     at = next(k for k, other in enumerate(block.ops) if other is op)
     result = Param(op.type, op.dims, op.name)
     behind = Block((result,), block.ops[at + 1 :], block.terminator)
     block.ops = block.ops[:at]
     block.terminator = Jump(Edge(callee.blocks[0], op.args), op.location)
     for inner in callee.blocks:
-        for one in inner.ops:
+        for one in inner.all_ops():
             one.location = _within(one.location, op.location)
         end = inner.terminator
         if isinstance(end, Return):
             inner.terminator = Jump(Edge(behind, (end.value,)), op.location)
-        else:
-            end.location = _within(end.location, op.location)  # type: ignore[union-attr]
+        elif not isinstance(end, Invoke):
+            end.location = _within(end.location, op.location)
     caller.blocks += [*callee.blocks, behind]
     substitute(caller, {op: result})
 

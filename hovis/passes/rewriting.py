@@ -60,11 +60,12 @@ def copy(function: Function) -> Function:
     functions = callees(function)
     made = {one: Function(one.name, [], one.location, one.type, one.is_generator, one.guards) for one in functions}
     for one in functions:
-        made[one].blocks = _copied_blocks(one, made)
+        made[one].blocks = copied_blocks(one, made)
     return made[function]
 
 
-def _copied_blocks(function: Function, functions: Mapping[Function, Function]) -> list[Block]:
+def copied_blocks(function: Function, functions: Mapping[Function, Function]) -> list[Block]:
+    """Copies of its blocks; of the residual functions that they call those in ``functions`` are replaced."""
     new: dict[Value, Value] = {param: param for param in function.params}
     blocks: dict[Block, Block] = {}
     for block in function.blocks:
@@ -80,7 +81,7 @@ def _copied_blocks(function: Function, functions: Mapping[Function, Function]) -
         for op in block.all_ops():
             replace_operands(op, new)
             if isinstance(op.callee, Function):
-                op.callee = functions[op.callee]
+                op.callee = functions.get(op.callee, op.callee)
         for param in block.params:
             if param.dims is not None and param not in own:
                 param.dims = tuple(new.get(dim, dim) for dim in param.dims)  # type: ignore[arg-type]
@@ -105,6 +106,19 @@ def _copied_terminator(old: Terminator, blocks: Mapping[Block, Block], new: Mapp
             return Return(operand(old.value), old.location)
         case Raise():
             return Raise(operand(old.value), old.again, old.location)
+
+
+def replace_in(block: Block, new: Mapping[Value, Operand]) -> None:
+    """Replace what a block uses."""
+    for op in block.all_ops():
+        replace_operands(op, new)
+    terminator = block.terminator
+    if isinstance(terminator, Branch):
+        terminator.cond = replaced((terminator.cond,), new)[0]
+    elif isinstance(terminator, Return | Raise):
+        terminator.value = replaced((terminator.value,), new)[0]
+    for edge in edges(terminator):
+        edge.args = replaced(edge.args, new)
 
 
 # ------------------------------------------------------------------------------------------------- replacing
@@ -140,15 +154,7 @@ def substitute(function: Function, new: dict[Value, Operand]) -> None:
         if isinstance(found, Param | Op) and found.name is None:
             found.name = value.name
     for block in function.blocks:
-        for op in block.all_ops():
-            replace_operands(op, new)
-        terminator = block.terminator
-        if isinstance(terminator, Branch):
-            terminator.cond = replaced((terminator.cond,), new)[0]
-        elif isinstance(terminator, Return | Raise):
-            terminator.value = replaced((terminator.value,), new)[0]
-        for edge in edges(terminator):
-            edge.args = replaced(edge.args, new)
+        replace_in(block, new)
         for param in block.params:
             if param.dims and block is not function.blocks[0]:
                 param.dims = replaced(param.dims, new)

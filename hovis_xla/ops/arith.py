@@ -143,8 +143,8 @@ def modf(x: T) -> tuple[T, T]:
 
 
 def gcd(x: T, y: T) -> T:
-    """The greatest common divisor, as NumPy's: without a sign (but for the least integer)."""
-    a, b = (v if v.dtype.kind == "u" else emit.absolute(v) for v in (x, y))
+    """The greatest common divisor, as NumPy's: of the sizes, which have no sign (the least integer's has room there)."""
+    a, b = map(_size, (x, y))
 
     def more(a: T, b: T) -> T:
         return any_of(compare("NE", b, like(0, b)))
@@ -154,14 +154,19 @@ def gcd(x: T, y: T) -> T:
         rest = rem(a, select(done, like(1, b), b))
         return [select(done, a, b), select(done, b, rest)]
 
-    return emit.repeat([a, b], more, step)[0]
+    return emit.convert(emit.repeat([a, b], more, step)[0], x.dtype)
 
 
 def lcm(x: T, y: T) -> T:
-    divisor = gcd(x, y)
+    a, b = map(_size, (x, y))
+    divisor = gcd(a, b)
     none = is_zero(divisor)
-    a, b = (v if v.dtype.kind == "u" else emit.absolute(v) for v in (x, y))
-    return select(none, like(0, x), mul(div(a, select(none, like(1, x), divisor)), b))
+    return emit.convert(select(none, like(0, a), mul(div(a, select(none, like(1, a), divisor)), b)), x.dtype)
+
+
+def _size(x: T) -> T:
+    """The absolute value of an integer, without a sign."""
+    return x if x.dtype.kind == "u" else emit.convert(emit.absolute(x), np.dtype(f"u{x.dtype.itemsize}"))
 
 
 def is_integral(x: T) -> T:

@@ -590,6 +590,6 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return a
 
 
-@model(np.trim_zeros, np.extract, np.argwhere, np.flatnonzero)
+@model(np.trim_zeros, np.argwhere)
 def _depends_on_values(*args: Any, **named: Any) -> Any:
     raise NotLowerable("the shape of the result depends on values")

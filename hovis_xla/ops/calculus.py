@@ -4,8 +4,24 @@ import math
 import operator
 from typing import Any
 
+from hovis.library.numpy.tangents import fitted_like
 from hovis_xla.ops.standin import StandIn, arrayed, as_python, at, axes_of, axis_of, cut, is_array, is_numpy, model, np, numbers, standing, zeros
 from hovis_xla.types import NotLowerable
+
+# ------------------------------------------------------------------------------------------------- derivatives
+
+
+@model(fitted_like)
+def fitted_to(g: Any, x: Any) -> Any:
+    """The sum over the axes along which x was repeated: here its shape is known."""
+    if g.shape != x.shape and g.ndim < x.ndim:
+        g = np.broadcast_to(g, x.shape)
+    elif g.shape != x.shape:
+        extra = g.ndim - x.ndim
+        axes = tuple(k for k in range(g.ndim) if k < extra or (x.shape[k - extra] == 1 and g.shape[k] != 1))
+        g = np.reshape(np.sum(g, axis=axes), x.shape)
+    return g.astype(x.dtype) if x.dtype.kind in "fc" and g.dtype != x.dtype else g
+
 
 # ------------------------------------------------------------------------------------------------- differences
 
@@ -229,7 +245,10 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
             first = before - k
             term = (a * v[k])[max(-first, 0) : length - first]
             term = np.pad(term, (max(first, 0), length - max(first, 0) - len(term)))
-            result = term if result is None else result + term
+            if result is None:  # the sums begin with 0.0, and so are never -0.0
+                result = term + dtype.type(0) if dtype.kind in "fc" else term
+            else:
+                result = result + term
         return result
     np.any(~np.isfinite(a)).refuse()
     padded = np.pad(a, (before, max(length + m - 1 - before - n, 0)))

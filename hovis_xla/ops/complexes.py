@@ -139,8 +139,9 @@ def _cosh(z: T) -> T:
 
 def _tanh(z: T) -> T:
     found, x, y = emit.op("tanh", z), real(z), imag(z)
-    lost = and_(arith.is_zero(x), not_(is_finite(y)))
-    return make_complex(select(lost, x, real(found)), select(lost, like(math.nan, y), imag(found)))
+    none = arith.is_zero(x)
+    lost = and_(none, not_(is_finite(y)))
+    return make_complex(select(none, x, real(found)), select(lost, like(math.nan, y), select(arith.is_zero(y), y, imag(found))))
 
 
 def _turned(z: T) -> T:

@@ -16,18 +16,36 @@ from hovis_xla import emit
 from hovis_xla.affine import difference
 from hovis_xla.buckets import checked_index
 from hovis_xla.emit import T, add, compare, like, or_, select
-from hovis_xla.ops import ragged
-from hovis_xla.ops.arith import any_of, int_floor_mod
+from hovis_xla.ops import picking, ragged, ufuncs
+from hovis_xla.ops.arith import int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.places import Box, box_of
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, INT, INT64, NONE, SCALAR, Known, NotLowerable, Num, Operand, Raises, ShapeUnknown, Struct, Val, is_numpy, is_sequence
+from hovis_xla.types import (
+    ARRAY,
+    INT,
+    INT64,
+    NONE,
+    SCALAR,
+    ZERO,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    Ragged,
+    Raises,
+    ShapeUnknown,
+    Struct,
+    Val,
+    is_numpy,
+    is_sequence,
+)
 
 _RAISE: Final = Known("raise")
 
 
-def items_of(index: Operand) -> tuple[Operand, ...] | None:
-    """The items of an index."""
+def items_of(low: L, index: Operand) -> tuple[Operand, ...]:
+    """The items of an index; lists as the arrays that they mean."""
     items: tuple[Operand, ...] = (index,)
     if isinstance(index, Struct) and index.callee is operations.make_tuple:
         items = index.parts
@@ -35,13 +53,13 @@ def items_of(index: Operand) -> tuple[Operand, ...] | None:
         items = tuple(map(Known, index.value))
     if any(map(_is_no_index, items)):
         raise Raises("an index that is no integer, slice, mask …: this raises", IndexError)
-    return items
+    return tuple(picking.as_array_item(low, i) for i in items)
 
 
 def _is_no_index(item: Operand) -> bool:
     """Is it a float or a complex number, or an array of these?"""
-    if isinstance(item, Val):
-        return item.num.dtype.kind in "fc"
+    if isinstance(item, Val | Ragged):
+        return (item.num if isinstance(item, Val) else item.full).dtype.kind in "fc"
     return isinstance(item, Known) and (isinstance(item.value, float | complex) or getattr(getattr(item.value, "dtype", None), "kind", "") in ("f", "c"))
 
 
@@ -60,10 +78,6 @@ def _slice_of(item: Operand) -> slice | None:
             return slice(*(p.value for p in item.parts if isinstance(p, Known)))
         raise ShapeUnknown("a slice whose bounds are known at run time only")
     return None
-
-
-def is_mask_or_array(item: Operand) -> bool:
-    return isinstance(item, Val | Known) and is_numpy(item) and not is_integer(item)
 
 
 def checked(low: L, item: Operand, size: int) -> T:
@@ -106,19 +120,75 @@ def expand(items: tuple[Operand, ...], rank: int) -> list[Operand]:
     return [*items[:at], *fill, *items[at + 1 :]]
 
 
+def _nonzero(low: L, x: Operand) -> Operand | None:
+    if not picking.is_picking(x) or isinstance(x, Ragged) or not low.val(x).num.shape:
+        return None
+    return Struct(operations.make_tuple, tuple(picking.places_of(low, x)), object())
+
+
+def _where(low: L, condition: Operand, *values: Operand) -> Operand | None:
+    return ufuncs.where(low, condition, *values) if values else _nonzero(low, condition)
+
+
+def _argwhere(low: L, x: Operand) -> Operand | None:
+    """The places, one a row."""
+    if isinstance(x, Ragged) or not picking.is_picking(x) or not low.val(x).num.shape:
+        return None
+    places = picking.places_of(low, x)
+    columns = [emit.reshape(tensor(p.read()), (*p.full.shape, 1)) for p in places]
+    return ragged.made(ragged.as_array(emit.concatenate(columns, 1)), (*places[0].counts, None))
+
+
+def _extract(low: L, condition: Operand, a: Operand) -> Operand | None:
+    if not (picking.is_picking(condition) and picking.is_picking(a)) or isinstance(condition, Ragged) or isinstance(a, Ragged):
+        return None
+    if low.val(condition).num.shape != low.val(a).num.shape:
+        return None
+    mask = low.call(np.not_equal, [condition, ZERO], {}) if low.val(condition).num.dtype.kind != "b" else condition
+    return _copied(low, low.call(operator.getitem, [a, mask], {}))
+
+
+def _copied(low: L, x: Operand) -> Operand:
+    return low.fresh(tensor(x)) if isinstance(x, Val) else x
+
+
+def _compress(low: L, condition: Operand, a: Operand, axis: Operand = NONE) -> Operand | None:
+    if not picking.is_picking(condition) or isinstance(condition, Ragged) or not picking.is_picking(a) or isinstance(a, Ragged) or not isinstance(axis, Known):
+        return None
+    array, kind = low.val(a), low.val(condition).num
+    if axis.value is None:
+        array, at = low.call(np.ravel, [a], {}), 0
+    else:
+        at = axis.value % max(len(array.num.shape), 1)
+    if kind.dtype.kind != "b" or len(kind.shape) != 1 or not array.num.shape or kind.shape[0] != array.num.shape[at]:
+        return None
+    index = Struct(operations.make_tuple, (*(Known(slice(None)) for _ in range(at)), condition), object())
+    return _copied(low, getitem(low, array, index) or NONE)
+
+
+def _unique(low: L, x: Operand) -> Operand | None:
+    if isinstance(x, Ragged) or not picking.is_picking(x):
+        return None
+    t = tensor(low.val(x))
+    return ragged.distinct(low, t, (None,) * len(t.shape)) if t.shape else None
+
+
+def _flat_nonzero(low: L, x: Operand) -> Operand | None:
+    return None if isinstance(x, Ragged) or not picking.is_picking(x) else picking.places_of(low, low.call(np.ravel, [x], {}))[0]
+
+
 def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
+    if isinstance(a, Ragged):
+        return ragged.item(low, a, index)
     if isinstance(a, Struct) and isinstance(index, Known) and type(index.value) is int and is_sequence(a):
         return a.parts[index.value] if -len(a.parts) <= index.value < len(a.parts) else None
     if not is_numpy(a) or (isinstance(a, Val) and a.num.kind != ARRAY):
         return None
     array = low.val(a)
-    items = items_of(index)
-    if items is None:
-        return None
+    items = items_of(low, index)
+    if any(map(picking.is_picking, items)):
+        return _pick(low, array, items)
     written = expand(items, len(array.num.shape))
-    if any(is_mask_or_array(i) for i in items):
-        chosen = _fancy(low, tensor(array), items)
-        return low.fresh(tensor(chosen)) if isinstance(chosen, Val) and chosen.num.kind == ARRAY else chosen
     bounds = unknown_bounds(written)
     box = box_at(low, array.num.shape, written)
     if box is None:
@@ -213,40 +283,54 @@ def unknown_bounds(items: Sequence[Operand]) -> dict[int, tuple[Operand, Operand
     return found
 
 
-def _fancy(low: L, t: T, items: tuple[Operand, ...]) -> Operand | None:
-    """One index array with full slices beside it, or one array or integer for every dimension."""
-    if any(isinstance(i, Known) and (i.value is Ellipsis or i.value is None) for i in items):
+def picked(low: L, array: Val, items: Sequence[Operand]) -> "picking.Picked | Ragged | None":
+    """What index arrays and masks pick of an array, with all else beside them."""
+    shape = array.num.shape
+    written = picking.written_out(low, items, len(shape))
+    plain: list[Operand] = []
+    arrays: list[tuple[int, Operand]] = []
+    axis = 0
+    for item in written:
+        if picking.is_picking(item):
+            arrays.append((axis, item))
+            plain += [Known(slice(None))] * picking.span(low, item)
+            axis += picking.span(low, item)
+        else:
+            plain.append(item)
+            axis += not is_integer(item)
+    if unknown_bounds(plain):
         return None
-    arrays = [k for k, i in enumerate(items) if is_mask_or_array(i)]
-    if any(_dtype(items[k]).kind == "b" for k in arrays):
-        raise NotLowerable("a mask as an index: the shape of the result depends on its values")
-    if len(arrays) == 1 and all(_slice_of(i) == slice(None) for k, i in enumerate(items) if k != arrays[0]):
-        axis = arrays[0]
-        at = in_range(low, tensor(low.val(items[axis])), t.shape[axis])
-        result = emit.take(t, at, axis)
-        return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
-    if len(items) == len(t.shape) and all(is_mask_or_array(i) or is_integer(i) for i in items):
-        points = [in_range(low, tensor(low.val(i)), d) for i, d in zip(items, t.shape, strict=True)]
-        shape = np.broadcast_shapes(*(p.shape for p in points))
-        result = emit.gather_points(t, [emit.broadcast(p, shape) for p in points])
-        return Val(Num(ARRAY, result.dtype, result.shape), result.ir)
-    return None
+    box = box_at(low, shape, plain)
+    if box is None:
+        return None
+    return picking.picked(low, low.viewed(array, box), arrays, picking.placing(low, items, len(shape)))
 
 
-def _dtype(item: Operand) -> "np.dtype[Any]":
-    return item.num.dtype if isinstance(item, Val) else item.value.dtype  # type: ignore[union-attr]
+def _pick(low: L, array: Val, items: Sequence[Operand]) -> Operand | None:
+    """``a[index]`` with arrays in the index: a new array."""
+    found = picked(low, array, items)
+    if found is None:
+        return None
+    target = found if isinstance(found, Ragged) else found.target(low)
+    t = tensor(target.read())
+    if any(c is not None for c in target.counts):
+        return ragged.made(ragged.as_array(t), target.counts)
+    return low.fresh(t) if t.shape else Val(Num(SCALAR, t.dtype), t.ir)
 
 
-def in_range(low: L, x: T, size: int) -> T:
-    x = emit.convert(x, INT64)
-    wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
-    low.bail_if(any_of(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x)))))
-    return wrapped
+def wrapped(low: L, at: T, size: int, mode: Any) -> T | None:
+    """Places from the front, by the mode of ``np.take`` and ``np.put``."""
+    at = emit.convert(at, INT64)
+    if mode == "raise":
+        return picking.in_range(low, at, size)
+    if not size or mode not in ("wrap", "clip"):
+        return None
+    return int_floor_mod(at, like(size, at)) if mode == "wrap" else emit.op("minimum", emit.op("maximum", at, like(0, at)), like(size - 1, at))
 
 
 def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Operand = NONE, mode: Operand = _RAISE) -> Operand | None:
-    how = mode.value if isinstance(mode, Known) else None
-    if how not in ("raise", "wrap", "clip") or not (isinstance(out, Known) and out.value is None):
+    indices = picking.as_array_item(low, indices)
+    if not isinstance(mode, Known) or not (isinstance(out, Known) and out.value is None):
         return None
     if not is_numpy(a) or not isinstance(axis, Known) or not (is_numpy(indices) or class_of(indices) is int):
         return None
@@ -257,14 +341,9 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
         t, where = emit.reshape(t, (t.size,)), 0
     else:
         where = axis.value % len(t.shape)
-    at = emit.convert(at, INT64)
-    size = t.shape[where]
-    if how == "raise":
-        places = in_range(low, at, size)
-    elif not size:
+    places = wrapped(low, at, t.shape[where], mode.value)
+    if places is None:
         return None
-    else:
-        places = int_floor_mod(at, like(size, at)) if how == "wrap" else emit.op("minimum", emit.op("maximum", at, like(0, at)), like(size - 1, at))
     result = emit.take(t, places, where)
     return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
 
@@ -274,4 +353,13 @@ def _slice(low: L, *bounds: Operand) -> Operand | None:
     return Struct(slice, bounds, object())
 
 
-ROWS: Final[dict[Any, Row]] = {operator.getitem: getitem, checked_index: _checked_index, np.take: _take, np.ndarray.take: _take, slice: _slice}
+ROWS: Final[dict[Any, Row]] = {
+    operator.getitem: getitem, checked_index: _checked_index, np.take: _take, np.ndarray.take: _take, slice: _slice,
+    np.nonzero: _nonzero, np.ndarray.nonzero: _nonzero, np.flatnonzero: _flat_nonzero,
+    np.where: _where, np.argwhere: _argwhere, np.unique: _unique,
+}  # fmt: skip
+
+#: Before what is said of known conditions.
+SOONER: Final[dict[Any, Row]] = {
+    np.extract: _extract, np.compress: _compress, np.ndarray.compress: lambda low, a, condition, axis=NONE: _compress(low, condition, a, axis),
+}  # fmt: skip

@@ -109,8 +109,10 @@ def reduceat(u: Any, array: Any, indices: Any, axis: int = 0) -> Any:
     if len(places) > 4 * MOST_STEPS:
         raise NotLowerable("reduceat at many places")
     ends = [*places[1:], n]
-    parts = [u.reduce(cut(array, axis, k, max(e, k + 1)), axis=axis, keepdims=True) for k, e in zip(places, ends, strict=True)]
-    return np.concatenate(parts, axis=axis)
+    pieces = [cut(array, axis, k, max(e, k + 1)) for k, e in zip(places, ends, strict=True)]
+    if u is np.add and array.dtype.kind in "fc":  # which begins with the first element, and not with 0.0: it may be -0.0
+        return np.concatenate([_folded(u, piece, axis, array.dtype) for piece in pieces], axis=axis)
+    return np.concatenate([u.reduce(piece, axis=axis, keepdims=True) for piece in pieces], axis=axis)
 
 
 _GENERAL: Final[Row] = row_of(reduced)

@@ -459,16 +459,22 @@ def to_whole(name: str) -> Row:
     return row
 
 
-def _extreme(direction: str) -> Row:
+def _extreme(beats: Callable[[Any, Any], Any]) -> Row:
     """``min(a, b, …)``: the first one that no later one beats."""
 
     def row(low: L, *xs: Operand) -> Operand | None:
         nums = [n for n in map(num_of, xs) if n is not None and n.kind != ARRAY and n.dtype.kind != "c"]
-        if len(xs) < 2 or len(nums) < len(xs) or len({n.dtype for n in nums}) > 1:
+        if len(xs) < 2 or len(nums) < len(xs):
             return None
+        alike = len({n.dtype for n in nums}) == 1
         best = xs[0]
         for x in xs[1:]:
-            best = low.pick(compare(direction, tensor(low.val(x)), tensor(low.val(best))), x, best)
+            if alike:
+                found = compare("LT" if beats is operator.lt else "GT", tensor(low.val(x)), tensor(low.val(best)))
+            else:
+                test = low.condition(low.call(beats, [x, best], {}))
+                found = emit.constant(test) if isinstance(test, bool) else test
+            best = low.pick(found, x, best)
         return best
 
     return row
@@ -504,6 +510,6 @@ ROWS: Final[dict[Any, Row]] = {
     operator.lt: _comparison("LT"), operator.le: _comparison("LE"), operator.gt: _comparison("GT"), operator.ge: _comparison("GE"),
     operator.eq: _comparison("EQ"), operator.ne: _comparison("NE"), operator.is_: is_, operator.is_not: is_not,
     int: int_, float: float_, complex: complex_, operator.index: _index,
-    builtins.round: round_, builtins.min: _extreme("LT"), builtins.max: _extreme("GT"), type: type_, isinstance: isinstance_,
+    builtins.round: round_, builtins.min: _extreme(operator.lt), builtins.max: _extreme(operator.gt), type: type_, isinstance: isinstance_,
     operations.range_step: range_step, before: before_, operations.range_goes_on: range_goes_on,
 }  # fmt: skip

@@ -1,43 +1,53 @@
 """Parts of arrays whose size is only known at run time: ``A[i, :j] @ A[:j, j]``.
 
-Such a part (``types.Ragged``) is held at the width of the whole dimension, with the number of elements that count, which
-come first.  What is done elementwise is done to all of them; reductions and products are given what does not change
-them in place of the rest (by ``where``, never by a product: NaN); a store leaves the rest as it is.  Where it matters
-that two sizes agree and they do not, Python does the call again.
+Such a part (``types.Ragged``) is held at the width of the whole dimension, where it is, with what of it counts (``extents``).  What is
+done elementwise is done to all of it; reductions and products are given what does not change them in place of the rest
+(by ``where``, never by a product: NaN); a store leaves the rest as it is.  Where it matters that two sizes agree and they do
+not, Python does the call again.
 
 A part whose bounds differ by a known number is an ordinary view (``indexing.box_at``).
 """
 
 import builtins
+import functools
 import operator
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 import numpy as np
 
 from hovis.ir import operations
-from hovis_xla import emit
+from hovis_xla import emit, narrowing
+from hovis_xla.adapter import ir
+from hovis_xla.affine import difference
 from hovis_xla.emit import T, add, compare, like, or_, select, sub
 from hovis_xla.ops import ufuncs
-from hovis_xla.ops.arith import check_range
+from hovis_xla.ops.arith import check_range, sign_bit
+from hovis_xla.ops.extents import Counts, Span, aligned, counted, filled, is_mask, number, packed, require, same, shifted, unpacked, widened
 from hovis_xla.ops.python import L
-from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, INT, INT64, SCALAR, Known, NotLowerable, Num, Operand, Ragged, ShapeUnknown, Stored, Struct, Val
-
-#: How many elements of a dimension count; None: all of them.
-Counts = tuple[T | None, ...]
+from hovis_xla.slots import block_of, is_within, tensor
+from hovis_xla.types import ARRAY, INT, INT64, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
 
 _NAMES: Final = "add sub mul truediv floordiv mod pow neg pos abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
 _ELEMENTWISE: Final = frozenset({
     *(getattr(operator, name) for name in _NAMES.split(" ")), builtins.abs, np.where, np.copy, np.ndarray.copy, np.ndarray.astype, np.clip,
     np.ndarray.clip, np.round,
 })  # fmt: skip
+_POWERS: Final = frozenset({operator.pow, np.power})
 _ZERO: Final = frozenset({np.sum, np.ndarray.sum, np.add.reduce, np.any, np.ndarray.any, np.linalg.norm, np.count_nonzero})
+_SUMS: Final = frozenset({np.sum, np.ndarray.sum, np.add.reduce})
 _ONE: Final = frozenset({np.prod, np.ndarray.prod, np.multiply.reduce, np.all, np.ndarray.all})
 _LEAST: Final = frozenset({np.max, np.ndarray.max, np.argmax, np.ndarray.argmax, np.maximum.reduce})
 _GREATEST: Final = frozenset({np.min, np.ndarray.min, np.argmin, np.ndarray.argmin, np.minimum.reduce})
+_PLACES: Final = frozenset({np.argmax, np.ndarray.argmax, np.argmin, np.ndarray.argmin})
 _MEANS: Final = frozenset({np.mean, np.ndarray.mean})
+_SPREADS: Final = frozenset({np.var, np.ndarray.var, np.std, np.ndarray.std})
+_SCANS: Final = frozenset({np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod})
+_ORDERED: Final = _SCANS | {np.sort, np.median, np.ptp, np.argsort, np.ndarray.argsort, np.diff}
 _PRODUCTS: Final = frozenset({operator.matmul, np.matmul, np.dot, np.ndarray.dot, np.inner, np.vdot})
+
+#: So many bounds that were clipped to a size are looked at for one that is the same.
+REMEMBERED: Final = 8
 
 
 def concerns(args: Sequence[Operand], kwargs: dict[str, Operand]) -> bool:
@@ -72,22 +82,31 @@ def _call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) 
         return None
     if callee in (np.flip, np.flipud) and len(args) == 1 and not kwargs:
         return _reversed(low, first)
-    if callee is operator.getitem:
-        return _item(low, first, args[1])
     if callee is builtins.len:
         return _size(first, 0)
     if callee is builtins.getattr and len(args) == 2 and isinstance(args[1], Known):
         return _attribute(first, args[1].value)
+    if callee in _ORDERED:
+        return _ordered(low, callee, first, args[1:], kwargs)
+    if callee is np.unique:
+        return None if len(args) > 1 or kwargs else distinct(low, tensor(first.read()), first.counts)
     return _reduced(low, callee, first, args[1:], kwargs)
 
 
-def made(data: Operand, counts: Counts) -> Operand | None:
+def made(data: Operand | None, counts: Counts) -> Operand | None:
     """A result, of which so much counts."""
     if not isinstance(data, Val):
         return None
     if all(c is None for c in counts):
         return data
-    return Ragged(data.num, lambda: data, counts)
+    return Ragged(data.num, data, counts)
+
+
+def one_of(condition: T, yes: Ragged, no: Ragged) -> Ragged | None:
+    """One of two results of which the same counts."""
+    if yes.full != no.full or not (yes.own and no.own) or not all(map(same, yes.counts, no.counts)):
+        return None
+    return Ragged(yes.full, as_array(select(condition, tensor(yes.read()), tensor(no.read()))), yes.counts)
 
 
 def as_array(t: T) -> Val:
@@ -104,58 +123,6 @@ def _parts(low: L, x: Operand) -> tuple[T, Counts] | None:
     return None
 
 
-def _mask(shape: tuple[int, ...], counts: Counts) -> T | None:
-    """Which elements count."""
-    found: T | None = None
-    for axis, count in enumerate(counts):
-        if count is not None:
-            at = emit.iota(INT64, shape, axis)
-            here = compare("LT", at, emit.broadcast(count, shape))
-            found = here if found is None else emit.and_(found, here)
-    return found
-
-
-def _filled(t: T, counts: Counts, value: Any) -> T:
-    """With a value in place of all that does not count."""
-    mask = _mask(t.shape, counts)
-    return t if mask is None else select(mask, t, like(value, t))
-
-
-def _same(low: L, a: T, b: T) -> None:
-    if a.ir != b.ir:
-        low.bail_if(compare("NE", a, b))
-
-
-def _widened(t: T, axis: int, size: int) -> T:
-    """As wide as this along an axis."""
-    extra = size - t.shape[axis]
-    if not extra:
-        return t
-    return emit.pad(t, 0, [0] * len(t.shape), [extra if k == axis else 0 for k in range(len(t.shape))])
-
-
-def _aligned(low: L, operands: list[tuple[T, Counts]]) -> tuple[list[T], Counts]:
-    """Operands that can be broadcast against each other, and what counts of the result."""
-    rank = max(len(t.shape) for t, _ in operands)
-    tensors = [t for t, _ in operands]
-    result: list[T | None] = []
-    for axis in range(-rank, 0):
-        sizes = [(k, counts[axis], t.shape[axis]) for k, (t, counts) in enumerate(operands) if len(t.shape) >= -axis]
-        counted = [c for _, c, _ in sizes if c is not None]
-        result.append(counted[0] if counted else None)
-        if not counted:
-            continue
-        for other in counted[1:]:
-            _same(low, counted[0], other)
-        width = max(n for _, c, n in sizes if c is not None or n != 1)
-        for k, c, n in sizes:
-            if c is None and n != 1:
-                low.bail_if(compare("NE", counted[0], like(n, counted[0])))
-            if c is not None or n != 1:
-                tensors[k] = _widened(tensors[k], len(tensors[k].shape) + axis, width)
-    return tensors, tuple(result)
-
-
 def _elementwise(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
     if "out" in kwargs:
         out = kwargs["out"]
@@ -168,8 +135,11 @@ def _elementwise(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Ope
         return None
     arrays = [k for k, a in enumerate(args) if isinstance(a, Ragged) or (isinstance(a, Val) and a.num.kind == ARRAY)]
     parts = [_parts(low, args[k]) for k in arrays]
-    tensors, counts = _aligned(low, [p for p in parts if p is not None])
+    tensors, counts = aligned(low, [p for p in parts if p is not None])
     plain = list(args)
+    if callee in _POWERS:
+        # an exponent that does not count raises nothing
+        tensors = [filled(t, counts, 1) if t.shape == max((u.shape for u in tensors), key=len) else t for t in tensors]
     for k, t in zip(arrays, tensors, strict=True):
         plain[k] = as_array(t)
     return made(low.call(callee, plain, {}), counts)
@@ -181,7 +151,12 @@ def _product(low: L, callee: Any, x: Operand, y: Operand) -> Operand | None:
         return None
     (s, left), (t, right) = a, b
     at = len(t.shape) - 1 if callee is np.inner else max(len(t.shape) - 2, 0)
+    if any(e is not None and is_mask(e) for e in (left[-1], right[at])) and not same(left[-1], right[at]):
+        (s, left), (t, right) = packed(s, left, [len(s.shape) - 1]), packed(t, right, [at])
     here, there = left[-1], right[at]
+    walked = _walked(low, here, [s, t]) if len(s.shape) == len(t.shape) == 1 and same(here, there) else None
+    if walked is not None:
+        return walked
     count = here if here is not None else there
     if count is not None:
         width = max(s.shape[-1], t.shape[at])
@@ -189,83 +164,311 @@ def _product(low: L, callee: Any, x: Operand, y: Operand) -> Operand | None:
             if other is None:
                 low.bail_if(compare("NE", count, like(size, count)))
             else:
-                _same(low, count, other)
-        s, t = _widened(s, len(s.shape) - 1, width), _widened(t, at, width)
-        s = _filled(s, (*(None for _ in left[:-1]), count), 0)
-        t = _filled(t, tuple(count if k == at else None for k in range(len(t.shape))), 0)
+                require(low, count, other)
+        s, t = widened(s, len(s.shape) - 1, width), widened(t, at, width)
+        s = filled(s, (*(None for _ in left[:-1]), count), 0)
+        t = filled(t, tuple(count if k == at else None for k in range(len(t.shape))), 0)
     found = low.call(callee, [as_array(s), as_array(t)], {})
     return made(found, (*left[:-1], *(c for k, c in enumerate(right) if k != at)))
 
 
+def _walked(low: L, extent: T | None, operands: Sequence[T]) -> Operand | None:
+    """The sum of (products of) vectors of floats, over a run of elements that is little of them: in a loop, those alone."""
+    kinds = {x.dtype for x in operands}
+    if not low.depth or not isinstance(extent, Span) or len(kinds) > 1 or any(d.kind != "f" or d.itemsize == 2 for d in kinds):
+        return None
+
+    def step(sums: T, here: T, *parts: T) -> T:
+        x = functools.reduce(emit.mul, parts)
+        return add(sums, select(here, x, like(0, x)))
+
+    sums = narrowing.reduced(extent, operands, emit.zeros(operands[0].dtype, (narrowing.WIDTH,)), step)
+    return None if sums is None else cast(Operand, low.call(np.sum, [as_array(sums)], {}))
+
+
 def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
     options = {**({"axis": rest[0]} if rest else {}), **kwargs}
-    axis = options.get("axis", Known(None))
-    if len(rest) > 1 or not set(options) <= {"axis", "dtype"} or not isinstance(axis, Known) or not isinstance(axis.value, int | None):
+    axis = options.get("axis", Known(0 if getattr(callee, "__name__", "") == "reduce" else None))
+    allowed = {"axis", "ddof"} if callee in _SPREADS else {"axis", "dtype"}
+    if len(rest) > 1 or not set(options) <= allowed or not isinstance(axis, Known) or not isinstance(axis.value, int | None):
         return None
     t = tensor(x.read())
     rank = len(t.shape)
+    walked = _walked(low, x.counts[0], [t]) if callee in _SUMS and rank == 1 and "dtype" not in options else None
+    if walked is not None:
+        return walked
     axes = range(rank) if axis.value is None else (axis.value % rank,)
     inner = tuple(c if k in axes else None for k, c in enumerate(x.counts))
     outer = tuple(c for k, c in enumerate(x.counts) if k not in axes)
-    if callee in _MEANS:
-        return None if t.dtype.kind not in "fiub" or set(options) > {"axis"} else _mean(low, t, x.counts, axes, options, outer)
+    if callee in _MEANS or callee in _SPREADS:
+        if t.dtype.kind not in "fiub" or t.dtype.itemsize == 2 or (callee in _MEANS and "dtype" in options):
+            return None
+        return made(_mean(low, t, inner, axes) if callee in _MEANS else _spread(low, callee, t, inner, axes, options.get("ddof", ZERO)), outer)
+    if callee is np.linalg.norm and (options or rank > 1):
+        return None
     fill: Any = None
     if callee in _ZERO or callee in _ONE:
         fill = int(callee in _ONE)
     elif t.dtype.kind in "fiub" and (callee in _LEAST or callee in _GREATEST):
-        least = callee in _LEAST
-        limits = np.iinfo(t.dtype) if t.dtype.kind in "iu" else None
-        fill = (limits.min if least else limits.max) if limits else not least if t.dtype.kind == "b" else -np.inf if least else np.inf
-        for count in inner:
-            if count is not None:
-                low.bail_if(compare("EQ", count, like(0, count)))
-    if fill is None:
+        fill = _extreme(t.dtype, callee in _LEAST)
+        for extent in inner:
+            if extent is not None:
+                low.raise_if(compare("EQ", number(extent), like(0, number(extent))), ValueError)
+    if fill is None or (callee in _PLACES and len(axes) > 1 and any(c is not None for c in inner[1:])):
         return None
-    return made(low.call(callee, [as_array(_filled(t, inner, fill)), *rest], kwargs), outer)
+    found = low.call(callee, [as_array(filled(t, inner, fill)), *rest], kwargs)
+    if callee in _PLACES and isinstance(found, Val):
+        found = _in_packed(found, inner[axes[0]], len(axes))
+    return made(found, outer)
 
 
-def _mean(low: L, t: T, counts: Counts, axes: Sequence[int], options: dict[str, Operand], outer: Counts) -> Operand | None:
+def _extreme(dtype: Any, least: bool) -> Any:
+    """The least or the greatest number of a kind."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min if least else limits.max
+    return not least if dtype.kind == "b" else -np.inf if least else np.inf
+
+
+def _in_packed(found: Val, extent: T | None, axes: int) -> Val:
+    """A place along a dimension, as one among the elements that a mask chooses."""
+    if extent is None or not is_mask(extent) or axes > 1:
+        return found
+    at = tensor(found)
+    if isinstance(extent, Span):
+        return Val(found.num, sub(at, emit.broadcast(extent.first, at.shape)).ir)
+    shape = (*at.shape, extent.shape[0])
+    before = compare("LT", emit.iota(INT64, shape, len(shape) - 1), emit.broadcast(emit.reshape(at, (*at.shape, 1)), shape))
+    chosen = emit.convert(emit.and_(before, emit.broadcast(extent, shape)), INT64)
+    return Val(found.num, emit.reduce([chosen], [emit.constant(0, INT64)], [len(shape) - 1], lambda a, b: [add(a, b)])[0].ir)
+
+
+def _number(t: T, counts: Counts, axes: Sequence[int]) -> T:
+    """How many elements are reduced."""
+    found = emit.constant(1, INT64)
+    for k in axes:
+        extent = counts[k]
+        found = emit.mul(found, like(t.shape[k], found) if extent is None else number(extent))
+    return found
+
+
+def _axis(axes: Sequence[int], rank: int) -> dict[str, Operand]:
+    return {} if len(axes) == rank else {"axis": Known(axes[0])}
+
+
+def _mean(low: L, t: T, counts: Counts, axes: Sequence[int]) -> Operand:
     if t.dtype.kind in "iub":
         t = emit.convert(t, np.dtype(np.float64))
-    total = low.call(np.sum, [as_array(_filled(t, tuple(c if k in axes else None for k, c in enumerate(counts)), 0))], options)
-    number = emit.constant(1, INT64)
-    for k in axes:
-        count = counts[k]
-        number = emit.mul(number, like(t.shape[k], number) if count is None else count)
-    if not isinstance(total, Val):
+    total = low.call(np.sum, [as_array(filled(t, counts, 0))], _axis(axes, len(t.shape)))
+    scale = emit.convert(_number(t, counts, axes), t.dtype)
+    found: Operand = low.call(np.true_divide, [total, Val(Num(SCALAR, scale.dtype), scale.ir)], {})
+    return found
+
+
+def _spread(low: L, callee: Any, t: T, counts: Counts, axes: Sequence[int], ddof: Operand) -> Operand | None:
+    """Variance, or standard deviation."""
+    if not isinstance(ddof, Known) or not isinstance(ddof.value, int):
         return None
-    scale = Val(Num(SCALAR, total.num.dtype), emit.convert(number, total.num.dtype).ir)
-    return made(low.call(np.true_divide, [total, scale], {}), outer)
+    if t.dtype.kind in "iub":
+        t = emit.convert(t, np.dtype(np.float64))
+    center = tensor(low.val(_mean(low, t, counts, axes)))
+    kept = tuple(1 if k in axes else d for k, d in enumerate(t.shape))
+    from_center = emit.sub(t, emit.broadcast(emit.reshape(center, kept), t.shape))
+    squares = filled(emit.mul(from_center, from_center), counts, 0)
+    total = low.call(np.sum, [as_array(squares)], _axis(axes, len(t.shape)))
+    left = sub(_number(t, counts, axes), emit.constant(ddof.value, INT64))
+    scale = emit.convert(emit.op("maximum", left, like(0, left)), t.dtype)
+    found: Operand = low.call(np.true_divide, [total, Val(Num(SCALAR, scale.dtype), scale.ir)], {})
+    return cast(Operand, low.call(np.sqrt, [found], {})) if callee in (np.std, np.ndarray.std) else found
+
+
+def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+    """What goes by the order of the elements of a vector."""
+    extent = x.counts[0]
+    if rest or kwargs or len(x.counts) != 1 or extent is None or x.full.dtype.kind == "c":
+        return None
+    t = tensor(x.read())
+    if callee in _SCANS:
+        return made(low.call(callee, [as_array(filled(t, x.counts, int(callee in (np.cumprod, np.ndarray.cumprod))))], {}), x.counts)
+    if callee is np.sort:
+        return _sorted(low, t, extent)
+    if callee is np.median:
+        return _median(low, t, extent)
+    if callee is np.ptp:
+        return cast(Operand, low.call(np.subtract, [low.call(np.max, [x], {}), low.call(np.min, [x], {})], {}))
+    t, (count,) = packed(t, x.counts)
+    assert count is not None
+    if callee in (np.argsort, np.ndarray.argsort):
+        return made(low.call(callee, [as_array(filled(t, (count,), _last(t.dtype)))], {}), (count,))
+    less = sub(count, like(1, count))
+    # of as many differences as there are elements, the last is of what is behind them
+    size = t.shape[0]
+    later = emit.concatenate([emit.along(t, 0, 1, size), emit.along(t, 0, 0, 1)], 0) if size else t
+    return made(low.call(np.subtract if t.dtype.kind != "b" else np.not_equal, [as_array(later), as_array(t)], {}), (emit.op("maximum", less, like(0, less)),))
+
+
+def _last(dtype: Any) -> Any:
+    """What is sorted to the end."""
+    return np.nan if dtype.kind == "f" else _extreme(dtype, False)
+
+
+def _sorted(low: L, t: T, extent: T) -> Operand | None:
+    found = low.call(np.sort, [as_array(filled(t, (extent,), _last(t.dtype)))], {})
+    return made(found, (number(extent),))
+
+
+def _median(low: L, t: T, extent: T) -> Operand | None:
+    if t.dtype.kind not in "fiu" or not t.shape[0]:
+        return None
+    count = number(extent)
+    ordered = _sorted(low, t, extent)
+    if not isinstance(ordered, Ragged):
+        return None
+    low.bail_if(compare("EQ", count, like(0, count)))
+    middle = [emit.op("divide", sub(count, like(k, count)), like(2, count)) for k in (1, 0)]
+    data = tensor(ordered.read())
+    below, above, greatest = (emit.dynamic_slice(data, [at], [1]) for at in (*middle, sub(count, like(1, count))))
+    if t.dtype.kind == "f":
+        low.bail_if(emit.reshape(emit.is_nan(greatest), ()))
+    mean = low.call(np.mean, [as_array(emit.concatenate([below, above], 0))], {})
+    if not isinstance(mean, Val):
+        return None
+    alone = emit.convert(emit.reshape(below, ()), mean.num.dtype)
+    return Val(mean.num, select(compare("EQ", *middle), alone, tensor(mean)).ir)
 
 
 # ------------------------------------------------------------------------------------------------- what is in them
 
 
+def _seen(x: Ragged, shown: Callable[[T], T], counts: Counts, full: Num | None = None) -> Ragged:
+    """Another way to look at an array: a view, of what is in it when that is asked for."""
+    return Ragged(full or x.full, x.base, counts, lambda base: as_array(shown(tensor(x.shown(base)))), None, False)
+
+
 def _reversed(low: L, x: Ragged) -> Operand | None:
-    count = x.counts[0]
-    t = tensor(x.read())
-    if count is None:
+    extent = x.counts[0]
+    if extent is None:
         return None
-    return made(as_array(_shifted(emit.reverse(t, [0]), 0, sub(like(t.shape[0], count), count))), x.counts)
+    if is_mask(extent):
+        return _seen(x, lambda t: emit.reverse(t, [0]), (extent.reversed() if isinstance(extent, Span) else emit.reverse(extent, [0]), *x.counts[1:]))
+    return _seen(x, lambda t: shifted(emit.reverse(t, [0]), 0, sub(like(t.shape[0], extent), extent)), x.counts)
 
 
-def _item(low: L, x: Ragged, index: Operand) -> Operand | None:
+def item(low: L, x: Ragged, index: Operand) -> Operand | None:
+    """``x[index]``."""
+    if isinstance(index, Ragged) and index.full.dtype.kind == "b":
+        return _chosen(low, x, index)
     if isinstance(index, Known) and isinstance(index.value, slice) and (index.value.start, index.value.stop, index.value.step) == (None, None, -1):
         return _reversed(low, x)
+    if (isinstance(index, Known) and type(index.value) is slice) or (isinstance(index, Struct) and index.callee is slice):
+        return _sliced(low, x, index)
     integer = (isinstance(index, Known) and type(index.value) is int) or (isinstance(index, Val) and index.num.dtype.kind in "iu" and index.num.kind != ARRAY)
-    count = x.counts[0]
-    if not integer or len(x.counts) != 1 or count is None:
+    if not integer or x.counts[0] is None:
         return None
+    extent, counts = x.counts[0], x.counts
+    t = tensor(x.read())
+    if not isinstance(extent, Span):
+        t, counts = packed(t, counts, [0])
+        extent = counts[0]
+    assert extent is not None
+    count = number(extent)
+    if not t.shape[0]:
+        raise Raises("an index into nothing: this raises", IndexError)
     at = emit.convert(tensor(low.val(index)), INT64)
     at = select(compare("LT", at, like(0, at)), add(at, count), at)
-    low.bail_if(or_(compare("LT", at, like(0, at)), compare("GE", at, count)))
-    t = tensor(x.read())
-    return Val(Num(SCALAR, t.dtype), emit.reshape(emit.dynamic_slice(t, [at], [1]), ()).ir)
+    low.raise_if(or_(compare("LT", at, like(0, at)), compare("GE", at, count)), IndexError)
+    if isinstance(extent, Span):
+        at = add(at, extent.first)
+    zero = emit.constant(0, INT64)
+    found = emit.reshape(emit.dynamic_slice(t, [at, *(zero for _ in t.shape[1:])], [1, *t.shape[1:]]), t.shape[1:])
+    if not found.shape:
+        return Val(Num(SCALAR, t.dtype), found.ir)
+    if isinstance(x.base, Stored) or not x.own:
+        return None  # it is a view
+    return made(as_array(found), counts[1:])
+
+
+def _sliced(low: L, x: Ragged, index: Operand) -> Operand | None:
+    """``x[start:stop]``, as a view."""
+    if isinstance(index, Struct):
+        parts = index.parts if len(index.parts) > 1 else (Known(None), *index.parts)
+    else:
+        parts = tuple(Known(v) for v in (index.value.start, index.value.stop, index.value.step))  # type: ignore[union-attr]
+    start, stop, step = (*parts, Known(None))[:3]
+    extent = x.counts[0]
+    if extent is None or not (isinstance(step, Known) and step.value in (None, 1)):
+        return None
+    if isinstance(extent, Span):
+        begin = extent.first
+        x = _seen(x, lambda t: shifted(t, 0, begin), (extent.chosen, *x.counts[1:]))
+        extent = number(extent)
+    elif is_mask(extent):
+        if isinstance(x.base, Stored):
+            return None
+        t, counts = packed(tensor(x.read()), x.counts, [0])
+        x = Ragged(x.full, Val(x.full, t.ir, roots=x.base.roots), counts, own=x.own)
+        extent = counts[0]
+        assert extent is not None
+    first, last = _within(low, start, like(0, extent), extent), _within(low, stop, extent, extent)
+    if first is None or last is None:
+        return None
+    left = sub(last, first)
+    return _seen(x, lambda t: shifted(t, 0, first), (emit.op("maximum", left, like(0, left)), *x.counts[1:]))
+
+
+def _within(low: L, bound: Operand, default: T, size: T) -> T | None:
+    """A bound of a slice as Python takes it, of an array of a size that is not known."""
+    if isinstance(bound, Known) and bound.value is None:
+        return default
+    known = isinstance(bound, Known) and type(bound.value) is int
+    if not known and not (isinstance(bound, Val) and bound.num.dtype.kind in "iu" and bound.num.kind != ARRAY):
+        return None
+    x = emit.convert(tensor(low.val(bound)), INT64)
+    return select(compare("LT", x, like(0, x)), emit.op("maximum", add(x, size), like(0, x)), emit.op("minimum", x, size))
+
+
+def _chosen(low: L, x: Ragged, mask: Ragged) -> Operand | None:
+    """``x[mask]`` with a mask of the size of x."""
+    if len(mask.counts) != 1:
+        return None
+    (which, t), counts = aligned(low, [(tensor(mask.read()), mask.counts), (tensor(x.read()), x.counts)]) if len(x.counts) == 1 else ((None, None), ())
+    if which is None or t is None:
+        return None
+    here = counted(which.shape, counts)
+    return made(as_array(t), (which if here is None else emit.and_(which, here),))
+
+
+def distinct(low: L, t: T, counts: Counts) -> Operand | None:
+    """What is in an array, in order and once."""
+    if t.dtype.kind not in "fiub":
+        return None
+    flat = emit.reshape(t, (t.size,))
+    here = counted(t.shape, counts)
+    extent = emit.full(True, np.dtype(bool), (t.size,)) if here is None else emit.reshape(here, (t.size,))
+    if not t.size:
+        return made(as_array(flat), (extent,))
+    s = tensor(low.val(low.call(np.sort, [as_array(filled(flat, (extent,), _last(t.dtype)))], {})))
+    new = compare("NE", emit.along(s, 0, 1, t.size), emit.along(s, 0, 0, t.size - 1))
+    if t.dtype.kind == "f":
+        new = emit.and_(new, emit.not_(emit.and_(emit.is_nan(emit.along(s, 0, 1, t.size)), emit.is_nan(emit.along(s, 0, 0, t.size - 1)))))
+        # 0.0 and -0.0 are equal, and which is kept is up to the sort
+        low.bail_if(_mixed_zeros(flat))
+    first = emit.concatenate([emit.full(True, np.dtype(bool), (1,)), new], 0)
+    inside = counted(s.shape, (number(extent),))
+    return made(as_array(s), (first if inside is None else emit.and_(first, inside),))
+
+
+def _mixed_zeros(t: T) -> T:
+    """Are there zeros of both signs?"""
+    zero = compare("EQ", t, like(0, t))
+    negative = sign_bit(t)
+    signed = emit.and_(zero, negative), emit.and_(zero, emit.not_(negative))
+    return emit.and_(*(emit.reduce([m], [emit.constant(False)], [0], lambda a, b: [or_(a, b)])[0] for m in signed))
 
 
 def _size(x: Ragged, axis: int) -> Operand:
-    count = x.counts[axis]
-    return Known(x.full.shape[axis]) if count is None else Val(INT, count.ir)
+    extent = x.counts[axis]
+    return Known(x.full.shape[axis]) if extent is None else Val(INT, number(extent).ir)
 
 
 def _attribute(x: Ragged, name: str) -> Operand | None:
@@ -278,7 +481,7 @@ def _attribute(x: Ragged, name: str) -> Operand | None:
         return _size(x, 0)
     if name == "T":
         full = Num(ARRAY, x.full.dtype, x.full.shape[::-1])
-        return Ragged(full, lambda: as_array(emit.transpose(tensor(x.read()), range(rank)[::-1])), x.counts[::-1])
+        return _seen(x, lambda t: emit.transpose(t, range(rank)[::-1]), x.counts[::-1], full)
     return None
 
 
@@ -286,39 +489,32 @@ def _attribute(x: Ragged, name: str) -> Operand | None:
 
 
 def part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
-    """An array of which along some axes only start … stop counts, as a view."""
+    """An array of which along some axes only start … stop counts, as a view: the very same where both are known to be."""
     shape = array.num.shape
-    starts: dict[int, Any] = {}
+    clipped = {axis: (_clipped(low, start, 0, shape[axis]), _clipped(low, stop, shape[axis], shape[axis])) for axis, (start, stop) in bounds.items()}
+    whole = (array.place.location, array.place.skeleton, *(s.ir for s in array.place.starts)) if isinstance(array, Stored) else array.ir
+    key = whole, shape, tuple((axis, *(b.ir if isinstance(b, T) else b for b in pair)) for axis, pair in clipped.items())
+    found: Ragged | None = low.parts.get(key)
+    if found is None or not all(is_within(ir.InsertionPoint.current.block, block_of(c.ir)) for c in found.counts if c is not None):
+        found = low.parts[key] = _part(low, array, clipped)
+    return found
+
+
+def _part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
+    """The same for bounds within the array."""
+    shape = array.num.shape
     counts: list[T | None] = [None] * len(shape)
-    for axis, (start, stop) in bounds.items():
-        first, last = _clipped(low, start, 0, shape[axis]), _clipped(low, stop, shape[axis], shape[axis])
-        difference = sub(_wide(last), _wide(first))
-        counts[axis] = emit.op("maximum", difference, like(0, difference))
-        starts[axis] = first
+    for axis, (first, last) in bounds.items():
+        counts[axis] = _wide(last) if isinstance(first, int) and first == 0 else Span.of(_wide(first), _wide(last), shape[axis], isinstance(last, int))
 
-    def read() -> Val:
-        t = tensor(array)
-        for axis, first in starts.items():
-            t = t if isinstance(first, int) and first == 0 else _shifted(t, axis, _wide(first))
-        return as_array(t)
-
-    def write(new: T) -> None:
-        if not isinstance(array, Stored):
+    def write(base: Val, new: T) -> None:
+        if not isinstance(base, Stored):
             raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
-        old = tensor(array)
-        mask: T | None = None
-        for axis, first in starts.items():
-            if not (isinstance(first, int) and first == 0):
-                new = _shifted_back(new, axis, _wide(first))
-            at = sub(emit.iota(INT64, shape, axis), emit.broadcast(_wide(first), shape))
-            count = counts[axis]
-            assert count is not None
-            here = emit.and_(compare("GE", at, like(0, at)), compare("LT", at, emit.broadcast(count, shape)))
-            mask = here if mask is None else emit.and_(mask, here)
-        assert mask is not None
-        low.write(array.place, select(mask, new, old))
+        here = counted(shape, tuple(counts))
+        assert here is not None
+        low.write(base.place, select(here, new, tensor(base)))
 
-    return Ragged(Num(ARRAY, array.num.dtype, shape), read, tuple(counts), write)
+    return Ragged(Num(ARRAY, array.num.dtype, shape), array, tuple(counts), write=write, own=False)
 
 
 def _wide(start: Any) -> T:
@@ -331,25 +527,19 @@ def _clipped(low: L, bound: Operand, default: int, size: int) -> Any:
         return default if bound.value is None else slice(bound.value, None).indices(size)[0]
     if not isinstance(bound, Val) or bound.num.dtype.kind not in "iu" or bound.num.kind == ARRAY:
         raise NotLowerable("a slice with bounds that are no integers")
-    x = emit.convert(tensor(bound), INT64)
-    below = emit.op("maximum", add(x, like(size, x)), like(0, x))
-    return select(compare("LT", x, like(0, x)), below, emit.op("minimum", x, like(size, x)))
-
-
-def _shifted(t: T, axis: int, by: T) -> T:
-    """What is at ``by`` and behind it, in front; whatever behind that."""
-    rank = range(len(t.shape))
-    wide = emit.pad(t, 0, [0 for _ in rank], [t.shape[k] if k == axis else 0 for k in rank])
-    zero = emit.constant(0, INT64)
-    return emit.dynamic_slice(wide, [by if k == axis else zero for k in rank], t.shape)
-
-
-def _shifted_back(t: T, axis: int, by: T) -> T:
-    """What is in front, at ``by``."""
-    rank = range(len(t.shape))
-    wide = emit.pad(t, 0, [t.shape[k] if k == axis else 0 for k in rank], [0 for _ in rank])
-    zero = emit.constant(0, INT64)
-    return emit.dynamic_slice(wide, [sub(like(t.shape[axis], by), by) if k == axis else zero for k in rank], t.shape)
+    given = tensor(bound)
+    least, greatest = low.interval(bound) or (-(2**63), 2**63)
+    key = size, least < 0, greatest > size  # what is certain here need not be so elsewhere
+    for before, clipped in low.clipped.get(key, ()):
+        alike = before.ir == given.ir or (given.dtype == INT64 == before.dtype and difference(before.ir, given.ir) == 0)
+        if alike and is_within(ir.InsertionPoint.current.block, block_of(clipped.ir)):
+            return clipped
+    x = emit.convert(given, INT64)
+    found = emit.op("minimum", x, like(size, x)) if greatest > size else x
+    if least < 0:
+        found = select(compare("LT", x, like(0, x)), emit.op("maximum", add(x, like(size, x)), like(0, x)), found)
+    low.clipped[key] = ((given, found), *low.clipped.get(key, ())[:REMEMBERED])
+    return found
 
 
 def assign(low: L, target: Ragged, value: Operand, casting: Any = None) -> None:
@@ -365,13 +555,18 @@ def assign(low: L, target: Ragged, value: Operand, casting: Any = None) -> None:
         raise NotLowerable("a store of an array of more dimensions, or of complex numbers into others")
     for axis in range(-len(t.shape), 0):
         mine, other, size, place = target.counts[axis], counts[axis], t.shape[axis], len(t.shape) + axis
-        if other is None and size == 1:
+        if (other is None and size == 1) or (mine is not None and same(mine, other) and size == shape[axis]):
             continue
-        here = _wide(shape[axis]) if mine is None else mine
-        _same(low, here, _wide(size) if other is None else other)
-        t = _widened(t, place, max(size, shape[axis]))
+        if other is not None and is_mask(other):
+            t, counts = packed(t, counts, [place])
+            other = counts[axis]
+        here = _wide(shape[axis]) if mine is None else number(mine)
+        require(low, here, _wide(size) if other is None else other)
+        t = widened(t, place, max(size, shape[axis]))
         if size > shape[axis]:
-            t = emit.static_slice(t, [0] * len(t.shape), [shape[axis] if k == place else n for k, n in enumerate(t.shape)], [1] * len(t.shape))
+            t = emit.along(t, place, 0, shape[axis])
+        if mine is not None and is_mask(mine):
+            t = unpacked(t, place, mine)
     if not t.shape and isinstance(value, Val | Known):
         check_range(low, t, target.full.dtype)
-    target.write(emit.broadcast(emit.convert(t, target.full.dtype), shape))
+    target.write(target.base, emit.broadcast(emit.convert(t, target.full.dtype), shape))

@@ -15,6 +15,7 @@ from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.reductions import axes_of
 from hovis_xla.ops.ufuncs import cast
+from hovis_xla.places import rely_on_order
 from hovis_xla.slots import tensor
 from hovis_xla.types import (
     ARRAY,
@@ -339,6 +340,11 @@ def _filled(value: int) -> Row:
     return row
 
 
+def _bare(low: L, shape: Operand, dtype: Operand = NONE) -> Operand | None:
+    """``np.ndarray(shape, dtype)``, without memory of the caller's."""
+    return _filled(0)(low, shape, dtype)
+
+
 def _full(low: L, shape: Operand, fill_value: Operand, dtype: Operand = NONE) -> Operand | None:
     new = sizes(shape)
     if new is None or not (is_numpy(fill_value) or class_of(fill_value)):
@@ -398,6 +404,8 @@ def _asarray(copies: bool) -> Row:
             found = dtype_argument(dtype, t.dtype)
             if found is None:
                 return None
+            if class_of(obj) is complex and found.kind not in "cb":
+                raise NotLowerable(f"a complex number made {found}: this raises")
             same = isinstance(obj, Val) and obj.num.kind == ARRAY and found == t.dtype and itself
             return obj if same else as_array(emit.convert(t, found))
         nested = _nested(low, obj)
@@ -501,6 +509,23 @@ def _seen_as(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
     return as_array(emit.bits_as(t, found))
 
 
+def _contiguous(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
+    """``np.ascontiguousarray`` where it is not the array itself, and ``np.asfortranarray``: a copy, and never without dimensions."""
+    if isinstance(a, Val) and a.num.kind == ARRAY and not a.num.shape:
+        return None
+    found = _asarray(False)(low, a, dtype)
+    if found is a and isinstance(a, Val):
+        if a.place is None or a.place.layout() is None:
+            raise NotLowerable("an array in an order of memory that is known at run time only is put in order")
+        rely_on_order(a.place)
+        return as_array(tensor(a))
+    return found if not isinstance(found, Val) or found.num.shape else as_array(emit.reshape(tensor(found), (1,)))
+
+
+def _in_columns(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
+    return None if isinstance(a, Val) and a.num.kind == ARRAY and len(a.num.shape) == 1 else _contiguous(low, a, dtype)
+
+
 #: Calls whose result may be a view of an argument.
 VIEWS: Final = frozenset({
     np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
@@ -516,11 +541,11 @@ ROWS: Final[dict[Any, Row]] = {
     np.concatenate: _concatenate, np.stack: _stack, np.hstack: _joined(at_least_1d, lambda rank: 0 if rank == 1 else 1),
     np.vstack: _joined(at_least_2d, lambda rank: 0), np.column_stack: _joined(_as_column, lambda rank: 1), np.atleast_1d: _at_least(at_least_1d),
     np.atleast_2d: _at_least(at_least_2d), np.repeat: _repeat, np.ndarray.repeat: _repeat, np.tile: _tile,
-    np.zeros: _filled(0), np.ones: _filled(1), np.empty: _filled(0), np.full: _full, np.zeros_like: _like(0), np.ones_like: _like(1),
+    np.zeros: _filled(0), np.ones: _filled(1), np.empty: _filled(0), np.ndarray: _bare, np.full: _full, np.zeros_like: _like(0), np.ones_like: _like(1),
     np.empty_like: _like(0), np.full_like: _full_like, np.arange: _arange,
     np.array: _asarray(True), np.asarray: _asarray(False), np.asanyarray: _asarray(False),
     np.copy: _copy, np.ndarray.copy: _copy, np.ndarray.tolist: _to_list, np.generic.tolist: _to_list, np.ndarray.view: _seen_as,
-    np.ascontiguousarray: _asarray(False), np.asfortranarray: _asarray(False), np.permute_dims: _transpose_function, np.concat: _concatenate,
+    np.ascontiguousarray: _contiguous, np.asfortranarray: _in_columns, np.permute_dims: _transpose_function, np.concat: _concatenate,
     np.shape: _shape, np.ndim: lambda low, a: Known(len(a.num.shape)) if isinstance(a, Val) else None,
     np.size: lambda low, a: Known(math.prod(a.num.shape)) if isinstance(a, Val) else None, builtins.len: _len,
     builtins.getattr: _attribute, np.ndarray.item: _item, np.generic.item: _item,

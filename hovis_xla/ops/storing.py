@@ -1,22 +1,27 @@
 """Stores into arrays, whole or in part: item stores, in-place operators, ``fill``, ``copyto`` …"""
 
+import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir import operations
+from hovis.library.numpy.array import dtype_of
+from hovis.library.numpy.ufuncs import ufunc_result
 from hovis_xla import emit
 from hovis_xla.emit import T, compare
 from hovis_xla.memory import same_memory
-from hovis_xla.ops import indexing, ragged
+from hovis_xla.ops import extents, indexing, picking, ragged
 from hovis_xla.ops.arith import check_range
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.places import Place
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, FALSE, INT64, LAST, TRUE, Known, NotLowerable, Operand, Ragged, Stored, Val, is_numpy
+from hovis_xla.types import ARRAY, FALSE, INT64, LAST, SCALAR, TRUE, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val, abstract, is_numpy
 
 NOTHING: Final = Known(None)
+RAISE: Final = Known("raise")
 SAME_KIND: Final = Known("same_kind")
 
 
@@ -41,67 +46,119 @@ def assign(low: L, a: Operand, value: Operand, casting: Any = "same_kind", where
 
 
 def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:
+    if isinstance(a, Ragged):
+        return _set_ragged(low, a, index, value)
     target = target_of(low, a)
-    items = indexing.items_of(index)
-    if target is None or items is None or not (isinstance(value, Ragged) or is_numpy(value) or class_of(value) is not None):
+    if target is None:
         return None
+    value = _listed(low, target, value)
+    if not (isinstance(value, Ragged) or is_numpy(value) or class_of(value) is not None):
+        return None
+    items = indexing.items_of(low, index)
+    if any(map(picking.is_picking, items)):
+        return _set_picked(low, target, items, value)
     shape = target.num.shape
-    bounds = indexing.unknown_bounds(indexing.expand(items, len(shape)))
-    box = None if any(map(indexing.is_mask_or_array, items)) else indexing.box_at(low, shape, indexing.expand(items, len(shape)))
+    written = indexing.expand(items, len(shape))
+    bounds = indexing.unknown_bounds(written)
+    box = indexing.box_at(low, shape, written)
     if isinstance(value, Ragged) or (box is not None and bounds):
         if box is None:
             return None
         viewed = low.viewed(target, box)
-        ragged.assign(low, ragged.part(low, viewed, bounds or dict.fromkeys(range(len(box.shape)), (NOTHING, NOTHING))), value)
+        part = ragged.part(low, viewed, bounds or dict.fromkeys(range(len(box.shape)), (NOTHING, NOTHING)))
+        if value is not part:
+            ragged.assign(low, part, value)
         return NOTHING
-    new = low.val(value)
     if box is None:
-        return _set_chosen(low, target, items, new)
+        return None
+    new = low.val(value)
     place: Place = target.place.then(box)
     if not (isinstance(new, Stored) and same_memory(new.place, place)):
         low.write(place, _stored(low, new, target.num.dtype, box.shape))
     return NOTHING
 
 
-def _set_chosen(low: L, target: Stored, items: tuple[Operand, ...], new: Val) -> Operand | None:
-    """A mask for the first dimensions; or index arrays."""
-    first, *rest = items
-    if rest or not indexing.is_mask_or_array(first) or low.val(first).num.dtype.kind != "b":
-        return _set_points(low, target, items, new)
-    mask = tensor(low.val(first))
-    shape = target.num.shape
-    if mask.shape != shape[: len(mask.shape)]:
-        raise NotLowerable("a mask of another shape: this raises")
-    inner = shape[len(mask.shape) :]
-    if len(new.num.shape) > len(inner) and new.num.shape[0] != 1:
-        raise NotLowerable("as many values as a mask says are stored: the number depends on values")
-    x = _stored(low, new, target.num.dtype, (1, *inner))
-    x = emit.broadcast(emit.reshape(x, inner), shape)
-    where = emit.broadcast(emit.reshape(mask, mask.shape + (1,) * len(inner)), shape)
-    low.write(target.place, emit.select(where, x, tensor(target)))
+def _row(low: L, value: Operand, dtype: "np.dtype[Any]") -> Val | None:
+    """A tuple or list of numbers as what is stored of it: each for itself."""
+    parts: tuple[Operand, ...] = ()
+    if isinstance(value, Struct) and value.callee in (operations.make_tuple, operations.make_list):
+        parts = value.parts
+    elif isinstance(value, Known) and type(value.value) is tuple:
+        parts = tuple(map(Known, value.value))
+    if not parts or any(class_of(p) is None and not _is_scalar(p) for p in parts):
+        return None
+    cells = [emit.reshape(_stored(low, low.val(p), dtype, ()), (1,)) for p in parts]
+    row = emit.concatenate(cells, 0)
+    return Val(Num(ARRAY, row.dtype, row.shape), row.ir)
+
+
+def _is_scalar(value: Operand) -> bool:
+    return isinstance(value, Val) and value.num.kind == SCALAR
+
+
+def _listed(low: L, target: Stored, value: Operand) -> Operand:
+    """A list or a tuple that is stored, as an array; its numbers have to fit one by one."""
+    row = _row(low, value, target.num.dtype)
+    if row is not None:
+        return row
+    leaves = list(_leaves(value))
+    if leaves == [value]:
+        return value
+    found: Operand = low.call(np.array, [value], {})
+    for leaf in leaves:
+        if isinstance(leaf, Val | Known) and low.val(leaf).num.kind != ARRAY:
+            check_range(low, tensor(low.val(leaf)), target.num.dtype)
+    if isinstance(found, Val) and found.num.dtype.kind == "f" and target.num.dtype.kind in "iu" and any(low.val(x).num.dtype.kind in "iu" for x in leaves):
+        raise NotLowerable("integers and floats of a list stored into an array of integers")
+    return found
+
+
+def _leaves(value: Operand) -> Iterator[Operand]:
+    """What is in nested lists and tuples."""
+    if isinstance(value, Struct) and value.callee in (operations.make_tuple, operations.make_list):
+        for part in value.parts:
+            yield from _leaves(part)
+    elif isinstance(value, Known) and type(value.value) in (tuple, list):
+        for part in value.value:
+            yield from _leaves(Known(part))
+    else:
+        yield value
+
+
+def _set_picked(low: L, target: Stored, items: tuple[Operand, ...], value: Operand) -> Operand | None:
+    """``a[index] = value`` with arrays in the index."""
+    found = indexing.picked(low, target, items)
+    if found is None:
+        return None
+    picked = found if isinstance(found, Ragged) else found.target(low)
+    if isinstance(value, Ragged) or any(c is not None for c in picked.counts):
+        ragged.assign(low, picked, value)
+    else:
+        assert picked.write is not None
+        picked.write(picked.base, _stored(low, low.val(value), target.num.dtype, picked.full.shape))
     return NOTHING
 
 
-def _set_points(low: L, target: Stored, items: tuple[Operand, ...], new: Val) -> Operand | None:
-    """``a[i, j] = v`` with index arrays or integers for the first dimensions: later ones win."""
-    shape = target.num.shape
-    items = tuple(items)
-    while items and isinstance(items[-1], Known) and type(items[-1].value) is slice and items[-1].value == slice(None):
-        items = items[:-1]
-    if not all(indexing.is_mask_or_array(i) or indexing.is_integer(i) for i in items) or len(items) > len(shape):
+def _set_ragged(low: L, a: Ragged, index: Operand, value: Operand) -> Operand | None:
+    """A store into all of an array of unknown size, or where a mask of its size holds."""
+    if isinstance(index, Known) and (index.value is Ellipsis or index.value == slice(None)):
+        ragged.assign(low, a, value)
+        return NOTHING
+    if not isinstance(index, Ragged) or index.full.dtype.kind != "b":
         return None
-    if any(low.val(i).num.dtype.kind == "b" for i in items):
+    chosen = ragged.item(low, a, index)
+    if not isinstance(chosen, Ragged) or len(a.counts) != 1:
         return None
-    points = [indexing.in_range(low, tensor(low.val(i)), d) for i, d in zip(items, shape, strict=False)]
-    try:
-        where = np.broadcast_shapes(*(p.shape for p in points))
-    except ValueError as error:
-        raise NotLowerable(f"{error}: this raises") from None
-    inner = shape[len(points) :]
-    x = _stored(low, new, target.num.dtype, where + inner)
-    at = [emit.reshape(emit.broadcast(p, where), (-1 if not where else int(np.prod(where)),)) if where else emit.reshape(p, (1,)) for p in points]
-    flat = emit.reshape(x, (at[0].shape[0], *inner))
-    low.write(target.place, emit.scatter(tensor(target), at, flat))
+    (extent,) = chosen.counts
+    assert extent is not None
+
+    def write(base: Val, new: T) -> None:
+        assert a.write is not None
+        a.write(base, emit.select(extent, new, tensor(a.read())))
+
+    if a.write is None or extent.shape != a.full.shape:
+        return None
+    ragged.assign(low, Ragged(a.full, a.base, chosen.counts, a.shown, write, False), value)
     return NOTHING
 
 
@@ -169,16 +226,29 @@ def _copyto(low: L, dst: Operand, src: Operand, casting: Operand = SAME_KIND, wh
 
 def _fill_diagonal(low: L, a: Operand, val: Operand, wrap: Operand = FALSE) -> Operand | None:
     target = target_of(low, a)
-    if target is None or len(target.num.shape) != 2 or low.val(val).num.shape or not isinstance(wrap, Known):
+    if target is None or len(target.num.shape) != 2 or not isinstance(wrap, Known):
         return None
     rows, columns = target.num.shape
-    if wrap.value and rows > columns:
+    new = low.val(_listed(low, target, val))
+    if (wrap.value and rows > columns) or (new.num.shape and new.num.dtype.kind == "f" != target.num.dtype.kind):
         return None
     t = tensor(target)
-    x = _stored(low, low.val(val), t.dtype, t.shape)
     i, j = (emit.iota(INT64, t.shape, k) for k in (0, 1))
+    if new.num.shape:
+        values = _repeated(tensor(new), i)
+        if values is None:
+            return None
+        x = emit.convert(values, t.dtype)
+    else:
+        x = _stored(low, new, t.dtype, t.shape)
     low.write(target.place, emit.select(compare("EQ", i, j), x, t))
     return NOTHING
+
+
+def _repeated(values: T, at: T) -> T | None:
+    """What is at places of values that begin again where they end."""
+    size = math.prod(values.shape)
+    return emit.take(emit.reshape(values, (size,)), emit.op("remainder", at, emit.like(size, at)), 0) if size else None
 
 
 def _sorted(low: L, a: Operand, axis: Operand = LAST) -> Operand | None:
@@ -189,49 +259,102 @@ def _sorted(low: L, a: Operand, axis: Operand = LAST) -> Operand | None:
     return NOTHING
 
 
-def _put(low: L, a: Operand, indices: Operand, values: Operand) -> Operand | None:
+def _put(low: L, a: Operand, indices: Operand, values: Operand, mode: Operand = RAISE) -> Operand | None:
+    """``np.put``: at places of the array as a vector; values begin again where they end."""
     target = target_of(low, a)
-    if target is None or len(target.num.shape) != 1 or low.val(indices).num.shape != low.val(values).num.shape:
+    if target is None or not isinstance(mode, Known) or isinstance(indices, Ragged) or isinstance(values, Ragged):
         return None
-    return _set_points(low, target, (indices,), low.val(values))
-
-
-def _putmask(low: L, a: Operand, mask: Operand, values: Operand) -> Operand | None:
-    target = target_of(low, a)
-    if target is None or low.val(mask).num.shape != target.num.shape or low.val(values).num.shape not in ((), (1,), target.num.shape):
+    at, new = low.val(picking.as_array_item(low, indices)), low.val(_listed(low, target, values))
+    if at.num.dtype.kind not in "iu" or new.num.dtype.kind == "c" != target.num.dtype.kind:
         return None
-    assign(low, target, values, "same_kind", emit.convert(tensor(low.val(mask)), np.dtype(bool)))
+    size, count = math.prod(target.num.shape), math.prod(at.num.shape)
+    places = indexing.wrapped(low, emit.reshape(tensor(at), (count,)), size, mode.value)
+    x = _repeated(tensor(new), emit.iota(INT64, (count,), 0))
+    if places is None or x is None:
+        return None
+    if new.num.kind != ARRAY:
+        check_range(low, tensor(new), target.num.dtype)
+    flat = emit.scatter(emit.reshape(tensor(target), (size,)), [places], emit.convert(x, target.num.dtype))
+    low.write(target.place, emit.reshape(flat, target.num.shape))
     return NOTHING
 
 
-def _place(low: L, arr: Operand, mask: Operand, vals: Operand) -> Operand | None:
-    return None if low.val(vals).num.shape not in ((), (1,)) else _putmask(low, arr, mask, vals)
+def _masking(by_rank: bool) -> Row:
+    """``np.putmask`` takes values by the place in the array, ``np.place`` (by_rank) one after the other."""
 
-
-def _at(combine: str) -> Row:
-    """``np.add.at``: repeated indices count each time."""
-
-    def row(low: L, a: Operand, indices: Operand, b: Operand) -> Operand | None:
+    def row(low: L, a: Operand, mask: Operand, values: Operand) -> Operand | None:
         target = target_of(low, a)
-        items = indexing.items_of(indices)
-        if target is None or items is None or len(items) > len(target.num.shape):
+        if target is None or isinstance(mask, Ragged) or isinstance(values, Ragged) or not picking.is_picking(mask):
             return None
-        if not all(indexing.is_mask_or_array(i) or indexing.is_integer(i) for i in items) or any(low.val(i).num.dtype.kind == "b" for i in items):
+        where, new = emit.convert(tensor(low.val(mask)), np.dtype(bool)), low.val(_listed(low, target, values))
+        t = tensor(target)
+        size = math.prod(t.shape)
+        if where.shape != t.shape or (is_numpy(values) and new.num.kind == ARRAY and not np.can_cast(new.num.dtype, t.dtype, "safe")):
             return None
-        points = [indexing.in_range(low, tensor(low.val(i)), d) for i, d in zip(items, target.num.shape, strict=False)]
-        where = np.broadcast_shapes(*(p.shape for p in points))
-        inner = target.num.shape[len(points) :]
-        size = int(np.prod(where, dtype=np.int64))
-        at = [emit.reshape(emit.broadcast(p, where), (size,)) for p in points]
-        x = emit.reshape(_stored(low, low.val(b), target.num.dtype, where + inner), (size, *inner))
-        low.write(target.place, emit.scatter(tensor(target), at, x, combine))
+        flat = emit.reshape(where, (size,))
+        several = math.prod(new.num.shape) > 1
+        at = extents.ranks(flat) if by_rank and several else emit.iota(INT64, (size,), 0)
+        x = _repeated(tensor(new), at)
+        if x is None or new.num.dtype.kind == "c" != t.dtype.kind:
+            return None
+        if new.num.kind != ARRAY:
+            check_range(low, tensor(new), t.dtype)
+        low.write(target.place, emit.select(where, emit.reshape(emit.convert(x, t.dtype), t.shape), t))
         return NOTHING
 
     return row
 
 
+def _put_along_axis(low: L, arr: Operand, indices: Operand, values: Operand, axis: Operand) -> Operand | None:
+    target = target_of(low, arr)
+    if target is None or not isinstance(axis, Known) or not isinstance(axis.value, int) or not picking.is_picking(indices) or isinstance(indices, Ragged):
+        return None
+    shape, given = target.num.shape, low.val(indices).num
+    rank = len(shape)
+    if given.dtype.kind not in "iu" or len(given.shape) != rank or not -rank <= axis.value < rank:
+        return None
+    along = [ragged.as_array(emit.reshape(emit.iota(INT64, (d,), 0), (1,) * k + (d,) + (1,) * (rank - k - 1))) for k, d in enumerate(shape)]
+    items = [indices if k == axis.value % rank else places for k, places in enumerate(along)]
+    return _setitem(low, target, Struct(operations.make_tuple, tuple(items), object()), values)
+
+
+#: Ufuncs whose ``at`` is a scatter, and by what it combines.
+_COMBINES: Final[dict[Any, str]] = {
+    np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.true_divide: "divide", np.maximum: "maximum", np.minimum: "minimum",
+    np.bitwise_or: "or_", np.bitwise_and: "and_", np.bitwise_xor: "xor",
+}  # fmt: skip
+
+
+def _at(low: L, ufunc: Operand, a: Operand, indices: Operand, b: Operand) -> Operand | None:
+    """``np.add.at``: repeated indices count each time."""
+    target = target_of(low, a)
+    combine = _COMBINES.get(ufunc.value) if isinstance(ufunc, Known) else None
+    if target is None or combine is None or isinstance(b, Ragged):
+        return None
+    if target.num.dtype == np.uint64 and not is_numpy(low.val(_listed(low, target, b))):
+        return None  # to this method a Python int is an int64, and what it has in common with a uint64 is a double
+    items = indexing.items_of(low, indices)
+    if not any(map(picking.is_picking, items)):
+        # a view has each of its elements once
+        found = low.call(operator.getitem, [target, indices], {})
+        changed = low.call(ufunc.value, [found, b], {})  # type: ignore[union-attr]
+        kinds = low.val(found).num, low.val(changed).num
+        return _setitem(low, target, indices, changed) if kinds[0].dtype == kinds[1].dtype and kinds[0].shape == kinds[1].shape else None
+    picked = indexing.picked(low, target, items)
+    new = low.val(_listed(low, target, b))
+    result = ufunc_result(ufunc.value, *(t for t in (abstract(target), abstract(new if is_numpy(new) else b)) if t is not None))  # type: ignore[union-attr]
+    if picked is None or result is None or dtype_of(result) != target.num.dtype:
+        return None
+    if isinstance(picked, Ragged):
+        # a mask chooses each element once
+        return _setitem(low, target, indices, low.call(ufunc.value, [low.call(operator.getitem, [target, indices], {}), b], {}))  # type: ignore[union-attr]
+    x = _stored(low, new, target.num.dtype, picked.target(low).full.shape)
+    order = picked.order()
+    picked.scatter(low, picked.view, emit.transpose(x, [order.index(k) for k in range(len(order))]), combine)
+    return NOTHING
+
+
 ROWS: Final[dict[Any, Row]] = {
     operator.setitem: _setitem, np.ndarray.fill: _fill, np.copyto: _copyto, np.fill_diagonal: _fill_diagonal, np.ndarray.sort: _sorted,
-    np.put: _put, np.ndarray.put: _put, np.putmask: _putmask, np.place: _place,
-    np.add.at: _at("add"), np.multiply.at: _at("multiply"), np.maximum.at: _at("maximum"), np.minimum.at: _at("minimum"),
+    np.put: _put, np.ndarray.put: _put, np.putmask: _masking(False), np.place: _masking(True), np.put_along_axis: _put_along_axis, np.ufunc.at: _at,
 }  # fmt: skip

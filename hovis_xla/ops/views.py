@@ -14,7 +14,7 @@ from hovis.ir import operations
 from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla import emit
 from hovis_xla.ops.python import L
-from hovis_xla.places import Diagonal, Part, box_of, c_strides, reshaped
+from hovis_xla.places import Diagonal, Part, box_of, is_contiguous, reshaped
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, Known, NotLowerable, Operand, Struct, Val
 
@@ -28,6 +28,8 @@ BOXES: Final = frozenset({
 #: The very array, where it has so many dimensions.
 AT_LEAST: Final[dict[Any, int]] = {np.atleast_1d: 1, np.atleast_2d: 2, np.atleast_3d: 3}
 
+#: The very array, where there is no dimension to leave out.
+SQUEEZES: Final = frozenset({np.squeeze, np.ndarray.squeeze})
 #: Lists of boxes.
 SPLITS: Final = frozenset({np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, *((np.unstack,) if hasattr(np, "unstack") else ())})
 RESHAPES: Final = frozenset({np.reshape, np.ndarray.reshape})
@@ -65,6 +67,8 @@ def view(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[s
 def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, Any]) -> Operand | None:
     if callee in AT_LEAST and not values and len(a.num.shape) >= AT_LEAST[callee]:
         return a
+    if callee in SQUEEZES and _squeezes_nothing(a, *values, **named):
+        return a
     if callee in SCALARS:
         return a if np.dtype(callee) == a.num.dtype and a.num.shape else None
     if callee in BOXES:
@@ -79,13 +83,24 @@ def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
         viewed: Val = low.viewed(a, Diagonal(shape, offset))
         return viewed
     if callee in SAME and not named and all(v is None or np.dtype(v) == a.num.dtype for v in values):
-        flat = callee is not np.ascontiguousarray or (a.place is not None and a.place.layout() == c_strides(a.num.shape) and a.num.shape)
-        return a if flat else None
+        return a if callee is not np.ascontiguousarray else _flat(low, a)
     if callee is builtins.getattr and values[0] in ("T", "mT"):
         return _boxed(low, a, lambda x: getattr(x, values[0]))
     if callee in (np.real, np.imag) or (callee is builtins.getattr and values[0] in ("real", "imag")):
         return _part(low, a, callee.__name__ if callee is not builtins.getattr else values[0])
     return None
+
+
+def _squeezes_nothing(a: Val, axis: Any = None) -> bool:
+    return bool(axis == () or (axis is None and 1 not in a.num.shape))
+
+
+def _flat(low: L, a: Val) -> Operand | None:
+    """``np.ascontiguousarray``: the very array, or a copy, and never without dimensions."""
+    if a.place is None or not a.num.shape:
+        return _reshaped(low, np.reshape, a, [(1,)], {})
+    contiguous = is_contiguous(a.place, a.num.shape)
+    return a if contiguous else None if contiguous is None else low.fresh(tensor(a), True)
 
 
 def _boxed(low: L, a: Val, make: Callable[[Any], Any]) -> Operand | None:
@@ -113,7 +128,8 @@ def _reshaped(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
     shape = (-1,) if callee in RAVELS else values[0] if len(values) == 1 else tuple(values)
     if callee in RAVELS and values and values != ["C"]:
         return None
-    step = reshaped(a.place, a.num.shape, shape)
+    # a vector with gaps is reshaped as it is, but raveled it is a copy
+    step = None if callee in RAVELS and not is_contiguous(a.place, a.num.shape) else reshaped(a.place, a.num.shape, shape)
     found: Val | None = None
     if step is not None:
         found = low.viewed(a, step)

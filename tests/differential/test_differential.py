@@ -1,8 +1,10 @@
 """residual(unknown arguments) is fn(all arguments), for programs, arguments and splits drawn by hypothesis."""
 from __future__ import annotations
 
+import sys
+
 import pytest
-from hypothesis import given
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from tests.differential import checking
@@ -13,7 +15,13 @@ from tests.differential.drawing import THEMES, programs
 checking.TRACED_IN = 60.0
 
 
+#: Each Python draws programs of its own.
+EXAMPLES = max(1, settings().max_examples // 3)
+
+
 @pytest.mark.parametrize("theme", THEMES)
+@seed(sys.version_info.minor)
+@settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_programs(theme, data):
     program, way = data.draw(programs(theme)), data.draw(st.sampled_from(WAYS))

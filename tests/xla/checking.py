@@ -11,15 +11,18 @@ import hovis
 import hovis_xla
 from hovis_xla.executable import BAILED, Executable
 
+#: How far apart floats of so many bytes may be, relative to the largest of an array.
+TOLERANCE = {2: 2e-2, 4: 2e-5, 8: 1e-12}
 
-def same(a, b, exact=False):
-    """Equal in value and exact type, floats to 1e-12 relative."""
+
+def same(a, b, exact=False, bytes_of_floats=8):
+    """Equal in value and exact type, floats to 1e-12 relative; or to what floats of so many bytes have, that a result was made of."""
     if type(a) is not type(b):
         return False
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(same(x, y, exact) for x, y in zip(a, b))
+        return len(a) == len(b) and all(same(x, y, exact, bytes_of_floats) for x, y in zip(a, b))
     if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[k], b[k], exact) for k in a)
+        return list(a) == list(b) and all(same(a[k], b[k], exact, bytes_of_floats) for k in a)
     if isinstance(a, np.ma.MaskedArray):
         return a.tolist() == b.tolist()
     if isinstance(a, (np.ndarray, np.generic)):
@@ -27,7 +30,7 @@ def same(a, b, exact=False):
             return False
         if exact or a.dtype.kind not in "fc":
             return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-        tolerance = {2: 2e-2, 4: 2e-5, 8: 1e-12, 16: 1e-12}[np.empty(0, a.dtype).real.itemsize if a.dtype.kind == "f" else np.empty(0, a.dtype).real.itemsize]
+        tolerance = TOLERANCE[min(np.empty(0, a.dtype).real.itemsize, bytes_of_floats)]
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             scale = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b))) if b.size else 0.0
@@ -95,10 +98,10 @@ def check(fn, *calls, bails=None, exact=False):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 variants = list(jitted._variants.values())
-            gave_up = any(v.bailed for v in variants)
+            gave_up = any(v.contest.given_up for v in variants)
             assert gave_up == bails, (gave_up, args)
             for v in variants:
-                v.bailed = 0
+                v.contest.given_up = 0
     return jitted
 
 

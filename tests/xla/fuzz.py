@@ -16,12 +16,15 @@ import warnings
 import numpy as np
 
 import hovis_xla
+from tests.xla import fuzz_more
 from tests.xla.checking import outcome
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 SHAPES = [(), (1,), (3,), (4,), (0,), (2, 3), (3, 1), (1, 4), (3, 4), (2, 0), (2, 3, 4), (1, 3, 1)]
 #: How far apart results may be that were rounded on the way, relative to the largest number of the program.
 ROUNDED = {2: 0.05, 4: 1e-3, 8: 1e-9}
+#: What of an array is passed.
+VIEWS = ["[::-1]", ".T", "[1:]", "[::2]", ".T[::-1]", "[..., ::-1]", "[None]", "[:, 1:]", "[..., 0]"]
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!="]
 JUMPS = {"//", "%", "<", "<=", ">", ">=", "==", "!=", "**"}
 TWO = ["maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "arctan2", "hypot", "copysign", "floor_divide", "remainder", "fmod", "power",
@@ -37,7 +40,7 @@ class Drawing:
 
     def __init__(self, choose):
         self.choose = choose  # an int below n
-        self.values, self.rounded, self.lines, self.args = {}, {}, [], []
+        self.values, self.rounded, self.lines, self.args, self.views = {}, {}, [], [], []
         self.error = None
         self.largest = 1.0
 
@@ -68,6 +71,7 @@ class Drawing:
         return np.array([self.number(dtype) for _ in range(size)], dtype).reshape(shape)
 
     def argument(self):
+        """A number or an array, or a part of an array: the program is called with a view of what stands in ``args``."""
         name = f"x{len(self.args)}"
         how = self.choose(8)
         if how == 0:
@@ -79,6 +83,12 @@ class Drawing:
         else:
             value = self.array(self.pick(DTYPES), self.pick(SHAPES))
         self.args.append(copy.deepcopy(value))
+        shown = self.pick(VIEWS) if isinstance(value, np.ndarray) and self.chance(3) else ""
+        try:
+            value = eval(f"value{shown}", {"value": value})
+        except IndexError:
+            shown = ""
+        self.views.append(shown)
         self.keep(name, value, 0)
         return name
 
@@ -113,6 +123,9 @@ class Drawing:
         if self.chance(8):
             self.store()
             return
+        if self.chance(6):
+            self.block()
+            return
         made = self.pick(_STATEMENTS)(self)
         if made is None:
             return
@@ -129,13 +142,39 @@ class Drawing:
                 self.error = error
                 value = None
         if value is not None:
-            if isinstance(value, tuple) or np.size(value) > 400 or np.asarray(value).dtype.kind not in "biufc" or np.asarray(value).dtype.itemsize > 16:
-                return
-            if np.asarray(value).dtype.char in "gG" or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+            if not _is_kept(value):
                 return
             used = [self.rounded[n] for n in self.values if n in _names(text) and self.rounded[n]]
             self.keep(name, value, min(used) if used else 8 if rounds else 0, text)
         self.lines.append(f"{name} = {text}")
+
+    def block(self):
+        """A statement of several lines; what it does to arrays is undone if it raises, mostly."""
+        name = f"v{len(self.lines)}"
+        lines = self.pick(fuzz_more.BLOCKS)(self, name)
+        if lines is None:
+            return
+        before = {n: v.copy() for n, v in self.values.items() if isinstance(v, np.ndarray)}
+        scope = {"np": np, **self.values}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                exec("\n".join(lines), scope)
+            except Exception as error:
+                self.error = error
+        value = scope.get(name)
+        if self.error is not None and self.choose(3) or not (value is None or _is_kept(value)):
+            self.error = None
+            for n, v in before.items():
+                if self.values[n].flags.writeable:
+                    self.values[n][...] = v
+            return
+        for n in before:
+            self.keep(n, self.values[n], self.rounded[n])
+        if value is not None:
+            used = [self.rounded[n] for n in self.values if n in _names(" ".join(lines)) and self.rounded[n]]
+            self.keep(name, value, min(used) if used else 0, "max")
+        self.lines.append("\n    ".join(lines))
 
     def store(self):
         """``a[i] = b``, ``a += b``: what shares memory with a changes, too."""
@@ -179,6 +218,13 @@ class Drawing:
 
 def _names(text):
     return {t for t in "".join(c if c.isalnum() or c == "_" else " " for c in text).split()}
+
+
+def _is_kept(value):
+    """Is this a number or an array that later statements may take?"""
+    if isinstance(value, (tuple, list)) or np.size(value) > 400 or np.asarray(value).dtype.kind not in "biufc" or np.asarray(value).dtype.itemsize > 16:
+        return False
+    return np.asarray(value).dtype.char not in "gG" and not (isinstance(value, int) and not -(2**63) <= value < 2**63)
 
 
 def _is_array(v):
@@ -351,7 +397,7 @@ def _compose(d):
 
 
 _STATEMENTS = [_binary, _binary, _binary, _two, _two, _smooth, _rough, _reduce, _reduce, _along, _index, _index, _cast, _cast, _shape, _shape, _join, _where,
-               _clip, _python, _product, _compose]  # fmt: skip
+               _clip, _python, _product, _compose, *fuzz_more.EXPRESSIONS]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------- comparing
@@ -410,18 +456,20 @@ def run(choose):
     scope = {"np": np}
     exec(text, scope)
     f = scope["f"]
+    passed = ", ".join(f"x{k}{view}" for k, view in enumerate(drawing.views))
+    names = ", ".join(f"x{k}" for k in range(len(drawing.views)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        wanted, _, after, shared = outcome(f, drawing.args)
         jitted = hovis_xla.jit(f, target="xla")
-        seen, _, left, shares = outcome(jitted, drawing.args)
+        wanted, _, after, shared = outcome(eval(f"lambda {names}: f({passed})", {"f": f}), drawing.args)
+        seen, _, left, shares = outcome(eval(f"lambda {names}: f({passed})", {"f": jitted}), drawing.args)
         found = mismatch(drawing, results, wanted, seen)
         names = [f"x{k}" for k, a in enumerate(drawing.args) if isinstance(a, np.ndarray)]
         for name, a, b in zip(names, left, after, strict=True):
             found = found or (_differ(a, b, drawing.rounded[name], drawing.largest) and f"{name} is left as {a!r} instead of {b!r}")
         found = found or (None if shared == shares else f"shared memory: {shares} instead of {shared}")
         compiled = "XLA executable" in jitted.explain()
-    text = f"{text}args = {drawing.args!r}"
+    text = f"{text}args = {drawing.args!r}, called as f({passed})"
     return found, text, compiled
 
 

@@ -130,6 +130,14 @@ def test_reductions_of_special_shapes():
     check(lambda a: a.sum(), (np.array(2.5),))
 
 
+def test_sums_of_truths_that_are_constants():
+    def sums(a):
+        a[::-1] = 3
+        return np.cumsum(a, dtype=bool), np.cumprod(a, dtype=bool), np.sum(a, dtype=bool), (a > 0) + (a > 1), (a > 0) * (a > 1), np.add.accumulate(a > 2)
+
+    check(sums, (np.array([4, 9, 1, 8]),))
+
+
 def test_products():
     check(lambda a, b: a @ b, (A, B))
     check(lambda a, v: a @ v, (A, V))
@@ -288,3 +296,24 @@ def test_different_shapes_and_dtypes_are_different_variants():
     for a in (np.ones(3), np.ones(4), np.ones(3, "f4"), np.ones(3), 1.5, 2, True, np.float32(2)):
         agree(lambda a: a * 2, f, a)
     assert f.cache_info()["made"] == 7
+
+
+@pytest.mark.parametrize("call", [np.sum, np.mean, np.max, np.any, np.std, np.prod])
+def test_an_axis_that_is_named_twice_raises(call):
+    def reduced(x):
+        call(x, axis=(0, -1))
+        return x + 1
+
+    jitted = hovis_xla.jit(reduced, target="xla")
+    agree(reduced, jitted, np.ones(3))
+    agree(reduced, jitted, np.ones((3, 2)))
+
+
+def test_a_complex_number_is_no_array_of_floats():
+    def made(z):
+        np.asarray(z, dtype="f8")
+        return z + 1
+
+    jitted = hovis_xla.jit(made, target="xla")
+    agree(made, jitted, 2.5 + 1j)
+    agree(made, jitted, 2.5)

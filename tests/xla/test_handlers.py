@@ -190,3 +190,18 @@ def test_what_is_no_index():
 
     for fn, args in ((by_float, (V, 1.0)), (by_scalar, (V, 1)), (stored, (V, 1.0)), (unused, (V,))):
         agree(fn, hovis_xla.jit(fn, target="xla"), *args)
+
+
+def test_a_view_of_the_path_that_was_not_taken():
+    """A row is a view, which the host makes; where there is none, it is not asked for."""
+    def row(table, k):
+        table[0] = 3
+        try:
+            found = table[k]
+        except (IndexError, ValueError):
+            found = -1
+        return found, table * 2
+
+    jitted = hovis_xla.jit(row, target="xla")
+    for k in (0, 2, -3, 3, 300, 2**31, -4):
+        agree(row, jitted, np.ones((3, 4)), k)

@@ -298,3 +298,18 @@ def test_a_view_that_is_no_place_is_not_returned_beside_its_array():
         return y, y.reshape(y.shape[::-1], order="F"), np.diagonal(np.stack([y, y]))
 
     agree(f, hovis_xla.jit(f, target="xla"), np.ones((2, 3)))
+
+
+def test_a_view_is_one_object_behind_a_branch():
+    def chosen(x, v):
+        whole = v[...]
+        first = v[...]
+        kept = whole if x else 0
+        return whole, kept, first
+
+    jitted = hovis_xla.jit(chosen, target="xla")
+    v = np.arange(3.0)
+    for x in (3, 0):
+        agree(chosen, jitted, x, v)
+        found = jitted(x, v)
+        assert [found[0] is found[k] for k in (1, 2)] == [x == 3, False]

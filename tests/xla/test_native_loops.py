@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from benchmarks.kernels.dynamic import edit_distance
+from benchmarks.kernels.loops import gcd_sum
 from hovis_xla.hlotext import loops_of
 from tests.xla.checking import agree
 
@@ -168,17 +170,6 @@ def newton(n):
     return total
 
 
-def gcd_sum(n):
-    total = 0
-    for i in range(1, n):
-        for j in range(1, n):
-            a, b = i, j
-            while b:
-                a, b = b, a % b
-            total += a
-    return total
-
-
 def collatz(n):
     best = arg = 0
     for k in range(1, n):
@@ -192,20 +183,6 @@ def collatz(n):
         if steps > best:
             best, arg = steps, k
     return best, arg
-
-
-def edit_distance(a, b):
-    n, m = len(a), len(b)
-    d = np.zeros((n + 1, m + 1), dtype=np.int64)
-    for i in range(n + 1):
-        d[i, 0] = i
-    for j in range(m + 1):
-        d[0, j] = j
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            cost = 0 if a[i - 1] == b[j - 1] else 1
-            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
-    return d[n, m]
 
 
 def knapsack(weights, values, capacity):
@@ -247,6 +224,125 @@ def histogram(a, bins):
 def test_no_loop_falls_to_thunks_and_no_array_is_copied(fn, args):
     found = loops(fn, *args)
     assert (found.walked, found.copies) == (0, 0)
+
+
+def insertion_sort(x):
+    for i in range(1, len(x)):
+        value = x[i]
+        j = i - 1
+        while j >= 0 and x[j] > value:
+            x[j + 1] = x[j]
+            j -= 1
+        x[j + 1] = value
+
+
+def sift_down(a):
+    """A loop with two ways out, which is entered under a condition, and a swap in it."""
+    for end in range(len(a) - 1, 0, -1):
+        a[0], a[end] = a[end], a[0]
+        root = 0
+        while 2 * root + 1 < end:
+            child = 2 * root + 1
+            if child + 1 < end and a[child] < a[child + 1]:
+                child += 1
+            if a[root] >= a[child]:
+                break
+            a[root], a[child] = a[child], a[root]
+            root = child
+
+
+def alignment(a, b, gap):
+    """The cell that has just been stored is read again, and once more under a condition."""
+    score = np.zeros((len(a) + 1, len(b) + 1))
+    best, at = 0.0, (0, 0)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            step = 2.0 if a[i - 1] == b[j - 1] else -1.0
+            score[i, j] = max(0.0, score[i - 1, j - 1] + step, score[i - 1, j] + gap, score[i, j - 1] + gap)
+            if score[i, j] > best:
+                best, at = score[i, j], (i, j)
+    return best, at, score
+
+
+def primes(n):
+    """A loop that stores, on one of two ways through another."""
+    prime = np.ones(n, dtype=np.bool_)
+    count = 0
+    for k in range(2, n):
+        if prime[k]:
+            count += 1
+            for multiple in range(k * k, n, k):
+                prime[multiple] = False
+    return count, prime
+
+
+def mirrored(a, b):
+    """What is read on one way is read before the loop on the other way stores."""
+    total = 0.0
+    for i in range(len(a)):
+        if b[i] > 0.5:
+            for j in range(i, len(a)):
+                a[j] = a[j] * 0.5
+        else:
+            total += a[i]
+    return total
+
+
+def intervals(x):
+    """Rows are stored as tuples, and read as such."""
+    stack = np.zeros((300, 2), dtype=np.int64)
+    stack[0] = 0, len(x)
+    top, total = 1, 0
+    while top > 0:
+        top -= 1
+        low, high = stack[top]
+        if high - low > 1:
+            middle = (low + high) // 2
+            stack[top] = low, middle
+            stack[top + 1] = middle, high
+            top += 2
+        else:
+            total += low * x[low]
+    return total
+
+
+@pytest.mark.parametrize(("fn", "args"), [
+    (insertion_sort, (RNG.random(300),)), (sift_down, (np.sort(RNG.random(300))[::-1].copy(),)),
+    (alignment, (RNG.integers(0, 4, 20), RNG.integers(0, 4, 19), -0.5)), (primes, (400,)), (mirrored, (RNG.random(300), RNG.random(300))),
+    (intervals, (RNG.integers(0, 9, 50),)),
+], ids=lambda x: getattr(x, "__name__", ""))  # fmt: skip
+def test_no_array_is_copied_where_a_way_through_a_loop_does_not_store(fn, args):
+    found = loops(fn, *args)
+    assert (found.walked, found.copies) == (0, 0)
+
+
+def test_a_tuple_that_is_stored_is_as_numpy_stores_it():
+    def rows(a, x, n):
+        a[0] = x, n
+        a[1] = n, 2.75
+        a[:, 1] = (n,)
+        a[2] = [x, 1]
+        return a.sum()
+
+    jitted = hovis_xla.jit(rows, strict=True)
+    for dtype in (np.int64, np.float32, np.int8):
+        agree(rows, jitted, np.zeros((3, 2), dtype), 1.5, 7)
+    agree(rows, jitted, np.zeros((3, 2), np.int8), 1.5, 300)
+
+
+def extremes(a, n, x):
+    """Python's numbers beside NumPy's; a power that may be complex."""
+    total = max(0.0, a[0], a[1] + x) + min(a[2], x, a[3])
+    return total, max(a[0], n), max(0.1, x**0.5)
+
+
+def test_the_greatest_of_numbers_of_several_kinds_is_one_of_them():
+    jitted = hovis_xla.jit(extremes, strict=True)
+    for values in ([1.0, 2.0, 3.0, 4.0], [-1.0, -2.0, np.nan, -3.0], [0.0, -0.0, 0.0, -0.0]):
+        for n, x in ((0, 4.0), (-3, 0.0), (7, 9.0), (2, np.nan)):
+            agree(extremes, jitted, np.array(values), n, x)
+    agree(extremes, jitted, np.ones(4), 1, -1.0)
+    agree(extremes, jitted, np.ones(4), 10**400, 1.0)
 
 
 def test_loops_say_what_they_are():

@@ -70,7 +70,7 @@ CASES = [
     (np.copy, f8), (np.shape, f8), (len, f8), (np.size, f8), (np.atleast_2d, f4), (np.moveaxis, f8, C(0), C(1)),
     *((operator.getitem, f8, i) for i in (C(0), C((0, 1)), 1, (1, C(2)), (1, C(slice(None))), C(slice(0, 1)), C(Ellipsis), C((Ellipsis, None)), C((Ellipsis, 0, 0)), C(None), np.int64(1))),
     (operator.getitem, f8, C((slice(None), slice(None, None, -1)))), (operator.getitem, f4, np.array([0, 2])), (operator.getitem, f4, b1), (operator.getitem, f8, (np.array([0, 1]), 1)),
-    (np.take, f4, np.array([[0, 1]])), (np.take, f8, C(1), C(0)), (np.nonzero, f8), (np.searchsorted, f4, 2.0),
+    (np.take, f4, np.array([[0, 1]])), (np.take, f8, C(1), C(0)), (np.nonzero, f8), (np.searchsorted, f4, 2.0), (np.searchsorted, f4, f8, C("right")),
     (np.matmul, sq, sq), (operator.matmul, f8, f4), (np.dot, f8, f4), (np.dot, f4, f4), (np.outer, f4, f4), (np.einsum, C("ij,j->i"), f8, f4), (np.einsum, C("ij->"), f8),
     (np.linalg.norm, f8), (np.linalg.norm, f8, C(None), C(0)), (np.linalg.inv, sq), (np.linalg.solve, sq, np.ones(2)), (np.linalg.det, sq), (np.linalg.cholesky, sq),
     (np.linalg.svd, sq), (np.linalg.slogdet, sq), (np.trace, sq), (np.tensordot, sq, sq), (np.inner, f4, f4), (np.kron, f4, f4),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
-from tests.xla.checking import check
+from tests.xla.checking import agree, check, outcome, same
 
 pytestmark = pytest.mark.xla
 
@@ -292,3 +292,41 @@ def test_no_loop_copies_the_array(fn):
     assert np.array_equal(compiled(x, 500), fn(x, 500))
     copies = re.findall(r"\[100000\]\S* copy\(", compiled.as_text())
     assert len(copies) <= 1
+
+
+@pytest.mark.parametrize("casting", ["no", "same_kind", "unsafe"])
+def test_out_keeps_what_is_masked(casting):
+    """Where ``where=`` does not hold, what was there stays; and ``casting=`` is asked."""
+    def masked(a, b, mask, out):
+        np.add(a, b, out=out, where=mask, casting=casting)
+        np.logical_and(a, b, out=a, where=mask)
+        return out
+
+    rows, mask = np.array([[1.0, 2.5, 0.0], [3.0, 0.0, 5.0]]), np.array([[True], [False]])
+    for dtype in ("f8", "f4", "i8"):
+        jitted = hovis_xla.jit(masked, target="xla")
+        agree(masked, jitted, rows, rows[0].copy(), mask, np.full((2, 3), 7, dtype))
+        agree(masked, jitted, rows, rows[0].copy(), rows > 1, np.full((2, 3), 7, dtype))
+
+
+@pytest.mark.parametrize("order", [np.ascontiguousarray, np.asfortranarray])
+def test_arrays_put_in_order_are_copies_where_they_have_to_be(order):
+    def kept(x):
+        return order(x), order(x.sum()), order(2)
+
+    def stored(x):
+        y = order(x)
+        y[...] = 7
+        return y.sum(), x.sum()
+
+    table = np.arange(12.0).reshape(3, 4)
+    for x in (table, table.T, table[..., 0], table[0], np.array(3.0)):
+        for fn in (kept, stored):
+            outcomes = [outcome(lambda base, fn=f, like=x: fn(_like(base, like)), (table.copy(),)) for f in (fn, hovis_xla.jit(fn, target="xla"))]
+            assert same(outcomes[0][0], outcomes[1][0]), (x, outcomes)
+            assert same(outcomes[0][2:], outcomes[1][2:]), (x, outcomes)
+
+
+def _like(base, array):
+    """The part of base that array is of its own."""
+    return np.lib.stride_tricks.as_strided(base, array.shape, array.strides)

@@ -5,6 +5,7 @@ import pytest
 import hovis_xla
 from hovis.ir.verifier import verify
 from hovis_xla.intervals import before
+from hovis_xla.repeating import repeated
 from hovis_xla.unrolling import unrolled
 from tests.xla.checking import agree
 
@@ -126,6 +127,80 @@ def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():
         function = hovis_xla.jit(fn).trace(*args).function
         assert unrolled(function) is function
         agree(fn, hovis_xla.jit(fn, target="xla"), *args)
+
+
+def escapes(cx, cy, most):
+    x = y = 0.0
+    n = 0
+    while n < most and x * x + y * y <= 4.0:
+        x, y = x * x - y * y + cx, 2.0 * x * y + cy
+        n += 1
+    return n, x, y
+
+
+def settles(x, least):
+    """Left in the middle, at two places, with what only the last round has made: it stays as it is."""
+    k = 0
+    while True:
+        y = 0.5 * (x + least)
+        if abs(y - x) < 1e-3:
+            return k, y, True
+        if k > 20:
+            break
+        x = y
+        k += 1
+    return k, x, False
+
+
+def falls(x, factor):
+    while True:
+        x = x * factor
+        if x < 1e-3:
+            return 1
+        if x > 1e6:
+            break
+    return 2
+
+
+def searches(x, wanted):
+    for k in range(len(x)):
+        if x[k] == wanted:
+            return k
+    return -1
+
+
+def beyond(x, k):
+    """Raises, if there is nothing of the kind."""
+    while x[k] < 0.5:
+        k += 1
+    return k
+
+
+def grows(x, most):
+    """An int that may need more than 64 bits."""
+    n = 0
+    while x < most:
+        x = 3 * x + n
+        n += 1
+    return x, n
+
+
+@pytest.mark.parametrize(("fn", "calls", "repeats"), [
+    (escapes, [(x / 7, y / 5, n) for x in (-9, 0, 2) for y in (-3, 0, 4) for n in (0, 1, 2, 3, 4, 5, 11)] + [(np.nan, 0.0, 5), (0.0, 0.0, 9)], True),
+    (settles, [(x, 0.25) for x in (0.25, 1.0, 7.0, -1e3, 1e9, np.inf, np.nan)], False),
+    (falls, [(x, 0.5) for x in (1.0, 7.0, 1e-5, 0.4, 1e5, -3.0, np.inf)] + [(x, 3.0) for x in (1e-9, 0.9, 1e9)], True),
+    (searches, [(X, X[k]) for k in (0, 1, 2, 3, 4, 5, 38, 39)] + [(X, 2.0), (X[:1], 2.0)], False),
+    (beyond, [(np.array([0.1] * n + [0.9] + [0.1] * 3), k) for n in range(7) for k in (0, 1)] + [(np.zeros(9), 5), (np.zeros(3), -9), (np.zeros(3), -2)], False),
+    (grows, [(1, 10**k) for k in (0, 3, 18, 30)], False),
+])  # fmt: skip
+def test_loops_without_a_count_do_rounds_at_a_time_too(fn, calls, repeats):
+    function = hovis_xla.jit(fn).trace(*calls[0]).function
+    made = repeated(function)
+    verify(made)
+    assert (made is not function) is repeats
+    jitted = hovis_xla.jit(fn, target="xla")
+    for args in calls:
+        agree(fn, jitted, *args)
 
 
 def test_a_bound_is_never_below_all_integers():

@@ -1,8 +1,11 @@
 """Slices with bounds that depend on loop variables and arguments: windows, and parts that grow."""
+import operator
+
 import numpy as np
 import pytest
 
-from tests.xla.checking import check
+import hovis_xla
+from tests.xla.checking import agree, check
 
 pytestmark = pytest.mark.xla
 
@@ -123,6 +126,168 @@ def nothing_has_no_greatest(a, k):
 def of_other_sizes(a):
     for i in range(N):
         a[:i + 1] = a[:i * 2 // 2]
+
+
+def convolved(x, w):
+    size = w.shape[0]
+    out = np.ndarray((x.shape[0] - size + 1, x.shape[1] - size + 1, w.shape[2]), dtype=x.dtype)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j, :] = np.sum(x[i:i + size, j:j + size, np.newaxis] * w, axis=(0, 1))
+    pooled = np.ndarray((out.shape[0] // 2, out.shape[1] // 2, w.shape[2]))
+    for i in range(pooled.shape[0]):
+        for j in range(pooled.shape[1]):
+            pooled[i, j] = np.max(out[2 * i:2 * i + 2, 2 * j:2 * (j + 1)], axis=(0, 1))
+    return pooled
+
+
+def test_windows_of_a_known_size_leave_loops_as_they_are():
+    args = x(14, 13), x(3, 3, 2)
+    jitted = hovis_xla.jit(convolved, strict=True)
+    assert str(jitted.trace(*args)).count("setitem!") == 2
+    loops = jitted.lower(*args).compile().loops
+    assert (loops.walked, loops.copies) == (0, 0)
+    assert loops.native <= 8
+    agree(convolved, jitted, *args)
+
+
+def pooled_rows(a, rows):
+    out = np.zeros((rows, 6))
+    for i in range(rows):
+        for j in range(6):
+            out[i, j] = a[2 * i:2 * i + 3, 2 * j:2 * j + 2].sum()
+    return out
+
+
+@case((x(21, 12), 10), (x(20, 12), 10), (x(9, 12), 10))
+def pooling_past_the_end(a, rows):
+    return pooled_rows(a, rows)
+
+
+@case((x(40),))
+def windows_backwards(a):
+    s = np.zeros(3)
+    for i in range(-2, 30):
+        s += a[i + 2:i + 5]
+    for i in range(30, 2, -1):
+        s += a[i - 2:i + 1] * i
+    return s
+
+
+def body_copies(fn, *args):
+    """How many copies of what a loop stores there are in the trace."""
+    return sum(op.callee is operator.setitem for op in hovis_xla.jit(fn).trace(*args).ops)
+
+
+def test_rounds_that_are_too_many_are_not_told_apart_to_begin_with():
+    assert body_copies(growing, x(N), N) <= 2
+
+
+def growing(a, n):
+    for i in range(N):
+        a[i] = a[:i].sum() + n
+    return a
+
+
+def test_numbers_that_sizes_depend_on_become_known_together():
+    jitted = hovis_xla.jit(shaped)
+    calls = []
+    plain = jitted._trace
+    jitted._trace = lambda args, kwargs: calls.append(args) or plain(args, kwargs)
+    assert np.array_equal(jitted(np.arange(24.0), 4, 6), shaped(np.arange(24.0), 4, 6))
+    assert len(calls) == 2
+
+
+@case((np.arange(1, 8), x(20)))
+def changed_by_a_number_that_is_pythons_or_numpys(rows, a):
+    """It is changed once, whichever it is."""
+    total = 0.0
+    for i in range(len(rows)):
+        k = rows[i]
+        a[:k] += total
+        np.add(a[k:], total, out=a[k:])
+        a[k:k + 2] -= total
+        total = a[2] * 0.01 if i % 2 else 0.5
+    return total
+
+
+SPARSE = np.concatenate([[0], np.cumsum(R.integers(0, 40, 50))])
+PLACES = R.integers(-60, 60, SPARSE[-1])
+
+
+@case((SPARSE, PLACES, x(SPARSE[-1]), x(60)), (SPARSE[::-1].copy(), PLACES, x(SPARSE[-1]), x(60)), (SPARSE - 3, PLACES, x(SPARSE[-1]), x(60)))
+def few_of_many(rows, columns, values, v):
+    """Elements anywhere in long vectors: a reduction goes through these alone."""
+    y = np.zeros((len(rows) - 1, 4))
+    for i in range(len(rows) - 1):
+        cols, vals = columns[rows[i]:rows[i + 1]], values[rows[i]:rows[i + 1]]
+        y[i, 0] = vals @ v[cols]
+        y[i, 1] = (vals * 2.0 - 1.0).sum()
+        y[i, 2] = np.dot(vals, np.where(cols > 3, v[cols], np.inf) * 0.0 + vals) if i == 70 else vals.dot(vals)
+        y[i, 3] = len(vals) + i
+    return y
+
+
+@case((SPARSE, np.where(np.arange(SPARSE[-1]) == 5, 60, PLACES), x(60)), (SPARSE, np.where(np.arange(SPARSE[-1]) == SPARSE[-1] - 1, -61, PLACES), x(60)),
+      (SPARSE[:-2], np.where(np.arange(SPARSE[-1]) == SPARSE[-1] - 1, -61, PLACES), x(60)))
+def a_place_that_is_not_there(rows, columns, v):
+    total = 0.0
+    for i in range(len(rows) - 1):
+        total += v[columns[rows[i]:rows[i + 1]]].sum()
+    return total
+
+
+@case((SPARSE, np.where(np.arange(SPARSE[-1]) % 7 == 0, np.nan, x(SPARSE[-1]))))
+def what_a_loop_changes(rows, values):
+    total = 0.0
+    for i in range(len(rows) - 1):
+        values[rows[i]:rows[i + 1]] += total
+        total = values[rows[i]:rows[i + 1]].sum() * 0.01 if i % 5 else 0.5
+    return total
+
+
+@case((x(12, 9), x(9), 4, 7), (x(12, 9), x(9), 0, 0), (x(12, 9), x(9), 7, 3), (x(12, 9), x(9), -4, 20))
+def parts_that_begin_somewhere(m, a, i, j):
+    """What has the same bounds is worked on where it is; all else is moved to the front first."""
+    own = a[i:j] * m[0, i:j] + a[i:j]
+    m[i:, i] = m[i:, i] * 2.0 - m[1 + i - 1:, i]
+    m[:, i:j] += np.outer(m[:, 0], a[i:j])
+    m[3, i:j] = own
+    m[4, i:j] = m[5, i:j] = own - a[i:j].sum()
+    moved = a[i:j] - m[i:j, 2]
+    return m[:, 0] @ m[:, i:j], m[0, i:j] @ own, own.mean(), np.sort(own), np.cumsum(own), moved[::-1], own[::-1], len(own), own[1:] - own[:-1]
+
+
+@case((x(9), 2, 7), (x(9), 8, 20))
+def places_in_a_part(a, i, j):
+    p = a[i:j]
+    p[p < 0] = 0.0
+    return p[0], p[-1], np.argmax(p), p.max(), np.argmin(p * -1.0), p[::-1].argmax()
+
+
+@case((x(9), 5, 5), (x(9), 3, 2))
+def nothing_in_a_part(a, i, j):
+    return a[i:j].sum(), len(a[i:j]), a[i:j] + a[i:j]
+
+
+@case((np.where(np.arange(9) == 6, np.nan, x(9)), x(9), 2, 5), (np.full(9, np.inf), x(9), 1, 4))
+def what_is_not_in_a_part_does_not_count(a, b, i, j):
+    return a[i:j] @ b[i:j], a[i:j].sum(), a[i:j].max(), b[i:j] * a[i:j]
+
+
+@case((x(6, 6), x(6, 8), N), (x(6, 6), x(6, 8), 0))
+def changed_in_place(c, a, n):
+    """The part that is changed is the one that is stored back: nothing is to be done for that."""
+    for k in range(n):
+        i = k % 6
+        c[i, :i + 1] *= 0.5
+        c[i, i:] += a[i, k % 8] * a[i:, k % 8]
+        c[:i, i] -= c[i, :i]
+    return c.sum()
+
+
+def shaped(a, rows, columns):
+    return np.reshape(a, (rows, columns)) * 2.0
 
 
 @pytest.mark.parametrize(("fn", "calls"), CASES, ids=lambda p: getattr(p, "__name__", ""))

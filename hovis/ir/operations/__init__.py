@@ -102,6 +102,16 @@ from hovis.ir.operations.sentinels import (
     PACKAGES,
     UNBOUND,
 )
+from hovis.ir.operations.tapes import (
+    Slot,
+    get,
+    make_tape,
+    missing,
+    put,
+    revise,
+    slot_of,
+    tape_of,
+)
 from hovis.ir.operations.variables import (
     cell_contents,
     cell_get,
@@ -124,15 +134,16 @@ from hovis.ir.operations.variables import (
 )
 
 __all__ = [
-    "END", "PACKAGE", "PACKAGES", "UNBOUND", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at", "cell_contents", "cell_get",
-    "cell_set", "check_bound", "context_enter", "context_exit", "converted", "converted_to_float", "converted_to_hash", "current_exception",
-    "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches", "finish_class",
-    "format_value", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_plain", "join_strings", "keep",
-    "lacks", "leave_handler", "list_extend", "load_global", "load_name", "load_name_or_cell", "make_cell", "make_class", "make_class_quietly",
-    "make_dict", "make_dict_iterator", "make_exception", "make_function", "make_iterator", "make_key", "make_list", "make_object",
-    "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tuple", "match_at", "match_class", "match_keys", "match_mapping",
-    "match_sequence", "meet", "method_of", "name_of_class", "own_attribute", "passed", "prepare_reraise", "raise_again", "raise_current",
-    "raise_from", "raise_now", "raised", "range_goes_on", "range_step", "refresh_locals", "reraise", "resume_dict_iterator", "stop_iteration_error",
-    "store_global", "throw_exit", "traceback_of", "type_name", "unbound", "unchanged", "unpack", "unpack_star", "unraisable", "warn_above", "warn_at",
-    "with_attribute", "with_cause", "with_note", "within", "yield_", "yield_from", "yield_from_iter",
+    "END", "PACKAGE", "PACKAGES", "UNBOUND", "Slot", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at",
+    "cell_contents", "cell_get", "cell_set", "check_bound", "context_enter", "context_exit", "converted", "converted_to_float", "converted_to_hash",
+    "current_exception", "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches",
+    "finish_class", "format_value", "get", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_plain",
+    "join_strings", "keep", "lacks", "leave_handler", "list_extend", "load_global", "load_name", "load_name_or_cell", "make_cell", "make_class",
+    "make_class_quietly", "make_dict", "make_dict_iterator", "make_exception", "make_function", "make_iterator", "make_key", "make_list",
+    "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tape", "make_tuple", "match_at", "match_class",
+    "match_keys", "match_mapping", "match_sequence", "meet", "method_of", "missing", "name_of_class", "own_attribute", "passed", "prepare_reraise",
+    "put", "raise_again", "raise_current", "raise_from", "raise_now", "raised", "range_goes_on", "range_step", "refresh_locals", "reraise",
+    "resume_dict_iterator", "revise", "slot_of", "stop_iteration_error", "store_global", "throw_exit", "tape_of", "traceback_of", "type_name",
+    "unbound", "unchanged", "unpack", "unpack_star", "unraisable", "warn_above", "warn_at", "with_attribute", "with_cause", "with_note", "within",
+    "yield_", "yield_from", "yield_from_iter",
 ]  # fmt: skip

@@ -9,14 +9,15 @@ import numpy as np
 
 from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
-from hovis.engine.primitives import primitive
+from hovis.engine.machine import NOWHERE
+from hovis.engine.primitives import describe, primitive
 from hovis.engine.tables import GiveUp
-from hovis.engine.values import Dyn, Known, V
+from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Partial
 from hovis.library.core import Action, Primitive
 from hovis.library.numpy import NUMPY, random, shapes
-from hovis.library.numpy.array import COMPUTES, ask, concerns
+from hovis.library.numpy.array import COMPUTES, ask, concerns, dtype_of
 from hovis.library.numpy.shapes import Shape, facts
 
 #: From the dimensions of a matrix, or a stack of them, to those of the parts of a result.
@@ -62,6 +63,54 @@ def _cross(fn: Any) -> Action:
     return act
 
 
+def _at(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+    """``np.add.at(a, …)`` writes to a, not to what it is a method of."""
+    kind = NUMPY.primitives[np.ufunc.at].result(*(describe(m, a) for a in args)) if len(args) == 4 and not kwargs else None
+    if kind is None or not isinstance(args[1], Dyn):
+        return None
+    return m.emit(np.ufunc.at, args, {}, kind, Effect.WRITES | Effect.RAISES | Effect.READS, within=NOWHERE)  # type: ignore[no-any-return]
+
+
+
+def subscripted(fn: Any) -> Action:
+    """Lists in a subscript of an array are arrays there, and integers of NumPy's are ints in that of a list or tuple."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+        if len(args) > 1 and isinstance(args[1], Dyn) and m.class_of(args[0]) in (list, tuple) and is_integer(args[1].type):
+            index = primitive(m, m.library.rule(int), [args[1]], {})
+            return None if index is None else primitive(m, m.library.rule(fn), [args[0], index, *args[2:]], kwargs)
+        if len(args) > 1 and isinstance(args[0], Dyn) and isinstance(args[0].type, Array) and isinstance(args[1], Ref):
+            index = m.obj(args[1], "list", "tuple")
+            found = _without_lists(m, args[1], index) if index is not None else None
+            if found is not None:
+                return primitive(m, m.library.rule(fn), [args[0], found, *args[2:]], kwargs)
+        return None
+
+    return act
+
+
+def is_integer(kind: Any) -> bool:
+    """Is it an integer of NumPy's?"""
+    dtype = dtype_of(kind)
+    return dtype is not None and dtype.kind in "iu" and not isinstance(kind, Array)
+
+
+def _without_lists(m: Any, index: Ref, held: VObj) -> V | None:
+    """An index with arrays for lists of integers or truths; None if there are none."""
+    if held.kind == "list":
+        kind = describe(m, index)
+        numbers = NUMPY.primitives[np.array].result(kind) if held.cells else None
+        if not isinstance(numbers, Array) or numbers.dtype.kind not in "biu":  # type: ignore[attr-defined]
+            return None
+        return primitive(m, NUMPY.primitives[np.array], [index], {})
+    cells = [m.resolve(cell) for cell in held.cells]
+    lists = {k: m.obj(cell, "list") for k, cell in enumerate(cells) if isinstance(cell, Ref)}
+    made: dict[int, Any] = {k: _without_lists(m, cells[k], one) for k, one in lists.items() if one is not None}
+    if held.cls is not tuple or not made or None in made.values():
+        return None
+    return m.new(VObj("tuple", tuple, tuple(made.get(k, cell) for k, cell in enumerate(cells))))  # type: ignore[no-any-return]
+
+
 def _resize(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
     raise GiveUp("it changes what an array is, in place")
 
@@ -81,4 +130,4 @@ METHODS: Final[dict[tuple[type, str], Callable[[Any, Dyn], V]]] = {
 
 ACTIONS: Final[dict[Any, Action]] = {
     fn: _named(NUMPY.primitives[fn]) for fn in (np.linalg.eigh, np.linalg.eig, np.linalg.slogdet, np.linalg.qr, np.linalg.svd)
-} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))} | {np.ndarray.resize: _resize}
+} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))} | {np.ndarray.resize: _resize, np.ufunc.at: _at}

@@ -191,6 +191,20 @@ def asking(fn: Callable[..., object], about: Sequence[int] | None = None) -> Cal
     return result
 
 
+def nesting(t: AbstractValue) -> tuple[int, list[AbstractValue]] | None:
+    """How deep numbers and arrays lie in nested lists and tuples of a known shape, and their types."""
+    if is_numeric(t):
+        return rank_of(t), [t]
+    parts = t.parts if isinstance(t, Partial) and t.cls in (tuple, list) else None
+    if isinstance(t, Const) and type(t.value) in (tuple, list):
+        parts = tuple(map(Const, t.value))  # type: ignore[call-overload]
+    found = [nesting(p) for p in parts] if parts else []
+    depths = {f[0] for f in found if f is not None}
+    if not found or any(f is None for f in found) or len(depths) != 1:
+        return None
+    return depths.pop() + 1, [leaf for f in found if f is not None for leaf in f[1]]
+
+
 def immutable(*values: object, **named: object) -> bool:
     """May a call be folded on these values?  Only on what cannot change: never on arrays."""
     return all(

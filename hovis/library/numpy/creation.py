@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.model import Effect
-from hovis.lattice import AbstractValue, Const, Partial, Type
+from hovis.lattice import AbstractValue, Const, Type
 from hovis.library.core import Primitive
-from hovis.library.numpy.array import array_of, ask, concerns, dtype_of, is_numeric, python_number, rank_of, row
+from hovis.library.numpy.array import array_of, ask, concerns, dtype_of, is_numeric, nesting, python_number, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
 from hovis.library.numpy.shaping import shape_of, shape_rank
 
@@ -89,15 +89,17 @@ def _arange_dims(*bounds: Facts, **named: Facts) -> Shape | None:
     return (None,)
 
 
-def _linspace(start: AbstractValue, stop: AbstractValue, num: AbstractValue | None = None, **named: AbstractValue) -> AbstractValue | None:
-    if not set(named) <= {"endpoint", "dtype"} or not (is_numeric(start) and is_numeric(stop)) or rank_of(start) or rank_of(stop):
+def _linspace(
+    start: AbstractValue, stop: AbstractValue, num: AbstractValue | None = None, endpoint: AbstractValue | None = None, **named: AbstractValue
+) -> AbstractValue | None:
+    if not set(named) <= {"dtype"} or not (is_numeric(start) and is_numeric(stop)) or rank_of(start) or rank_of(stop):
         return None
     asked = ask(np.linspace, start, stop, Const(2))
     found = _dtype(named.get("dtype"), None if asked is None else dtype_of(asked))
     return None if found is None else array_of(found, 1)
 
 
-def _linspace_dims(start: Facts, stop: Facts, num: Facts | None = None, **named: Facts) -> Shape | None:
+def _linspace_dims(start: Facts, stop: Facts, num: Facts | None = None, endpoint: Facts | None = None, **named: Facts) -> Shape | None:
     count = constant(num, 50)
     return (count if isinstance(count, int) else None,)
 
@@ -121,23 +123,9 @@ def _identity(n: AbstractValue, dtype: AbstractValue | None = None) -> AbstractV
 # ------------------------------------------------------------------------------------------------- array(...)
 
 
-def _nesting(t: AbstractValue) -> tuple[int, list[AbstractValue]] | None:
-    """How deep numbers and arrays lie in nested lists and tuples of a known shape, and their types."""
-    if is_numeric(t):
-        return rank_of(t), [t]
-    parts = t.parts if isinstance(t, Partial) and t.cls in (tuple, list) else None
-    if isinstance(t, Const) and type(t.value) in (tuple, list):
-        parts = tuple(map(Const, t.value))  # type: ignore[call-overload]
-    found = [_nesting(p) for p in parts] if parts else []
-    depths = {f[0] for f in found if f is not None}
-    if not found or any(f is None for f in found) or len(depths) != 1:
-        return None
-    return depths.pop() + 1, [leaf for f in found if f is not None for leaf in f[1]]
-
-
 def _array(obj: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue) -> AbstractValue | None:
     """``np.array`` of numbers, arrays, and lists of them (a Python number there is not weak: it has a dtype)."""
-    nested = _nesting(obj)
+    nested = nesting(obj)
     if nested is None or not set(named) <= {"copy"}:
         return None
     leaves = [ask(np.asarray, t) for t in nested[1]]
@@ -170,6 +158,7 @@ ROWS: Final[list[Primitive]] = [
     _fresh(np.ones_like, _zeros_like, _same_dims),
     _fresh(np.empty_like, _zeros_like, _same_dims),
     _fresh(np.empty, _filled, _shape_dims),
+    _fresh(np.ndarray, _filled, _shape_dims),
     _fresh(np.full_like, _full_like, _same_dims),
     _fresh(np.arange, _arange, _arange_dims),
     _fresh(np.linspace, _linspace, _linspace_dims),

@@ -10,8 +10,8 @@ from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
-from hovis.library.numpy.array import COMPUTES, array_of, concerns, dtype_of, is_array, is_numeric, of_dtype, python_number, rank_of, row
-from hovis.library.numpy.shapes import UNKNOWN, Facts, Shape, for_engine
+from hovis.library.numpy.array import COMPUTES, array_of, concerns, dtype_of, is_array, is_numeric, nesting, of_dtype, python_number, rank_of, row
+from hovis.library.numpy.shapes import UNKNOWN, Facts, Shape, broadcast, for_engine
 
 #: One item of an index: what it does to the rank.
 INTEGER: Final = "integer"
@@ -123,14 +123,30 @@ def getitem_dims(a: Facts, index: Facts) -> Shape | None:
 
 def setitem(a: AbstractValue, index: AbstractValue, value: AbstractValue) -> AbstractValue | None:
     items = items_of(index)
-    if not is_array(a) or not is_numeric(value) or items is None:
+    if not is_array(a) or nesting(value) is None or items is None:
         return None
     return Type(type(None)) if getitem_rank(rank_of(a), items) is not None else None
+
+
+def _stores(a: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+    """Functions that store into their first argument."""
+    known = all(nesting(x) is not None for x in rest) and all(isinstance(x, Const) or nesting(x) is not None for x in named.values())
+    return Type(type(None)) if is_array(a) and known else None
+
+
+def _at(ufunc: AbstractValue, a: AbstractValue, indices: AbstractValue, *rest: AbstractValue) -> AbstractValue | None:
+    """``np.add.at``."""
+    kinds = [kind_of(i) for i in items_of(indices) or (indices,)]
+    known = nesting(indices) is not None or all(k is not None for k in kinds)
+    return Type(type(None)) if isinstance(ufunc, Const) and is_array(a) and known and all(nesting(x) is not None for x in rest) else None
 
 
 def _take(a: AbstractValue, indices: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     axis = rest[0] if rest else named.get("axis", Const(None))
     dtype = dtype_of(a)
+    nested = nesting(indices)
+    if nested is not None and nested[0] and not is_array(indices):
+        indices = Array(np.ndarray, np.dtype(np.intp), nested[0]) if all(python_number(x) is int for x in nested[1]) else indices
     integer = python_number(indices) is int or (dtype_of(indices) is not None and dtype_of(indices).kind in "iu")  # type: ignore[union-attr]
     if dtype is None or not is_array(a) or not integer or not isinstance(axis, Const) or not set(named) <= {"axis", "mode"}:
         return None
@@ -139,6 +155,8 @@ def _take(a: AbstractValue, indices: AbstractValue, *rest: AbstractValue, **name
 
 def _take_dims(a: Facts, indices: Facts, *rest: Facts, **named: Facts) -> Shape | None:
     axis = rest[0].value if rest else named["axis"].value if "axis" in named else None
+    if indices.dims is None and indices.parts is not None:
+        indices = Facts(indices.type, (len(indices.parts),)) if all(p.dims == () for p in indices.parts) else indices
     if a.dims is None or indices.dims is None or not (axis is None or (isinstance(axis, int) and -len(a.dims) <= axis < len(a.dims))):
         return None
     return indices.dims if axis is None else a.dims[: axis % len(a.dims)] + indices.dims + a.dims[axis % len(a.dims) + 1 :]
@@ -151,22 +169,41 @@ def _take_along_axis(a: AbstractValue, indices: AbstractValue, axis: AbstractVal
     return array_of(dtype, rank_of(a))
 
 
+def _along_dims(a: Facts, indices: Facts, *rest: Facts, **named: Facts) -> Shape | None:
+    axis = rest[0].value if rest else named["axis"].value if "axis" in named else -1
+    if a.dims is None or indices.dims is None or not isinstance(axis, int) or not -len(a.dims) <= axis < len(a.dims):
+        return None
+    axis %= len(a.dims)
+    around = broadcast(a.dims[:axis] + (1,) + a.dims[axis + 1 :], indices.dims[:axis] + (1,) + indices.dims[axis + 1 :])
+    return None if around is None else around[:axis] + (indices.dims[axis],) + around[axis + 1 :]
+
+
 def _nonzero(a: AbstractValue) -> AbstractValue | None:
     if not is_array(a):
         return None
     return Partial(tuple, range(rank_of(a)), [Array(np.ndarray, np.dtype(np.intp), 1)] * rank_of(a))
 
 
-def _searchsorted(a: AbstractValue, v: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    return of_dtype(np.dtype(np.intp), rank_of(v)) if concerns(a) and is_numeric(v) and not named else None
+#: Where ``np.searchsorted`` puts what is there already.
+_LEFT: Final = Const("left")
 
+
+def _searchsorted(a: AbstractValue, v: AbstractValue, side: AbstractValue = _LEFT) -> AbstractValue | None:
+    known = isinstance(side, Const) and type(side.value) is str and side.value in ("left", "right")
+    return of_dtype(np.dtype(np.intp), rank_of(v)) if concerns(a) and is_numeric(v) and known else None
+
+
+#: What stores into its first argument and gives None.
+STORES: Final = (np.put, np.ndarray.put, np.place, np.putmask, np.copyto, np.fill_diagonal, np.put_along_axis)
 
 ROWS: Final[list[Primitive]] = [
+    *(row(fn, _stores, Effect.WRITES | Effect.RAISES | Effect.READS, fold=False) for fn in STORES),
+    row(np.ufunc.at, _at, Effect.WRITES | Effect.RAISES | Effect.READS, fold=False),
     row(operator.getitem, getitem, getitem_effect, dims=for_engine(getitem_dims)),
     row(operator.setitem, setitem, Effect.WRITES | Effect.RAISES | Effect.READS, fold=False),
     row(np.take, _take, dims=for_engine(_take_dims)),
     row(np.ndarray.take, _take, dims=for_engine(_take_dims)),
-    row(np.take_along_axis, _take_along_axis),
+    row(np.take_along_axis, _take_along_axis, dims=for_engine(_along_dims)),
     row(np.nonzero, _nonzero),
     row(np.searchsorted, _searchsorted),
 ]

@@ -273,6 +273,11 @@ _AXES: Final[list[tuple[Any, Any]]] = [
     (np.ndarray.swapaxes, _swapaxes_dims),
 ]
 
+def _triangle(a: Facts, *k: Facts, **named: Facts) -> Shape | None:
+    """A vector becomes the rows of a square matrix."""
+    return a.dims * 2 if a.dims is not None and len(a.dims) == 1 else a.dims
+
+
 ROWS: Final[list[Primitive]] = [
     row(np.reshape, _reshape_function, dims=for_engine(_reshape_dims)),
     row(np.ndarray.reshape, _reshape, dims=for_engine(_reshape_dims)),
@@ -286,7 +291,8 @@ ROWS: Final[list[Primitive]] = [
     row(np.stack, _joining(np.stack), dims=for_engine(_stack_dims)),
     *(row(fn, _joining(fn), dims=for_engine(_stacked_dims(fn))) for fn in _STACKS),
     *(row(fn, asking(fn), dims=for_engine(_keeps)) for fn in (np.flip, np.flipud, np.fliplr)),
-    *(row(fn, asking(fn)) for fn in (np.rot90, np.tril, np.triu)),
+    row(np.rot90, asking(np.rot90)),
+    *(row(fn, asking(fn), dims=for_engine(_triangle)) for fn in (np.tril, np.triu)),
     row(np.roll, _like, dims=for_engine(_keeps)),
     *(row(fn, _repeat) for fn in (np.repeat, np.ndarray.repeat)),
     row(np.tile, _tile),

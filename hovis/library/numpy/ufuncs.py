@@ -1,6 +1,7 @@
 """Elementwise functions: every ufunc of NumPy, and Python's operators and builtins on arrays and NumPy scalars."""
 
 import builtins
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.model import Effect
-from hovis.lattice import AbstractValue, Array, Const, Partial, Type
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type, forget, join
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
 from hovis.library.numpy.array import COMPUTES, array_of, ask, asking, concerns, dtype_of, is_array, is_scalar, of_dtype, python_number, rank_of, row
@@ -199,14 +200,21 @@ def _smallest(*types: AbstractValue) -> AbstractValue | None:
     """``min`` and ``max`` of NumPy scalars, or of an array of numbers: one of them."""
     if len(types) == 1 and is_array(types[0]) and rank_of(types[0]) == 1:
         return Type(dtype_of(types[0]).type)  # type: ignore[union-attr]
-    if len(types) < 2 or not all(map(is_scalar, types)):
+    if len(types) < 2 or not any(map(is_scalar, types)) or not all(is_scalar(t) or _is_real(t) for t in types):
         return None
-    kinds = {dtype_of(t) for t in types}
-    return Type(kinds.pop().type) if len(kinds) == 1 else None  # type: ignore[union-attr]
+    found = [Type(dtype.type) if (dtype := dtype_of(t)) is not None else forget(t) for t in types]
+    return functools.reduce(join, found)
+
+
+def _is_real(t: AbstractValue) -> bool:
+    return forget(t) in (Type(int), Type(float), Type(bool))
 
 
 def _picked_effect(*types: AbstractValue) -> Effect:
-    return COMPUTES if len(types) == 1 else Effect.PURE
+    if len(types) == 1:
+        return COMPUTES
+    # an int may be too large to be compared with a float
+    return Effect.RAISES if any(forget(t) == Type(int) for t in types) else Effect.PURE
 
 
 def _sum(*types: AbstractValue) -> AbstractValue | None:
@@ -259,7 +267,10 @@ def _scalar_call(cls: type[np.generic]) -> Primitive:
 
 def _own(cls: type) -> bool:
     """Is it the class of scalars that computing gives?"""
-    return np.dtype(np.dtype(cls).str).type is cls
+    try:
+        return np.dtype(np.dtype(cls).str).type is cls
+    except TypeError:  # of another library's making, which has registered it
+        return False
 
 
 def _astype(x: AbstractValue, dtype: AbstractValue, **options: AbstractValue) -> AbstractValue | None:
@@ -287,7 +298,13 @@ def _clip_dims(*args: Facts, **named: Facts) -> Shape | None:
 
 
 def _where(*types: AbstractValue) -> AbstractValue | None:
+    if len(types) == 1 and is_array(types[0]) and rank_of(types[0]):
+        return Partial(tuple, range(rank_of(types[0])), [Array(np.ndarray, np.dtype(np.intp), 1)] * rank_of(types[0]))
     return ask(np.where, *types) if len(types) == 3 and concerns(*types) else None
+
+
+def _where_dims(*args: Facts) -> Shape | None:
+    return shapes.broadcast(*(a.dims for a in args)) if len(args) == 3 else None
 
 
 #: The classes of scalars: one for each dtype (``np.longlong`` is another name of one, and yet another class).
@@ -321,6 +338,6 @@ ROWS: Final[list[Primitive]] = [
     row(np.generic.astype, _astype),
     row(np.clip, _clip, dims=for_engine(_clip_dims)),
     row(np.ndarray.clip, _clip, dims=for_engine(_clip_dims)),
-    row(np.where, _where, dims=BROADCAST),
+    row(np.where, _where, dims=for_engine(_where_dims)),
     *(row(fn, asking(fn), dims=for_engine(_same_dims)) for fn in [*dict.fromkeys(LOOSE), *_METHODS] if not isinstance(fn, np.ufunc)),
 ]

@@ -27,6 +27,7 @@ from hovis.library.virtual import (
     stepping,
     subscripts,
     text,
+    trees,
 )
 from hovis.library.virtual.base import VIRTUAL
 
@@ -55,4 +56,5 @@ __all__ = [
     "stepping",
     "subscripts",
     "text",
+    "trees",
 ]

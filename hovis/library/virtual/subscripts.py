@@ -8,7 +8,7 @@ from hovis.engine import enums, iteration
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import special
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, labels_of, lost_of, relabel
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, is_same, labels_of, lost_of, relabel
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
@@ -168,9 +168,11 @@ def _set_through(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
         index = index + len(obj.cells) if index < 0 else index
     else:
         index = obj.find(key.value) if known_key(key) else -1
-    if not 0 <= index < len(obj.cells) or not ends_unseen(obj.cells[index]):
+    if not 0 <= index < len(obj.cells) or not (ends_unseen(obj.cells[index]) or is_same(obj.cells[index], value)):
         return None
     use(m, container, key)
+    if is_same(obj.cells[index], value):
+        return NONE
     m.emit(operator.setitem, [container, key, value], type=Type(type(None)), effect=Effect.WRITES, within=container.aid)
     # what was virtual in value may be real now
     held = m.state.heap[container.aid]

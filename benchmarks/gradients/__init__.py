@@ -1,0 +1,5 @@
+"""Functions with a gradient, as a NumPy user writes them, and by hand in jax: benchmarks/grad.py measures what their gradients take."""
+from . import loops, models, numbers
+from .core import PROGRAMS, Program
+
+__all__ = ["PROGRAMS", "Program", "loops", "models", "numbers"]

@@ -1,0 +1,260 @@
+"""Derivatives of the user's own: ``custom_vjp``, ``custom_jvp``, ``stop_gradient``.
+
+A call of such a function is one op while something may yet be differentiated, so that its rule is found; where nothing is
+differentiated any more it is what the function does (:func:`expanded`).
+"""
+
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis import pytree
+from hovis.engine.machine import Machine
+from hovis.engine.primitives import primitive as by_rule
+from hovis.engine.results import opaque
+from hovis.engine.values import Dyn, Known
+from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, callees
+from hovis.ir.operations import make_tuple
+from hovis.lattice import AbstractValue, Const, Partial
+from hovis.library import core
+from hovis.library.batching import batched, by
+from hovis.library.core import TypeRule
+from hovis.library.derivatives import TABLE, pull, push
+from hovis.library.lowerings import LOWERINGS
+from hovis.library.numpy.batching.elementwise import each_element
+from hovis.library.numpy.derivatives.partials import elementwise
+from hovis.library.numpy.tangents import tangent
+from hovis.library.standard import STANDARD
+from hovis.passes.rewriting import copy, substitute
+from hovis.transforms import rules
+
+
+class Kernel:
+    """A function of numbers and arrays whose calls are ops of their own as long as something may be differentiated."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.__name__ = str(getattr(fn, "__name__", "custom"))
+        self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))
+        self.__doc__ = fn.__doc__
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.fn
+
+    def __call__(self, *args: Any) -> Any:
+        return whole(self, args)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__qualname__}>"
+
+
+class CustomVjp(Kernel):
+    """See :func:`custom_vjp`."""
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> Callable[..., Any]:
+        """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
+        TABLE.row(self).every_pull = lambda k, g, y, *args: bwd(fwd(*args)[1], g)[k]
+        return bwd
+
+
+class CustomJvp(Kernel):
+    """See :func:`custom_jvp`."""
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """``rule(args, tangents)`` gives the result and its tangent."""
+
+        def one(k: int, t: Any, args: Any) -> Any:
+            return rule(args, tuple([t if j == k else tangent(x) for j, x in enumerate(args)]))[1]
+
+        row = TABLE.row(self)
+        row.every_push = lambda k, t, y, *args: one(k, t, args)
+        row.transposed = lambda k, t, *args: one(k, t, args)
+        return rule
+
+
+def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
+    """fn, with a rule of its own for cotangents; a decorator.  Its arguments are numbers and arrays, by position.
+
+    >>> from hovis import grad
+    >>> @custom_vjp
+    ... def clipped(x): return x
+    >>> _ = clipped.defvjp(lambda x: (x, None), lambda _, g: (min(g, 1.0),))
+    >>> grad(lambda x: 5.0 * clipped(x))(3.0)
+    1.0
+    """
+    return CustomVjp(fn)
+
+
+def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
+    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Its arguments are numbers and arrays, by position.
+
+    >>> from hovis import grad
+    >>> @custom_jvp
+    ... def cube(x): return x * x * x
+    >>> _ = cube.defjvp(lambda args, tangents: (cube(*args), 3.0 * args[0] ** 2 * tangents[0]))
+    >>> grad(cube)(2.0)
+    12.0
+    """
+    return CustomJvp(fn)
+
+
+class Kept(Kernel):
+    """See :func:`primitive`.  What is said of one goes into the tables that NumPy's functions are in."""
+
+    def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None) -> TypeRule:
+        """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``."""
+        STANDARD.primitive(self, result, fold=False, dims=dims)
+        return result
+
+    def defelementwise(self, *partials: Any) -> None:
+        """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
+        elementwise(self, *partials)
+        by(each_element, self)
+
+    def defvjp(self, *pulls: Any) -> None:
+        """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
+        pull(self, *pulls)
+
+    def defjvp(self, *pushes: Any) -> None:
+        """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
+        push(self, *pushes)
+
+    def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
+        return batched(self)(rule)
+
+    def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
+        """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
+        LOWERINGS[self] = written
+        return written
+
+
+def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) -> Any:
+    """A function that stays a call in traces; a decorator.  Its arguments are numbers and arrays, by position.
+
+    What it gives is found by tracing it, unless ``defresult`` says so; ``defelementwise``, ``defvjp``, ``defjvp``,
+    ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.
+
+    >>> from hovis import Float, grad, trace
+    >>> @primitive
+    ... def square(x): return x * x
+    >>> square.defelementwise(lambda y, x: 2.0 * x)
+    >>> grad(lambda x: 3.0 * square(x))(5.0)
+    30.0
+    >>> trace(lambda x: square(x) + 1.0, Float).ops[0].callee is square
+    True
+
+    ``primitive(fn, result, …)`` leaves fn as it is, and gives a Library of that one row, to be put in front of others.
+    """
+    if result is not None:
+        return core.primitive(fn, result, **options)
+    return Kept(fn)
+
+
+def stop_gradient(x: Any) -> Any:
+    """x, as something that does not change: what is computed from it is no part of a derivative.
+
+    >>> from hovis import grad
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    """
+    leaves: list[Any] = []
+    tree = pytree.flatten(x, leaves)
+    return pytree.rebuilt(tree, [whole(STOPPED, (leaf,)) for leaf in leaves])
+
+
+STOPPED: Final = Kernel(lambda x: x)
+STOPPED.__name__ = STOPPED.__qualname__ = "stop_gradient"
+TABLE.row(STOPPED).constant = True
+
+# ------------------------------------------------------------------------------------------------- in a trace
+
+
+def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
+    """The call of a kernel: done here, one op in a trace."""
+    return kernel.fn(*args)
+
+
+def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    kernel, given = m.resolve(args[0]), m.obj(args[1], "tuple")
+    if not isinstance(kernel, Known) or given is None:
+        # its rule is not to be lost: what is opaque has no derivative
+        return opaque(m, whole, args)
+    held: Any = kernel.value
+    row = m.library.rule(held)
+    known = None if row is None else by_rule(m, row, list(given.cells), {})
+    if known is not None:
+        return known
+    operands = [_known_of(m, value) for value in given.cells]
+    function, _ = rules.traced(held.fn, operands, {})
+    ends = [block.terminator for block in function.blocks if isinstance(block.terminator, Return)]
+    if not ends:
+        return opaque(m, whole, args)
+    effect = Effect.PURE
+    for op in (op for one in callees(function) for op in one.ops() if not isinstance(op.callee, Function)):
+        effect |= op.effect
+    value = ends[0].value
+    if isinstance(value, Op) and value.callee is make_tuple:
+        kind: AbstractValue = Partial(tuple, range(len(value.args)), list(map(_type, value.args)))
+        return m.emit(held, list(given.cells), None, kind, effect)
+    dims = None
+    if held is STOPPED and isinstance(given.cells[0], Dyn):
+        dims = given.cells[0].dims
+    elif isinstance(value, Op) and value.dims is not None:
+        dims = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in value.dims)
+    return m.emit(held, list(given.cells), None, _type(value) if len(ends) == 1 else function.type, effect, dims)
+
+
+def _known_of(m: Machine, value: Any) -> Operand:
+    """A constant, or what is known of an unknown value, its shape above all."""
+    value = m.resolve(value)
+    if not isinstance(value, Dyn):
+        return m.operand(value)
+    dims = None if value.dims is None else tuple(Const(d.value) if isinstance(d, Known) else Const(None) for d in value.dims)
+    return Param(m.type_of(value), dims)
+
+
+def _type(value: Operand) -> AbstractValue:
+    return STANDARD.of_value(value.value) if isinstance(value, Const) else value.type  # type: ignore[union-attr]
+
+
+STANDARD.actions[whole] = _whole
+
+
+def expanded(function: Function) -> None:
+    """Nothing is differentiated any more: the calls of kernels are what these do, in function and in what it calls."""
+    for one in callees(function):
+        for block in list(one.blocks):
+            end = block.terminator
+            if isinstance(end, Invoke) and _dissolves(end.op):
+                body, values = rules.traced(end.op.callee.fn, list(end.op.args), {})  # type: ignore[attr-defined]
+                end.op.callee, end.op.args = copy(body), tuple(values)
+            if any(_dissolves(op) for op in block.ops):
+                _expand(one, block)
+
+
+def _dissolves(op: Op) -> bool:
+    """Is it what it does, once nothing is differentiated any more?"""
+    return isinstance(op.callee, Kernel) and not isinstance(op.callee, Kept)
+
+
+def _expand(function: Function, block: Block) -> None:
+    old, end = block.ops, block.terminator
+    block.ops = []
+    writer = rules.Writer(function, block)
+    for op in old:
+        if _dissolves(op):
+            writer.location = op.location
+            body, values = rules.traced(op.callee.fn, list(op.args), {})  # type: ignore[attr-defined]
+            result = writer.inline(body, values)
+            substitute(function, {op: result})
+            for later in old:
+                later.args = tuple(result if arg is op else arg for arg in later.args)
+            if isinstance(end, Return) and end.value is op:
+                end.value = result
+        else:
+            writer.block.ops.append(op)
+    writer.block.terminator = end
+
+

@@ -1,0 +1,468 @@
+"""Derivatives of Python functions: ``grad``, ``value_and_grad``, ``jvp`` and Jacobians.
+
+What they give are callables like any other.  Called as they are they run residual Python, made when it is first needed and
+kept by what the arguments are; called in what is traced itself they are traced through.
+"""
+
+import dis
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hovis import api, pytree
+from hovis.engine.entering import call_function
+from hovis.engine.machine import Machine
+from hovis.engine.results import finish, opaque
+from hovis.engine.values import Dyn, Known
+from hovis.errors import SpecError
+from hovis.ir.operations import make_cell, make_function
+from hovis.jit import Jitted
+from hovis.keys import Held, Key
+from hovis.lattice import Const
+from hovis.library.numpy.tangents import as_tangent, assembled, is_array, shape_of, size_of, unit
+from hovis.library.standard import STANDARD
+from hovis.looking import looked_at
+from hovis.specs import Any as Unknown
+from hovis.specs import is_spec
+from hovis.through import APPLYING, EAGER, certain, through
+from hovis.transforms.moving import Following
+from hovis.transforms.recorder import follow, is_recorded
+
+Argnums = int | Sequence[int]
+
+
+# ------------------------------------------------------------------------------------------------- public
+
+
+def grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The gradient of a function whose result is a real number, in the arguments at these positions.
+
+    argnums   a position: the gradient is of that argument's structure; several: a tuple of gradients
+    has_aux   fn returns a pair, of which the second is passed on: (gradient, that)
+
+    >>> grad(lambda x: x * x * x)(2.0)
+    12.0
+    """
+    return Gradient(fn, argnums, has_aux, False)
+
+
+def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As :func:`grad`, with what fn returns: (value, gradient).
+
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    return Gradient(fn, argnums, has_aux, True)
+
+
+def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """What fn gives for these arguments, and how that changes as they do: (result, tangent), with has_aux (result, tangent, aux).
+
+    >>> jvp(lambda x, y: x * y, (2.0, 5.0), (1.0, 0.0))
+    (10.0, 5.0)
+    """
+    return Push(fn, has_aux)(tuple(primals), tuple(tangents))
+
+
+def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian of a function of arrays, column by column (forward mode): of each array of the result by each array of the arguments.
+
+    >>> jacfwd(lambda x: x * x)(3.0)
+    6.0
+    """
+    return Jacobian(fn, argnums, has_aux, True)
+
+
+def jacrev(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian of a function of arrays, row by row (reverse mode).
+
+    >>> jacrev(lambda x: x * x)(3.0)
+    6.0
+    """
+    return Jacobian(fn, argnums, has_aux, False)
+
+
+def hessian(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The second derivatives of a function whose result is a real number: the Jacobian of its gradient.
+
+    >>> hessian(lambda x: x * x * x)(2.0)
+    12.0
+    """
+    return jacfwd(grad(fn, argnums), argnums)
+
+
+# ------------------------------------------------------------------------------------------------- the callables
+
+
+class Transformed(Following):
+    """A function that was made of another one.
+
+    ``derived(args, kwargs)`` says what a call gives, in Python that is traced through.  It does so by ``of``, if there is one:
+    ``how`` is all that was chosen and is known, ``data`` what else it was made of.
+    """
+
+    #: by what name users know what has made it
+    called = "derived"
+    fn: Any
+    how: tuple[Any, ...] = ()
+    data: tuple[Any, ...] = ()
+    #: where it is traced, ``*args`` and ``**kwargs`` are what there are specs for
+    takes_no_more = True
+
+    def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call with these arguments gives."""
+        return type(self).of(self.how, self.fn, self.data, args, kwargs)
+
+    #: the same for functions that are made again, with what they close over (see Eager)
+    of: Callable[..., Any]
+
+    def eager(self) -> Callable[..., Any]:
+        """What does its calls where nothing is traced."""
+
+        def of(how: Any, fn: Any, data: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            return self.derived(args, kwargs)
+
+        return functools.partial(Eager(of, (), self.fn, False), (), ())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return applied(self, args, kwargs)
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.fn
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.called}({getattr(self.fn, '__name__', type(self.fn).__name__)})"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.fn!r}>"
+
+
+class Gradient(Transformed):
+    """See :func:`grad` and :func:`value_and_grad`."""
+
+    called = "grad"
+
+    def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, with_value: bool) -> None:
+        if not callable(fn):
+            raise SpecError(f"hovis.grad takes a callable, not {type(fn).__name__}")
+        self.fn = fn
+        self.how = argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        argnums, has_aux, with_value = how
+        wanted = Wanted(fn, args, argnums)
+
+        def flat(*leaves: Any) -> Any:
+            result = follow(fn, wanted.arguments(leaves), kwargs)
+            if has_aux:
+                value, aux = result
+                return real_scalar(value, fn), aux
+            return real_scalar(result, fn), None
+
+        value, aux, *found = through("reverse", (1,), flat, tuple(wanted.leaves), ())
+        gradient = wanted.rebuilt(found)
+        if with_value:
+            return ((value, aux) if has_aux else value), gradient
+        return (gradient, aux) if has_aux else gradient
+
+
+class Push(Transformed):
+    """See :func:`jvp`."""
+
+    def __init__(self, fn: Any, has_aux: bool) -> None:
+        self.fn = fn
+        self.how = (has_aux,)
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        primals, tangents = args
+        wanted = Wanted(fn, primals, tuple(range(len(primals))))
+        result, aux, change = pushed(fn, wanted, kwargs, wanted.alike(tangents), how[0])
+        return (result, change, aux) if how[0] else (result, change)
+
+
+class Jacobian(Transformed):
+    """See :func:`jacfwd` and :func:`jacrev`."""
+
+    called = "jacobian"
+
+    def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, is_forward: bool) -> None:
+        self.fn = fn
+        self.how = argnums if isinstance(argnums, int) else tuple(argnums), has_aux, is_forward
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        argnums, has_aux, is_forward = how
+        wanted = Wanted(fn, args, argnums)
+        result = fn(*args, **kwargs)
+        value = result[0] if has_aux else result
+        outputs: list[Any] = []
+        tree = pytree.flatten(value, outputs)
+        rows = columns(fn, wanted, kwargs, has_aux, outputs) if is_forward else lines(fn, wanted, kwargs, has_aux, outputs)
+        found = pytree.rebuilt(tree, [wanted.rebuilt(row) for row in rows])
+        return (found, result[1]) if has_aux else found
+
+
+def columns(fn: Any, wanted: "Wanted", kwargs: dict[str, Any], has_aux: bool, outputs: list[Any]) -> list[list[Any]]:
+    """The Jacobian, output by output and leaf by leaf: one push for each element of the leaves."""
+    found: list[list[Any]] = [[] for _ in outputs]
+    for j, leaf in enumerate(wanted.leaves):
+        pushes = []
+        for e in range(size_of(leaf)):
+            tangents = [unit(other, e if k == j else -1) for k, other in enumerate(wanted.leaves)]
+            leaves: list[Any] = []
+            pytree.flatten(pushed(fn, wanted, kwargs, tangents, has_aux)[2], leaves)
+            pushes.append(leaves)
+        for o, output in enumerate(outputs):
+            found[o].append(assembled([push[o] for push in pushes], output, leaf, -1))
+    return found
+
+
+def lines(fn: Any, wanted: "Wanted", kwargs: dict[str, Any], has_aux: bool, outputs: list[Any]) -> list[list[Any]]:
+    """The same by pulls, one for each element of the outputs."""
+
+    def flat(*leaves: Any) -> Any:
+        result = follow(fn, wanted.arguments(leaves), kwargs)
+        held: list[Any] = []
+        pytree.flatten(result[0] if has_aux else result, held)
+        return tuple(held)
+
+    found = []
+    for o, output in enumerate(outputs):
+        pulls = []
+        for e in range(size_of(output)):
+            seeds = [unit(other, e if k == o else -1) for k, other in enumerate(outputs)]
+            pulls.append(through("reverse", (len(outputs), True), flat, tuple(wanted.leaves), tuple(seeds))[len(outputs) :])
+        found.append([assembled([pull[j] for pull in pulls], output, leaf, 0) for j, leaf in enumerate(wanted.leaves)])
+    return found
+
+
+def pushed(fn: Any, wanted: "Wanted", kwargs: dict[str, Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, Any, Any]:
+    """The result, what comes with it, and the tangent of the result."""
+
+    def flat(*leaves: Any) -> Any:
+        result = follow(fn, wanted.arguments(leaves), kwargs)
+        return result if has_aux else (result, None)
+
+    (result, aux), (change, _) = through("forward", (), flat, tuple(wanted.leaves), tuple(tangents))
+    return result, aux, change
+
+
+class Wanted:
+    """The arguments that something is differentiated in: trees, and of these the leaves that are real or complex."""
+
+    def __init__(self, fn: Any, args: tuple[Any, ...], argnums: Argnums) -> None:
+        self.fn = fn
+        self.args = args
+        self.single = isinstance(argnums, int)
+        self.places = tuple([place(fn, args, k) for k in ((argnums,) if isinstance(argnums, int) else argnums)])
+        self.all: list[Any] = []
+        self.tree = pytree.flatten(tuple([args[k] for k in self.places]), self.all)
+        self.leaves = [one for one in self.all if changes(certain(one))]
+        if not self.leaves:
+            raise TypeError(no_leaf(fn, self.places, self.all, self.names()))
+
+    def names(self) -> list[str]:
+        """How each leaf is written, those that are no numbers as well."""
+        return named_leaves(self.fn, self.places, self.tree.children)
+
+    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        """All arguments, with these leaves."""
+        given = list(self.args)
+        for k, argument in zip(self.places, self._tree(leaves, self.all), strict=True):
+            given[k] = argument
+        return given
+
+    def alike(self, tangents: Any) -> list[Any]:
+        """The tangents of the leaves, of trees like the arguments."""
+        held: list[Any] = []
+        pytree.flatten(tuple(tangents), held)
+        if len(held) != len(self.all):
+            raise TypeError(f"there are {len(held)} tangents for {len(self.all)} leaves of the arguments")
+        found = []
+        for k, (t, x) in enumerate(zip(held, self.all, strict=True)):
+            if changes(x):
+                found.append(as_tangent(t, x))
+                if shape_of(found[-1]) != shape_of(x):
+                    raise TypeError(f"the tangent of {self.names()[k]}, whose shape is {shape_of(x)}, has the shape {shape_of(found[-1])}")
+        return found
+
+    def rebuilt(self, found: Sequence[Any]) -> Any:
+        """Trees like the arguments, None where there is no number."""
+        trees = self._tree(found, [None] * len(self.all))
+        return trees[0] if self.single else trees
+
+    def _tree(self, leaves: Sequence[Any], others: Sequence[Any]) -> Any:
+        rest = list(reversed(leaves))
+        return pytree.rebuilt(self.tree, [rest.pop() if changes(old) else other for old, other in zip(self.all, others, strict=True)])
+
+
+def place(fn: Any, args: tuple[Any, ...], k: int) -> int:
+    """The position of an argument, counted from the end if it is negative."""
+    at = k + len(args) if k < 0 else k
+    if not 0 <= at < len(args):
+        raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, and got {len(args)} by position")
+    return at
+
+
+def changes(leaf: Any) -> bool:
+    """Is it a real or complex number, or an array of these?"""
+    return leaf.dtype.kind in "fc" if is_array(leaf) else isinstance(leaf, float | complex)
+
+
+def real_scalar(value: Any, fn: Any) -> Any:
+    """The result of a function that has a gradient."""
+    if is_array(value):
+        if value.dtype.kind == "f" and shape_of(value) == ():
+            return value
+        raise TypeError(f"{name_of(fn)} has no gradient: its result is an array of {value.dtype} of shape {value.shape}, and would have to be one real number")
+    if isinstance(value, float):
+        return value
+    raise TypeError(f"{name_of(fn)} has no gradient: its result is of the type {type(value).__name__}, and would have to be one real number")
+
+
+def no_leaf(fn: Any, places: Sequence[int], leaves: Sequence[Any], names: Sequence[str]) -> str:
+    """What to say where there is nothing to differentiate in."""
+    kinds = [f"{name} is {kind_of(leaf)}" for name, leaf in zip(names, leaves, strict=True)]
+    told = ", ".join(kinds[:MOST_TOLD] + ["…"] * (len(kinds) > MOST_TOLD))
+    return f"{name_of(fn)} can't be differentiated in its argument {places[0]}: there is no real number in it{': ' * bool(told)}{told}"
+
+
+#: Of so many leaves an error speaks.
+MOST_TOLD: Final = 8
+
+
+def kind_of(leaf: Any) -> str:
+    """What a leaf is, in words."""
+    return f"an array of {leaf.dtype}" if is_array(leaf) else f"of the type {type(leaf).__name__}"
+
+
+def named_leaves(fn: Any, places: Sequence[int], trees: Sequence[Any]) -> list[str]:
+    """How the leaves of the arguments at these positions are written, from the names of the parameters."""
+    code = getattr(fn, "__code__", None)
+    known = code.co_varnames[: code.co_argcount] if code else ()
+    bound = 1 if known and hasattr(fn, "__self__") else 0
+    found: list[str] = []
+    for k, tree in zip(places, trees, strict=True):
+        found += pytree.paths(tree, known[k + bound] if k + bound < len(known) else f"args[{k}]")
+    return found
+
+
+def name_of(fn: Any) -> str:
+    """What a function is called, and where it stands."""
+    code = getattr(fn, "__code__", None)
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else str(name)
+
+
+# ------------------------------------------------------------------------------------------------- applying
+
+
+def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a call gives: here by residual Python, in a trace and for what is recorded by what ``derived`` says."""
+    if is_recorded(args, kwargs, transformed.data):
+        return transformed.derived(args, kwargs)
+    if not hasattr(transformed, "of"):
+        eager = transformed.__dict__.get("_eager")
+        if eager is None:
+            eager = transformed.__dict__["_eager"] = transformed.eager()
+        return eager(*args, **kwargs)
+    fn = transformed.fn
+    held = closed_over(fn)
+    key = type(transformed), transformed.how, Held(fn) if held is None else (Held(fn.__code__), Held(fn.__globals__), Held(fn.__defaults__ or None))
+    eager = _eager.get(key)
+    if eager is None:
+        while len(_eager) >= KEPT:
+            del _eager[next(iter(_eager))]
+        eager = _eager[key] = Eager(type(transformed).of, transformed.how, fn, held is not None)
+    return eager(held or (), transformed.data, *args, **kwargs)
+
+
+#: Functions whose residuals are kept.
+KEPT: Final = 512
+_eager: dict[Any, "Eager"] = {}
+
+
+def closed_over(fn: Any) -> tuple[Any, ...] | None:
+    """What a function closes over; None if that is not for it alone to read."""
+    if type(fn) is not types.FunctionType or fn.__kwdefaults__ or fn.__dict__ or _rebinds(fn.__code__):
+        return None
+    try:
+        return tuple([cell.cell_contents for cell in fn.__closure__ or ()])
+    except ValueError:
+        return None
+
+
+def _rebinds(code: types.CodeType) -> bool:
+    """Does it, or a function in it, bind a variable of an enclosing function anew?"""
+    if any(i.opname in ("STORE_DEREF", "DELETE_DEREF") and i.argval in code.co_freevars for i in dis.get_instructions(code)):
+        return True
+    return any(_rebinds(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+class Eager(Jitted):
+    """Residual Python of a transformed function, kept by what its arguments are, down to their leaves.
+
+    again: the function is made again with what it closes over, which is an argument like others; so one residual is for all
+    functions that a piece of code makes.
+    """
+
+    def __init__(self, derived: Callable[..., Any], how: Any, fn: Any, again: bool) -> None:
+        if again:
+            code, namespace, name, qualname, defaults = fn.__code__, fn.__globals__, fn.__name__, fn.__qualname__, fn.__defaults__
+
+            def call(held: Any, data: Any, /, *args: Any, **kwargs: Any) -> Any:
+                made = make_function(code, namespace, name, qualname, defaults, None, (), *[make_cell(x) for x in held])
+                return derived(how, made, data, args, kwargs)
+        else:
+
+            def call(held: Any, data: Any, /, *args: Any, **kwargs: Any) -> Any:
+                return derived(how, fn, data, args, kwargs)
+
+        EAGER.add(call.__code__)
+        super().__init__(call, (), api.Options(frozen=False))
+
+    def _looked_at(self, args: tuple[Any, ...], kwargs: dict[str, Any], part: int) -> tuple[list[Any], dict[str, Any]]:
+        """Of each argument its part of the key (0) or its spec (1)."""
+        held = [_captured(x, (0, k), self._policy)[part] for k, x in enumerate(args[0])]
+        found = [tuple(held), *[looked_at(a, (k,), self._policy)[part] for k, a in enumerate(args[1:], 1)]]
+        return found, {name: looked_at(v, (name,), self._policy)[part] for name, v in kwargs.items()}
+
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
+        found, named = self._looked_at(args, kwargs, 0)
+        return Key((*found, *named.items()))
+
+    def _specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        return self._looked_at(args, kwargs, 1)
+
+    def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._count_numbers(args, kwargs)
+
+
+def _captured(value: Any, path: Any, policy: Any) -> tuple[Any, Any]:
+    """As an argument; what nothing would be known of is known."""
+    key, spec = looked_at(value, path, policy)
+    return (key, spec) if (is_spec(spec) and spec is not Unknown) or isinstance(spec, Const) else (("value", Held(value)), Const(value))
+
+
+def here(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a call gives in a trace."""
+    return transformed.derived(args, kwargs)
+
+
+def _applied(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    transformed, given, keywords = args
+    cls = m.class_of(m.resolve(transformed))
+    if cls is None or isinstance(given, Dyn) or isinstance(keywords, Dyn):
+        return None
+    if cls.derived.__code__ in m.tables.not_entered:  # type: ignore[attr-defined]
+        return finish(m, opaque(m, applied, args), "value")
+    return call_function(m, Known(here), here, args, {})
+
+
+STANDARD.actions[applied] = _applied
+APPLYING.add(Transformed.derived.__code__)

@@ -1,0 +1,75 @@
+"""Sizes that hang on ints of the program, for back ends that compile for known sizes.
+
+What an array's shape may depend on chooses.  To tell the rounds of a loop apart by it makes a copy of the loop's body for
+each: that is not worth it where there are more rounds than there may be variants.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hovis.engine.heap import VObj
+from hovis.engine.machine import Machine
+from hovis.engine.state import State
+from hovis.engine.tables import Restart, Tables
+from hovis.engine.values import NO_LABELS, TEST, Dyn, Known, Labels, Ref, V, together
+from hovis.engine.whistle import TEST_VARIANTS, VARIANTS
+from hovis.ir.affine import difference, of_op
+from hovis.lattice import Type
+
+
+def use_sizes(m: Machine, *values: V) -> None:
+    """Ints that an array's shape may depend on choose, all of them at once."""
+    labels = NO_LABELS
+    for value in values:
+        labels = together(labels, _labels(m, value))
+    m.mark(labels)
+
+
+def _labels(m: Machine, value: V) -> Labels:
+    """Of which slots the ints in a value come."""
+    if isinstance(value, Dyn):
+        return value.lost if value.lost and value.type == Type(int) else NO_LABELS
+    labels = NO_LABELS
+    if isinstance(value, Ref):
+        obj = m.obj(value, "tuple", "list", "slice")
+        for cell in obj.cells if obj is not None and not _is_window(obj) else ():
+            labels = together(labels, _labels(m, cell))
+    return labels
+
+
+def _is_window(obj: VObj) -> bool:
+    """Is it a slice of a known size that goes over an array?"""
+    start, stop, *_ = obj.cells if obj.kind == "slice" else (None, None)
+    return isinstance(start, Dyn) and isinstance(stop, Dyn) and difference(stop.value, start.value, of_op) is not None
+
+
+def stop_counting(tables: Tables, site: Any, table: Mapping[Any, object], state: State, places: int) -> None:
+    """Sizes hang on the rounds of a loop that has more of them than there may be variants: they are not told apart at all.
+
+    Left to themselves, these variants would be made first, and found to be too many then (see whistle).
+    """
+    used, forced = tables.used.get(site, {}), tables.forced.setdefault(site, {})
+    limit = VARIANTS + 2 * max(places, tables.static_size)
+    for path, left in _loops(state, tables):
+        if len(left) > limit and used.get(path, 0) > TEST and path not in forced:
+            keys = [dict(key) for key in table]
+            if len({key.get(path) for key in keys}) >= TEST_VARIANTS:
+                forced.update((one, used[one]) for one in _in_step(keys, path) if one not in forced)
+                raise Restart("force", site)
+
+
+def _loops(state: State, tables: Tables) -> Iterator[tuple[int, range]]:
+    """What is left of the loops over known ranges that are under way, each by the slot of its position."""
+    for depth, frame in enumerate(state.frames):
+        for k, value in enumerate(frame.stack):
+            obj = state.heap[value.aid] if isinstance(value, Ref) else None
+            if obj is not None and obj.kind == "range_iter":
+                bounds: list[Any] = [cell.value for cell in obj.cells if isinstance(cell, Known)]
+                if len(bounds) == len(obj.cells):
+                    yield tables.paths[tables.paths[depth, "stack", k], 0], range(*bounds)
+
+
+def _in_step(keys: Sequence[dict[int, Any]], path: int) -> list[int]:
+    """The slots whose values tell the same keys apart as those of this one: what counts the rounds, too."""
+    counted = len({key.get(path) for key in keys})
+    return [one for one in keys[-1] if len({key.get(one) for key in keys}) == counted == len({(key.get(one), key.get(path)) for key in keys})]

@@ -1,0 +1,67 @@
+"""What integers of a program differ by, where that is a known number: of ``i`` and ``i + 3``."""
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.ir.model import Op
+from hovis.lattice import Const, Type
+
+#: As deep an expression is looked into.
+DEPTH: Final = 12
+
+#: A sum of values, each so many times, and a number.
+Form = tuple[dict[Any, int], int]
+
+#: What a value is made of: ``("constant", n)``, ``("add", a, b)`` and so ``subtract`` and ``multiply``, ``("negate", a)``; None: it stands for itself.
+Reader = Callable[[Any], "tuple[Any, ...] | None"]
+
+
+def difference(a: Any, b: Any, read: Reader) -> int | None:
+    """a - b, if that is known."""
+    (x, c), (y, d) = form(a, read), form(b, read)
+    return c - d if x == y else None
+
+
+def form(value: Any, read: Reader, depth: int = DEPTH) -> Form:
+    """An integer as a sum."""
+    made = read(value) if depth else None
+    if made is None:
+        return {value: 1}, 0
+    name, *parts = made
+    if name == "constant":
+        return {}, parts[0]
+    forms = [form(p, read, depth - 1) for p in parts]
+    if name == "negate":
+        return _sum(({}, 0), forms[0], -1)
+    a, b = forms
+    if name == "multiply":
+        if a[0] and b[0]:
+            return {value: 1}, 0
+        return _sum(({}, 0), b if not a[0] else a, a[1] if not a[0] else b[1])
+    return _sum(a, b, 1 if name == "add" else -1)
+
+
+def _sum(a: Form, b: Form, times: int) -> Form:
+    found = dict(a[0])
+    for value, count in b[0].items():
+        found[value] = found.get(value, 0) + count * times
+    return {v: n for v, n in found.items() if n}, a[1] + b[1] * times
+
+
+_NAMES: Final[dict[Any, str]] = {operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.neg: "negate"}
+
+
+def of_op(value: Any) -> tuple[Any, ...] | None:
+    """What an int of a Function is made of."""
+    if isinstance(value, Const):
+        return ("constant", value.value) if type(value.value) is int else None
+    if not isinstance(value, Op) or value.callee not in _NAMES or value.kwargs:
+        return None
+    if not all(_is_int(v) for v in (value, *value.args)):
+        return None
+    return _NAMES[value.callee], *value.args
+
+
+def _is_int(value: Any) -> bool:
+    return type(value.value) is int if isinstance(value, Const) else getattr(value, "type", None) == Type(int)

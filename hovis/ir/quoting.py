@@ -1,0 +1,35 @@
+"""The user's source, quoted for people to read."""
+
+import linecache
+
+from hovis.ir.model import Location
+
+
+def place(location: Location) -> str:
+    """``file:line, in function``."""
+    line = "" if location.line is None else f":{location.line}"
+    return f"{location.file}{line}, in {location.function}"
+
+
+def quote(location: Location) -> list[str]:
+    """The source line, and the columns under it where they are known."""
+    if location.line is None:
+        return []
+    raw = linecache.getline(location.file, location.line).rstrip("\n")
+    code = raw.lstrip()
+    if not code:
+        return []
+    indent = len(raw) - len(code)
+    lines = ["    " + code]
+    if location.col is not None and location.end_col is not None:
+        start = _characters(raw, location.col)
+        end = _characters(raw, location.end_col) if location.end_line == location.line else len(raw)
+        start = max(start, indent)
+        if end > start and (start, end) != (indent, len(raw)):
+            lines.append("    " + " " * (start - indent) + "^" * (end - start))
+    return lines
+
+
+def _characters(line: str, column: int) -> int:
+    """CPython counts columns in bytes of UTF-8."""
+    return len(line.encode()[:column].decode(errors="replace"))

@@ -1,0 +1,121 @@
+"""What gives arrays another shape or order, and puts them together."""
+
+from typing import Any
+
+import numpy as np
+
+from hovis.library.batching import Rule, batched, by
+from hovis.library.numpy.batching.base import shifted, spread
+
+
+@batched(np.reshape, np.ndarray.reshape)
+def _reshape(lanes: int, which: tuple[bool, ...], x: Any, *shape: Any, **named: Any) -> Any:
+    new = named.get("shape", shape[0] if len(shape) == 1 else shape)
+    return np.reshape(x, (lanes, *(new if isinstance(new, tuple | list) else (new,))))
+
+
+@batched(np.ravel, np.ndarray.ravel, np.ndarray.flatten)
+def _ravel(lanes: int, which: tuple[bool, ...], x: Any) -> Any:
+    return np.reshape(x, (lanes, -1)).copy() if x.ndim == 2 else np.reshape(x, (lanes, -1))
+
+
+def _order(axes: Any, ndim: int) -> tuple[int, ...]:
+    return (0, *(tuple(range(ndim - 1, 0, -1)) if axes is None else tuple([axis % (ndim - 1) + 1 for axis in axes])))
+
+
+@batched(np.transpose, np.ndarray.transpose)
+def _transpose(lanes: int, which: tuple[bool, ...], x: Any, *axes: Any, **named: Any) -> Any:
+    return np.transpose(x, _order(named.get("axes", axes[0] if len(axes) == 1 else axes or None), x.ndim))
+
+
+@batched(getattr)
+def _attribute(lanes: int, which: tuple[bool, ...], x: Any, name: str) -> Any:
+    return np.transpose(x, _order(None, x.ndim)) if name == "T" else getattr(x, name)
+
+
+@batched(np.swapaxes, np.ndarray.swapaxes)
+def _swapaxes(lanes: int, which: tuple[bool, ...], x: Any, a: int, b: int) -> Any:
+    return np.swapaxes(x, shifted(a, x.ndim), shifted(b, x.ndim))
+
+
+@batched(np.moveaxis)
+def _moveaxis(lanes: int, which: tuple[bool, ...], x: Any, source: Any, destination: Any) -> Any:
+    return np.moveaxis(x, shifted(source, x.ndim), shifted(destination, x.ndim))
+
+
+@batched(np.squeeze, np.ndarray.squeeze)
+def _squeeze(lanes: int, which: tuple[bool, ...], x: Any, axis: Any = None) -> Any:
+    if axis is None:
+        axis = tuple([k for k in range(x.ndim - 1) if x.shape[k + 1] == 1])
+    return np.squeeze(x, shifted(axis, x.ndim))
+
+
+@batched(np.expand_dims)
+def _expand_dims(lanes: int, which: tuple[bool, ...], x: Any, axis: Any) -> Any:
+    return np.expand_dims(x, shifted(axis, x.ndim))
+
+
+@batched(np.broadcast_to)
+def _broadcast_to(lanes: int, which: tuple[bool, ...], x: Any, shape: Any) -> Any:
+    shape = shape if isinstance(shape, tuple | list) else (shape,)
+    missing = len(shape) + 1 - x.ndim
+    return np.broadcast_to(np.reshape(x, (lanes,) + (1,) * missing + x.shape[1:]), (lanes, *shape))
+
+
+def _with_axes(fn: Any) -> Rule:
+    """An axis, or several, is given last or by name; None is all of them."""
+
+    def rule(lanes: int, which: tuple[bool, ...], x: Any, axis: Any = None) -> Any:
+        return fn(x, shifted(axis, x.ndim))
+
+    return rule
+
+
+by(_with_axes, np.flip)
+
+
+@batched(np.roll)
+def _roll(lanes: int, which: tuple[bool, ...], x: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return np.reshape(np.roll(np.reshape(x, (lanes, -1)), shift, 1), x.shape)
+    return np.roll(x, shift, shifted(axis, x.ndim))
+
+
+def _joining(fn: Any) -> Rule:
+    def rule(lanes: int, which: tuple[Any, ...], parts: Any, axis: int = 0) -> Any:
+        ours = [spread(lanes, part, flag) for part, flag in zip(parts, which[0], strict=True)]
+        return fn(ours, shifted(axis, ours[0].ndim))
+
+    return rule
+
+
+by(_joining, np.concatenate, np.stack)
+
+
+@batched(np.array, np.asarray)
+def _array(lanes: int, which: tuple[Any, ...], x: Any, dtype: Any = None, **named: Any) -> Any:
+    if isinstance(which[0], tuple):
+        ours = [spread(lanes, part, flag) for part, flag in zip(x, which[0], strict=True)]
+        x = np.stack(ours, 1)
+    return np.array(x, dtype)
+
+
+def _copying(fn: Any) -> Rule:
+    return lambda lanes, which, x, *more, **named: fn(x, *more, **named)
+
+
+by(
+    _copying, np.copy, np.ndarray.copy, np.ndarray.astype, np.zeros_like, np.ones_like, np.empty_like,
+    np.tril, np.triu, np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.slogdet, np.linalg.eigh, np.linalg.eigvalsh,
+    np.linalg.matrix_power, np.linalg.svd, np.linalg.qr, np.linalg.pinv,
+)  # fmt: skip
+
+
+@batched(np.trace, np.ndarray.trace)
+def _trace(lanes: int, which: tuple[bool, ...], x: Any, offset: int = 0) -> Any:
+    return np.trace(x, offset, 1, 2)
+
+
+@batched(np.diagonal, np.ndarray.diagonal)
+def _diagonal(lanes: int, which: tuple[bool, ...], x: Any, offset: int = 0) -> Any:
+    return np.diagonal(x, offset, 1, 2)

@@ -1,0 +1,15 @@
+"""What the IR itself calls: containers are made, values pass through."""
+
+from typing import Any
+
+from hovis.ir import operations as ops
+from hovis.library.derivatives import pull, push
+
+
+def _part(k: int, g: Any, y: Any, *items: Any) -> Any:
+    return g[k]
+
+
+pull(ops.make_tuple, every=_part)
+pull(ops.make_list, every=_part)
+push(ops.make_tuple, every=None)

@@ -1,0 +1,61 @@
+"""What a derived function calls: tapes, and the cotangents of parts of arrays."""
+
+from typing import Any, Final
+
+from hovis.ir.model import Effect
+from hovis.ir.operations import get, make_tape, missing, put, revise, slot_of, tape_of
+from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.library.core import Primitive
+from hovis.library.numpy.cotangents import apart, cotangent_type, scatter, zero_tape
+from hovis.library.numpy.shapes import Facts, Shape, for_engine
+
+
+def _made(slot: AbstractValue) -> AbstractValue | None:
+    return tape_of(slot.value) if isinstance(slot, Const) else None  # type: ignore[arg-type]
+
+
+def _missing(slot: AbstractValue) -> AbstractValue | None:
+    return slot.value.type if isinstance(slot, Const) else None  # type: ignore[attr-defined]
+
+
+def _missing_dims(slot: Facts) -> Shape | None:
+    found: Any = slot.value
+    return None if found is None or found.shape is None else tuple(found.shape)
+
+
+def _same(tape: AbstractValue, *rest: AbstractValue) -> AbstractValue | None:
+    return tape if slot_of(tape) is not None else None
+
+
+def _got(tape: AbstractValue, slot: AbstractValue) -> AbstractValue | None:
+    found = slot_of(tape)
+    return None if found is None else found.type
+
+
+def _got_dims(tape: Facts, slot: Facts) -> Shape | None:
+    found = slot_of(tape.type)
+    return None if found is None or found.shape is None else tuple(found.shape)
+
+
+def _zeros(tape: AbstractValue) -> AbstractValue | None:
+    return cotangent_type(tape) if slot_of(tape) is not None else ANY
+
+
+def _scattered(shadow: AbstractValue, index: AbstractValue, g: AbstractValue) -> AbstractValue:
+    return Type(type(None))
+
+
+def _apart(a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    return Type(type(None))
+
+
+ROWS: Final[list[Primitive]] = [
+    Primitive(make_tape, _made, Effect.PURE, fold=False),
+    Primitive(missing, _missing, Effect.PURE, False, for_engine(_missing_dims)),
+    Primitive(put, _same, Effect.WRITES, fold=False),
+    Primitive(revise, _same, Effect.WRITES, fold=False),
+    Primitive(get, _got, Effect.READS, False, for_engine(_got_dims)),
+    Primitive(zero_tape, _zeros, Effect.READS, fold=False),
+    Primitive(apart, _apart, Effect.RAISES, fold=False),
+    Primitive(scatter, _scattered, Effect.WRITES | Effect.RAISES, fold=False),
+]

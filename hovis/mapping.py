@@ -1,0 +1,128 @@
+"""Functions of one value, mapped over many: ``vmap``.  It is traced through like the derivatives (:mod:`hovis.derive`)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hovis import pytree
+from hovis.derive import Transformed, kind_of, name_of, named_leaves
+from hovis.errors import SpecError
+from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
+from hovis.library.numpy.tangents import is_array
+from hovis.through import APPLYING, TRANSFORMS, Transform, through
+from hovis.transforms.vmap import batch
+
+
+def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """fn for arrays of arguments: what it gives for each, put together along a new axis.
+
+    in_axes   the axis of each argument over which it is mapped, None for one that is the same in all calls; an int for
+              all of them, or one an argument; of an argument that is a tree, one for all its leaves, or a tree of them
+    out_axes  where the new axis is in what it gives; an int, or a tree of them
+
+    All lanes go together, on arrays; where they part, each block is done for the lanes that have come to it.  What can't be
+    done so (stores behind such a place, results of several types) is done for one lane after the other.  Functions that
+    print, or store into what all lanes share, can't be mapped: TransformError names the line.
+
+    >>> import numpy as np
+    >>> vmap(lambda x, y: x * y + 1.0, in_axes=(0, None))(np.arange(3.0), 10.0)
+    array([ 1., 11., 21.])
+    """
+    return Mapped(fn, in_axes, out_axes)
+
+
+TRANSFORMS["batch"] = Transform(batch, optional=True)
+
+
+class Mapped(Transformed):
+    """See :func:`vmap`."""
+
+    called = "vmap"
+
+    def __init__(self, fn: Any, in_axes: Any, out_axes: Any) -> None:
+        if not callable(fn):
+            raise SpecError(f"hovis.vmap takes a callable, not {type(fn).__name__}")
+        self.fn = fn
+        self.in_axes = in_axes
+        self.out_axes = out_axes
+
+    def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        fn, in_axes, out_axes = self.fn, self.in_axes, self.out_axes
+        axes: list[Any] = []
+        each_axis(in_axes if isinstance(in_axes, tuple | list) else (in_axes,) * len(args), args, axes)
+        found: list[Any] = []
+        tree = pytree.flatten((args, kwargs), found)
+        axes += [0] * (len(found) - len(axes))
+        lanes = count(fn, tree, found, axes)
+        mapped = tuple([axis is not None for axis in axes])
+        arrays = [leaf if axis is None else first(leaf, axis) for leaf, axis in zip(found, axes, strict=True)]
+        leaves = tuple([element(array) if flag else array for array, flag in zip(arrays, mapped, strict=True)])
+
+        def flat(*values: Any) -> Any:
+            ours, named = pytree.rebuilt(tree, values)
+            result: list[Any] = []
+            shape = pytree.flatten(fn(*ours, **named), result)
+            return tuple(result), shape
+
+        together = through("batch", (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
+        results, shape = each(flat, lanes, arrays, mapped) if together is None else together
+        places: list[Any] = []
+        each_axis(out_axes, pytree.rebuilt(shape, results), places)
+        return pytree.rebuilt(shape, [last(result, axis) for result, axis in zip(results, places, strict=True)])
+
+
+APPLYING.add(Mapped.derived.__code__)
+
+
+def each_axis(axes: Any, x: Any, found: list[Any]) -> None:
+    """The axis of each leaf of x, from a tree of them, or one for all."""
+    if axes is None or isinstance(axes, int):
+        leaves: list[Any] = []
+        pytree.flatten(x, leaves)
+        found.extend([axes] * len(leaves))
+        return
+    ours, others = pytree.children_of(axes), pytree.children_of(x)
+    if ours is None or others is None or len(ours[2]) != len(others[2]):
+        raise TypeError("hovis.vmap: in_axes or out_axes is no tree like that of what it is for")
+    for part, child in zip(ours[2], others[2], strict=True):
+        each_axis(part, child, found)
+
+
+def count(fn: Any, tree: Any, leaves: list[Any], axes: list[Any]) -> int:
+    """How many lanes there are."""
+    first_at = None
+    for k, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
+        if axis is None:
+            continue
+        if not is_array(leaf) or not -leaf.ndim <= axis < leaf.ndim:
+            rank = leaf.ndim if is_array(leaf) else 0
+            raise ValueError(f"hovis.vmap: {name_of(fn)} is to be mapped over axis {axis} of {named(fn, tree)[k]}, which has {rank}: {kind_of(leaf)}")
+        if first_at is None:
+            first_at = k
+        elif leaf.shape[axis] != leaves[first_at].shape[axes[first_at]]:
+            names, sizes = named(fn, tree), (leaves[first_at].shape[axes[first_at]], leaf.shape[axis])
+            told = f"{sizes[0]} ({names[first_at]}) and {sizes[1]} ({names[k]})"
+            raise ValueError(f"hovis.vmap: {name_of(fn)} is to be mapped over axes of different sizes: {told}")
+    if first_at is None:
+        raise ValueError(f"hovis.vmap: nothing that {name_of(fn)} is given is to be mapped over")
+    return leaves[first_at].shape[axes[first_at]]  # type: ignore[no-any-return]
+
+
+def named(fn: Any, tree: Any) -> list[str]:
+    """How each leaf of the arguments is written."""
+    args, kwargs = tree.children
+    names = named_leaves(fn, range(len(args.children)), args.children)
+    for name, child in zip(kwargs.extra, kwargs.children, strict=True):
+        names += pytree.paths(child, name)
+    return names
+
+
+def each(flat: Any, lanes: int, arrays: list[Any], mapped: tuple[bool, ...]) -> Any:
+    """One lane after the other; there is one at least."""
+    results, shape = flat(*[of_lane(array, flag, 0) for array, flag in zip(arrays, mapped, strict=True)])
+    outs = [begun(lanes, result) for result in results]
+    for k in range(1, lanes):
+        results, other = flat(*[of_lane(array, flag, k) for array, flag in zip(arrays, mapped, strict=True)])
+        if other != shape:
+            raise ValueError("hovis.vmap: results of different structures can't be put together")
+        outs = [gone_on(out, k, result) for out, result in zip(outs, results, strict=True)]
+    return tuple(outs), shape

@@ -1,0 +1,94 @@
+"""What a Function of ours gives: leaves that are computed, leaves that are known, and the tree in which they stand."""
+
+from typing import Any, Final
+
+from hovis.ir.model import Block, Function, Op, Operand, Param, Return
+from hovis.ir.operations import make_tuple
+from hovis.lattice import Const, Type
+from hovis.passes.rewriting import copy
+
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+
+
+class _Computed:
+    """Stands for a leaf that is no constant."""
+
+    def __repr__(self) -> str:
+        return "COMPUTED"
+
+
+COMPUTED: Final = _Computed()
+
+
+class Outcome:
+    """Of a Function that returns ``(tuple of leaves, …, tree)``.
+
+    function  the same, that returns the tuple of those leaves that are computed
+    plans     of each tuple of leaves, what they are: COMPUTED, or that
+    tree      what stands at the end
+    """
+
+    def __init__(self, function: Function, end: Block, plans: list[tuple[Any, ...]], computed: list[tuple[Operand, ...]], tree: Any) -> None:
+        self.function, self.end, self.plans, self.computed, self.tree = function, end, plans, computed, tree
+
+
+def outcome(function: Function) -> Outcome | None:
+    """What a Function gives, if that is known."""
+    made = copy(function)
+    ends = [block for block in made.blocks if isinstance(block.terminator, Return)]
+    end = ends[0].terminator if len(ends) == 1 else None
+    if not isinstance(end, Return) or not isinstance(end.value, Op) or end.value.callee is not make_tuple:
+        return None
+    *groups, shape = end.value.args
+    try:
+        plans = [tuple(map(_constant, _parts(group))) for group in groups]
+        tree = _constant(shape)
+    except ValueError:
+        return None
+    if tree is COMPUTED:
+        return None
+    computed = [tuple(one for one, known in zip(_parts(group), plan, strict=True) if known is COMPUTED) for group, plan in zip(groups, plans, strict=True)]
+    end.value = Op(make_tuple, tuple(one for group in computed for one in group), type=Type(tuple), location=end.location)
+    ends[0].ops.append(end.value)
+    return Outcome(made, ends[0], plans, computed, tree)
+
+
+def filled(plan: tuple[Any, ...], computed: Any, first: int = 0) -> list[Any]:
+    """The leaves, of those that have been computed (from the first one on)."""
+    found, at = [], first
+    for known in plan:
+        if known is COMPUTED:
+            found.append(computed[at])
+            at += 1
+        else:
+            found.append(known)
+    return found
+
+
+def _parts(results: Operand) -> tuple[Operand, ...]:
+    if isinstance(results, Op) and results.callee is make_tuple:
+        return results.args
+    if isinstance(results, Const) and isinstance(results.value, tuple):
+        return tuple(map(Const, results.value))
+    raise ValueError
+
+
+def _constant(operand: Operand) -> Any:
+    """What is made of constants alone; COMPUTED, if it is a number or an array that is computed."""
+    if isinstance(operand, Const):
+        if type(operand.value).__hash__ is None:
+            raise ValueError
+        return operand.value
+    if isinstance(operand, Op) and operand.callee in (make_tuple, tuple.__new__):
+        parts = [_constant(arg) for arg in operand.args]
+        if any(part is COMPUTED for part in parts):
+            raise ValueError
+        return tuple(parts) if operand.callee is make_tuple else operand.callee(*parts)
+    if isinstance(operand, Op | Param) and is_number(operand):
+        return COMPUTED
+    raise ValueError
+
+
+def is_number(value: Op | Param) -> bool:
+    """Is it a number or an array, by its type?"""
+    return value.dims is not None or (isinstance(value.type, Type) and (value.type.cls in _NUMBERS or value.type.cls.__module__ == "numpy"))

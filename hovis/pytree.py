@@ -1,0 +1,137 @@
+"""Trees of arguments and results: containers, instances and classes that say how they are taken apart, down to their leaves.
+
+Tuples (named ones too), lists, dicts, None and instances of plain classes (dataclasses among them) are nodes; a class of
+another kind is one if it was registered.  All of it is Python that the engine traces through.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from types import MemberDescriptorType
+from typing import Any, Final, NamedTuple
+
+#: class -> (flatten, unflatten), of those that were registered
+NODES: Final[dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]] = {}
+
+
+def register_pytree(cls: type, flatten: Callable[[Any], tuple[Sequence[Any], Any]], unflatten: Callable[[Any, Sequence[Any]], Any]) -> type:
+    """Say how instances of cls are taken apart.
+
+    flatten     from an instance to its children, and what else there is to know of it (which has no derivative)
+    unflatten   from that and as many children to an instance
+
+    >>> class Pair:
+    ...     def __init__(self, a, b): self.a, self.b = a, b
+    >>> register_pytree(Pair, lambda p: ((p.a, p.b), None), lambda _, children: Pair(*children)).__name__
+    'Pair'
+    """
+    NODES[cls] = flatten, unflatten
+    return cls
+
+
+class Leaf(NamedTuple):
+    """A place of a tree where there is a value."""
+
+
+class Node(NamedTuple):
+    """An inner place: how it is put together again, from what, and the trees of the children."""
+
+    kind: str
+    cls: type
+    extra: Any
+    children: tuple[Any, ...]
+
+
+LEAF: Final = Leaf()
+
+
+def children_of(x: Any) -> tuple[str, Any, Any] | None:
+    """Of a node its kind, what there is to know besides the children, and these; None of a leaf."""
+    cls = type(x)
+    if cls in NODES:
+        children, extra = NODES[cls][0](x)
+        return "registered", extra, children
+    if cls is tuple or cls is list:
+        return "sequence", None, x
+    if cls is dict:
+        return "dict", tuple(x), tuple(x.values())
+    if isinstance(x, tuple):
+        return "named", None, x
+    names = attributes(x)
+    return None if names is None else ("instance", names, tuple([getattr(x, name) for name in names]))
+
+
+def attributes(x: Any) -> tuple[str, ...] | None:
+    """The names of what is in an instance of a plain Python class; None of what is none."""
+    cls: Any = type(x)
+    if not cls.__flags__ & _HEAP or isinstance(x, type | BaseException | Enum) or cls.__getattribute__ is not object.__getattribute__:
+        return None
+    if cls.__module__.partition(".")[0] in _FOREIGN or any(base.__flags__ & _HEAP == 0 for base in cls.__mro__[:-1]):
+        return None
+    slots = [name for base in reversed(cls.__mro__) for name, held in vars(base).items() if type(held) is MemberDescriptorType]
+    return (*[name for name in slots if hasattr(x, name)], *getattr(x, "__dict__", ()))
+
+
+#: What has methods, and no data that is differentiated.
+_FOREIGN: Final = ("functools", "types", "typing", "hovis", "hovis_xla")
+_HEAP: Final = 1 << 9
+
+
+def make_instance(cls: type, names: Sequence[str], values: Sequence[Any]) -> Any:
+    """An instance with these attributes, made without running any code of the class."""
+    made: Any = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def flatten(x: Any, leaves: list[Any]) -> Any:
+    """The tree of x; its leaves are appended to leaves."""
+    found = children_of(x)
+    if found is None:
+        leaves.append(x)
+        return LEAF
+    kind, extra, children = found
+    return Node(kind, type(x), extra, tuple([flatten(child, leaves) for child in children]))
+
+
+def paths(tree: Any, at: str) -> list[str]:
+    """How each leaf of a tree is written, if the tree is ``at``: ``d['w'][0]``, ``layer.bias``.
+
+    >>> paths(flatten({"w": [1.0, 2.0], "b": 0.0}, []), "d")
+    ["d['w'][0]", "d['w'][1]", "d['b']"]
+    """
+    if tree is LEAF:
+        return [at]
+    if tree.kind == "dict":
+        steps = [f"[{key!r}]" for key in tree.extra]
+    elif tree.kind == "instance":
+        steps = [f".{name}" for name in tree.extra]
+    elif tree.kind == "named":
+        steps = [f".{name}" for name in tree.cls._fields]
+    else:
+        steps = [f"[{k}]" for k in range(len(tree.children))]
+    found: list[str] = []
+    for step, child in zip(steps, tree.children, strict=True):
+        found += paths(child, at + step)
+    return found
+
+
+def unflatten(tree: Any, leaves: list[Any]) -> Any:
+    """The tree with these leaves, which are taken out of the list from its end (see ``rebuilt``)."""
+    if tree is LEAF:
+        return leaves.pop()
+    children = [unflatten(child, leaves) for child in tree.children]
+    if tree.kind == "sequence":
+        return children if tree.cls is list else tuple(children)
+    if tree.kind == "dict":
+        return dict(zip(tree.extra, children, strict=True))
+    if tree.kind == "named":
+        return tree.cls(*children)
+    if tree.kind == "registered":
+        return NODES[tree.cls][1](tree.extra, children)
+    return make_instance(tree.cls, tree.extra, children)
+
+
+def rebuilt(tree: Any, leaves: Sequence[Any]) -> Any:
+    """The tree with these leaves, in their order."""
+    return unflatten(tree, list(reversed(leaves)))

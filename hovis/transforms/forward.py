@@ -1,0 +1,337 @@
+"""Forward mode: a Function, and how its results change with what it was given.
+
+``forward(function, wanted)`` gives the Function that takes a tangent for each parameter at the places ``wanted`` as well,
+and returns a pair: what function returned, and the tangent of that (of a tuple that it makes, a tuple; None where nothing
+changes).  Each value is followed by its tangent, through branches, loops and calls.
+
+What is stored into, an array, a list, a dict or an object, has a *shadow*: a second one of the same kind with the tangents
+of what is in it, to which is done what is done to it.
+"""
+
+import operator
+from collections.abc import Sequence
+
+from hovis.errors import DerivativeError
+from hovis.ir import operations as ops
+from hovis.ir.analysis import reverse_postorder
+from hovis.ir.model import Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, callees, edges
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
+from hovis.library.numpy.tangents import added, put, stored, tangent
+from hovis.passes.rewriting import copy, substitute
+from hovis.transforms import rules
+from hovis.transforms.places import told
+
+_NONE = Const(None)
+
+
+def forward(function: Function, wanted: Sequence[int]) -> Function:
+    """The Function of the same parameters, and of a tangent for each one wanted: ``(returned, tangent)``."""
+    made = copy(function)
+    pushing = Pushing(made, {made: frozenset(wanted)})
+    for one in pushing.order:
+        Followed(one, pushing).rewrite()
+    return made
+
+
+class Pushing:
+    """Which values of which Functions change: worked out for all Functions that one reaches, at once."""
+
+    def __init__(self, function: Function, wanted: dict[Function, frozenset[int]]) -> None:
+        self.order = callees(function)
+        self.active: set[Value] = set()
+        #: do the results of a Function change?
+        self.results: set[Function] = set()
+        self.first = function
+        for one, places in wanted.items():
+            self.active |= {one.params[k] for k in places}
+        while self._spread():
+            pass
+        #: of each Function the parameters that have tangents, and where these stand
+        self.places = {one: [k for k, p in enumerate(one.params) if p in self.active] for one in self.order}
+
+    def _spread(self) -> bool:
+        before = len(self.active), len(self.results)
+        for one in self.order:
+            for block in one.blocks:
+                for op in block.all_ops():
+                    self._op(op)
+                for edge in edges(block.terminator):
+                    self.active |= {p for p, arg in zip(edge.block.params, edge.args, strict=True) if arg in self.active and changes(p.type)}
+                end = block.terminator
+                if isinstance(end, Return) and end.value in self.active:
+                    self.results.add(one)
+        return before != (len(self.active), len(self.results))
+
+    def _op(self, op: Op) -> None:
+        """Does the result of op change, or what it writes to?"""
+        args = [v for v in op.operands() if v in self.active]
+        if isinstance(op.callee, Function):
+            self.active |= {p for p, arg in zip(op.callee.params, op.args, strict=True) if arg in self.active}
+            if op.callee in self.results:
+                self.active.add(op)
+            return
+        if not args:
+            return
+        row = rules.of(op)
+        if row is not None and row.constant:
+            return
+        if op.callee in STORES and op.args and isinstance(op.args[0], Op | Param) and changes(op.args[0].type):
+            # what is stored into changes from the beginning
+            self._stored(op.args[0])
+        if changes(op.type):
+            self.active.add(op)
+
+    def _stored(self, target: Value) -> None:
+        self.active.add(target)
+        while isinstance(target, Op) and target.callee in VIEWS | STORES and target.args and isinstance(target.args[0], Op | Param):
+            target = target.args[0]
+            self.active.add(target)
+
+
+def changes(kind: AbstractValue) -> bool:
+    """May a value of this type be, or hold, a real or complex number?"""
+    if isinstance(kind, Union):
+        return any(map(changes, kind.members))
+    if isinstance(kind, Array):
+        return getattr(kind.dtype, "kind", "O") in "fcO"
+    if isinstance(kind, Partial):
+        return any(map(changes, kind.parts)) or not kind.parts
+    if isinstance(kind, Type):
+        if kind.cls in _FIXED:
+            return False
+        dtype = getattr(kind.cls, "dtype", None)
+        return dtype is None or kind.cls.__module__ != "numpy" or kind.cls.__name__.startswith(("float", "complex", "longdouble", "clongdouble", "ndarray"))
+    return not isinstance(kind, Const)
+
+
+_FIXED = frozenset({int, bool, str, bytes, type(None), range, slice})
+
+
+#: What writes to its first operand: the same is done to the tangents.
+STORES = frozenset(
+    {
+        operator.setitem, list.append, list.insert, list.extend, list.__setitem__, dict.__setitem__, dict.update, setattr, ops.list_extend, ops.dict_update,
+        ops.cell_set, operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow, operator.iconcat,
+    }
+)  # fmt: skip
+
+#: In-place operators, and what they compute.
+IN_PLACE = {
+    operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul, operator.itruediv: operator.truediv,
+    operator.ipow: operator.pow, operator.imod: operator.mod, operator.imatmul: operator.matmul, operator.ifloordiv: operator.floordiv,
+}  # fmt: skip
+
+#: What gives a part of its first operand, or that operand itself.
+VIEWS = frozenset({operator.getitem, getattr, operator.iadd, operator.isub, operator.imul, operator.itruediv, ops.cell_get})
+
+#: What moves values about: done to the tangents as it is to the values.
+MOVES = frozenset(
+    {
+        iter, next, operator.getitem, operator.setitem, operator.delitem, list.append, list.insert, list.extend, list.pop, list.reverse, list.copy,
+        list.clear, list.__getitem__, list.__setitem__, dict.__getitem__, dict.__setitem__, dict.get, dict.pop, dict.update, dict.values, dict.items,
+        dict.copy, dict.setdefault, setattr, ops.make_tuple, ops.make_list, ops.make_dict, ops.make_object, ops.list_extend, ops.dict_update,
+        ops.make_cell, ops.cell_get, ops.cell_set, ops.unpack, ops.make_iterator, tuple, list, dict, reversed, zip, enumerate, operator.concat,
+    }
+)  # fmt: skip
+
+#: Where the first operand alone is followed by its tangents, and the others say where, or what it is called.
+_PLACES: dict[object, tuple[int, ...]] = {
+    operator.getitem: (0,), operator.delitem: (0,), operator.setitem: (0, 2), list.pop: (0,), list.insert: (0, 2), list.__getitem__: (0,),
+    list.__setitem__: (0, 2), dict.__getitem__: (0,), dict.__setitem__: (0, 2), dict.get: (0, 2), dict.pop: (0, 2), dict.setdefault: (0, 2),
+    setattr: (0, 2), next: (0,), ops.unpack: (0,), enumerate: (0,),
+}  # fmt: skip
+
+
+class Followed:
+    """One Function, in which each value that changes is followed by its tangent."""
+
+    def __init__(self, function: Function, pushing: Pushing) -> None:
+        self.function = function
+        self.pushing = pushing
+        self.tangents: dict[Value, Operand] = {}
+        self.replaced: dict[Value, Operand] = {}
+        self.stored = {
+            root for block in function.blocks for op in block.all_ops() if op.callee in STORES and op.args for root in roots(op.args[0])
+        }
+
+    def rewrite(self) -> None:
+        """Change the Function in place."""
+        blocks = list(self.function.blocks)
+        for block in blocks:
+            more = []
+            for param in block.params:
+                if param in self.pushing.active:
+                    more.append(Param(param.type, param.dims))
+                    self.tangents[param] = more[-1]
+            block.params = (*block.params, *more)
+        for block in reverse_postorder(blocks[0]):
+            self._block(block)
+        substitute(self.function, self.replaced)
+
+    def _block(self, block: Block) -> None:
+        old, end = block.ops, block.terminator
+        block.ops = []
+        writer = rules.Writer(self.function, block)
+        for param in block.params:
+            if param in self.stored and param in self.tangents and block is self.function.blocks[0]:
+                self.tangents[param] = writer.rule(stored, self.tangents[param], param)
+        for op in old:
+            writer.location = op.location
+            self._op(writer, op)
+        if isinstance(end, Invoke):
+            self._invoke(writer, end)
+            return
+        self._edges(writer, edges(end))
+        if isinstance(end, Return):
+            end.value = self._returned(writer, end.value)
+        writer.block.terminator = end
+
+    def _invoke(self, writer: rules.Writer, end: Invoke) -> None:
+        """The tangent of what may raise is worked out where it has not."""
+        op = end.op
+        self._edges(writer, (end.error,))
+        if op not in self.pushing.active and not self._touched(op):
+            self._edges(writer, (end.ok,))
+            writer.block.terminator = end
+            return
+        if isinstance(op.callee, Function):
+            raise DerivativeError(f"a call within try is not followed by its tangent: {told(op)}")
+        behind = Block()
+        self.function.blocks.append(behind)
+        writer.block.terminator = Invoke(op, Edge(behind), end.error)
+        writer.block = behind
+        writer.location = op.location
+        self._pushed(writer, op)
+        self._edges(writer, (end.ok,))
+        writer.block.terminator = Jump(end.ok, op.location)
+
+    def _edges(self, writer: rules.Writer, all_of: Sequence[Edge]) -> None:
+        """What is passed on, with its tangents."""
+        for edge in all_of:
+            more = [self.tangent(writer, arg) for p, arg in zip(edge.block.params, edge.args, strict=False) if p in self.pushing.active]
+            edge.args = (*edge.args, *more)
+
+    def _returned(self, writer: rules.Writer, value: Operand) -> Operand:
+        if self.function is not self.pushing.first and self.function not in self.pushing.results:
+            return value
+        changes_too = self.function in self.pushing.results
+        return writer.op(ops.make_tuple, value, self.tangent(writer, value) if changes_too else _NONE, type=Type(tuple))
+
+    def tangent(self, writer: rules.Writer, value: Operand) -> Operand:
+        """The tangent of a value; nothing, of its kind, where it does not change."""
+        found = self.tangents.get(value) if isinstance(value, Op | Param) else None
+        return writer.rule(tangent, value) if found is None else found
+
+    def _touched(self, op: Op) -> bool:
+        return any(v in self.pushing.active for v in op.operands()) and op.callee not in _KEEPING and not self._is_constant(op)
+
+    @staticmethod
+    def _is_constant(op: Op) -> bool:
+        row = rules.of(op)
+        return row is not None and row.constant
+
+    def _op(self, writer: rules.Writer, op: Op) -> None:
+        if isinstance(op.callee, Function):
+            self._call(writer, op)
+            return
+        writer.block.ops.append(op)
+        if op in self.pushing.active or self._touched(op):
+            self._pushed(writer, op)
+
+    def _call(self, writer: rules.Writer, op: Op) -> None:
+        """A residual function is given the tangents as well, and gives a pair where its result changes."""
+        callee = op.callee
+        assert isinstance(callee, Function)
+        more = tuple(self.tangent(writer, op.args[k]) for k in self.pushing.places[callee])
+        if not more and callee not in self.pushing.results:
+            writer.block.ops.append(op)
+            return
+        if callee not in self.pushing.results:
+            op.args = (*op.args, *more)
+            writer.block.ops.append(op)
+            return
+        pair = writer.op(callee, *op.args, *more, type=Type(tuple), effect=op.effect)
+        self.replaced[op] = writer.op(operator.getitem, pair, Const(0), type=op.type)
+        self.tangents[op] = writer.op(operator.getitem, pair, Const(1), type=op.type)
+
+    def _pushed(self, writer: rules.Writer, op: Op) -> None:
+        """The tangent of an op's result, and of what it writes to."""
+        callee = op.callee
+        if callee in IN_PLACE:
+            self._in_place(writer, op)
+        elif callee in MOVES and not self._by_row(op):
+            self._moved(writer, op)
+        elif op in self.pushing.active:
+            found: Operand = _NONE
+            for k, operand in enumerate((*op.args, *(v for _, v in op.kwargs))):
+                if operand in self.pushing.active:
+                    found = self._sum(writer, found, rules.pushed(writer, op, k, self.tangent(writer, operand)))
+            if isinstance(found, Const) and found.value is None:
+                found = writer.rule(tangent, op)
+            self.tangents[op] = writer.rule(stored, found, op) if op in self.stored and callee not in VIEWS else found
+        elif op.effect & (Effect.OPAQUE | Effect.WRITES) and rules.of(op) is None and callee not in _KEEPING:
+            raise DerivativeError(rules.unknown(op))
+
+    def _by_row(self, op: Op) -> bool:
+        """Is it an array that is indexed?"""
+        return op.callee is operator.getitem and isinstance(getattr(op.args[0], "type", None), Array)
+
+    def _sum(self, writer: rules.Writer, a: Operand, b: Operand) -> Operand:
+        if isinstance(a, Const) and a.value is None:
+            return b
+        return a if isinstance(b, Const) and b.value is None else writer.rule(added, a, b)
+
+    def _in_place(self, writer: rules.Writer, op: Op) -> None:
+        target = op.args[0]
+        plain = Op(IN_PLACE[op.callee], op.args, (), op.type, op.dims, op.effect, op.location)  # type: ignore[index]
+        if isinstance(getattr(target, "type", None), Array):
+            # of what the target was before
+            at = writer.block.ops.index(op)
+            writer.block.ops.pop(at)
+            before = Op(operator.pos, (target,), (), op.type, op.dims, Effect.PURE, op.location)
+            writer.block.ops.append(before)
+            plain.args = (before, *op.args[1:])
+            self.tangents[before] = self.tangent(writer, target)
+            writer.block.ops.append(op)
+        found: Operand = _NONE
+        for k, operand in enumerate(plain.args):
+            if operand in self.tangents:
+                found = self._sum(writer, found, self._pushed_at(writer, plain, op, k, self.tangents[operand]))  # type: ignore[index]
+        if isinstance(found, Const) and found.value is None:
+            found = writer.rule(tangent, op)
+        self.tangents[op] = writer.rule(put, self.tangent(writer, target), found) if isinstance(getattr(target, "type", None), Array) else found
+
+    @staticmethod
+    def _pushed_at(writer: rules.Writer, plain: Op, op: Op, k: int, t: Operand) -> Operand:
+        return rules.pushed(writer, plain, k, t, op)
+
+    def _moved(self, writer: rules.Writer, op: Op) -> None:
+        """The same is done to the tangents."""
+        args = list(op.args)
+        for k in _followed(op):
+            args[k] = self.tangent(writer, op.args[k])
+        self.tangents[op] = writer.op(op.callee, *args, type=op.type, effect=op.effect)
+
+
+def _followed(op: Op) -> Sequence[int]:
+    """Which operands are values that are moved, and not the places to which they are."""
+    if op.callee is ops.make_object:
+        return range(2, len(op.args))
+    if op.callee is ops.make_dict:
+        return range(1, len(op.args), 2)
+    places = _PLACES.get(op.callee)
+    return range(len(op.args)) if places is None else [k for k in places if k < len(op.args)]
+
+
+def roots(value: Operand) -> set[Value]:
+    """The values that the target of a store is, or is a part of."""
+    found: set[Value] = set()
+    while isinstance(value, Op | Param):
+        found.add(value)
+        value = value.args[0] if isinstance(value, Op) and value.callee in VIEWS and value.args else _NONE
+    return found
+
+
+_KEEPING = frozenset({ops.drop, ops.keep})
+
+rules.TRANSFORMS["forward"] = forward

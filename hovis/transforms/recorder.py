@@ -1,0 +1,244 @@
+"""Programs that are recorded as they run: a Function is run op by op, and what it calls of the user's own code is traced first.
+
+``recorded(function, places, outputs, seeded)`` does what the Function does that ``reverse`` gives for the same, for whatever
+``reverse`` can't write the reverse of.
+"""
+
+import functools
+import types
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from hovis.bytecode import normalize
+from hovis.engine import trace as engine
+from hovis.engine.budget import OutOfFuel
+from hovis.engine.environment import compile_guards
+from hovis.engine.tables import GiveUp, Promote
+from hovis.engine.trace import Fixed, Leaf, Part
+from hovis.errors import DerivativeError
+from hovis.ir.analysis import uses
+from hovis.ir.lives import lives
+from hovis.ir.model import Branch, Effect, Function, Op, Param, Return
+from hovis.ir.operations import PACKAGE, current_exception, make_cell, make_function
+from hovis.lattice import ANY, Const, Type
+from hovis.library.numpy import shadows
+from hovis.library.numpy.tangents import gradient, ones_like
+from hovis.library.standard import STANDARD
+from hovis.passes import pipeline
+from hovis.transforms.boxes import OPEN, Box, bare, has_boxes, record
+from hovis.transforms.cleaning import cleaned
+from hovis.transforms.interpret import Activation, Interpreter
+from hovis.transforms.moving import Following
+from hovis.transforms.normal import items
+from hovis.transforms.recording import Tape
+
+
+class Recorder(Interpreter):
+    """Runs Functions; calls in which something changes are recorded."""
+
+    def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """By the tapes that it concerns."""
+        if callee is current_exception:
+            return super().call(op, callee, args, kwargs)
+        for tape in OPEN.tapes:
+            tape.location = op.location
+        return record(callee, tuple(args), kwargs)
+
+    def branch(self, branch: Branch, condition: Any) -> bool:
+        """Which way is no matter of small changes."""
+        return bool(bare(condition))
+
+
+_RECORDER: Final = Recorder()
+
+
+# ------------------------------------------------------------------------------------------------- Python functions
+
+
+class Known(NamedTuple):
+    """A Python function that has been traced: what must hold of its environment, and the objects that are in the key."""
+
+    function: Function
+    holds: Callable[[], bool]
+    held: Any
+
+
+#: the function and what is known of its arguments -> what was traced, or why not
+_traced: dict[Any, Known | None] = {}
+_tried: Counter[Any] = Counter()
+#: So often a function that is made anew is traced.
+OFTEN: Final = 16
+
+
+def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a Python function gives: op by op, so that what it calls is recorded; as it is, where it can't be traced."""
+    held = closed_over(fn)
+    given = (*(held or ()), *args, *kwargs.values())
+    function = None if held is None else _function_of(fn, len(held), given, tuple(kwargs))
+    if function is None:
+        if any(tape.touched for tape in OPEN.tapes):
+            raise DerivativeError(f"{getattr(fn, '__qualname__', fn)} can't be followed ({OPEN.tapes[-1].place()})")
+        return fn(*args, **kwargs)
+    values = [value for value in given if not _is_name(value)]
+    if function.is_generator:
+        return _RECORDER.lazily(Activation(function, values, lives(function)))
+    return _RECORDER.evaluate(function, *values)
+
+
+def closed_over(fn: Any) -> tuple[Any, ...] | None:
+    """What a function closes over; None if that, or what its parameters are by default, can't be given to it."""
+    binds = _rebound(fn.__code__)
+    if fn.__kwdefaults__ or binds or any(type(value) is Box for value in fn.__defaults__ or ()):
+        return None
+    try:
+        return tuple([cell.cell_contents for cell in fn.__closure__ or ()])
+    except ValueError:
+        return None
+
+
+@functools.cache
+def _rebound(code: types.CodeType) -> bool:
+    """Does it, or a function in it, bind a variable of an enclosing function anew?"""
+    if any(i.op in ("SetCell", "DelCell") and i.arg >= len(of.names) - of.n_free for of in (normalize(code),) for i in of.instructions):
+        return True
+    return any(_rebound(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> Function | None:
+    parts = [_part(value) for value in given]
+    key = id(fn.__code__), id(fn.__globals__), tuple(map(id, fn.__defaults__ or ())), names, *map(_key, parts)
+    if key in _traced:
+        known = _traced[key]
+        if known is None or known.holds():
+            return None if known is None else known.function
+    _tried[fn.__code__] += 1
+    found = _trace(fn, held, parts, names) if _tried[fn.__code__] <= OFTEN else None
+    _traced[key] = found
+    return None if found is None else found.function
+
+
+def _is_name(value: Any) -> bool:
+    """Is it known while a function is traced that is given it?"""
+    return value is None or (type(value) is not Box and (isinstance(value, bool | type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType)))
+
+
+def _part(value: Any) -> Part:
+    if _is_name(value):
+        return Fixed(value)
+    inner = bare(value)
+    # of no shape, so that loops over an array stay loops
+    return Leaf(Param(STANDARD.of_value(inner) if shadows.is_array(inner) else Type(type(inner))))
+
+
+def _key(part: Part) -> Any:
+    if isinstance(part, Leaf):
+        return part.param.type
+    assert isinstance(part, Fixed)
+    return "is", id(part.value)
+
+
+def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Known | None:
+    """A Function of what fn closes over, and what it is given."""
+    code, namespace, name, qualname, defaults = fn.__code__, fn.__globals__, fn.__name__, fn.__qualname__, fn.__defaults__
+
+    def made(*contents: Any) -> Any:
+        return make_function(code, namespace, name, qualname, defaults, None, (), *[make_cell(x) for x in contents])
+
+    closed = [f"c{k}" for k in range(held)]
+    plain = [f"a{k}" for k in range(len(parts) - held - len(names))]
+    scope: dict[str, Any] = {"fn": fn, "made": made}
+    called = f"made({', '.join(closed)})" if held else "fn"
+    exec(f"def call({', '.join([*closed, *plain, *names])}): return {called}({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
+    try:
+        result = engine.run(scope["call"], parts, STANDARD, PACKAGE, engine.FUEL, frozen=False)
+    except (GiveUp, OutOfFuel, Promote):
+        return None
+    function = engine.arranged(result, [part.param for part in parts if isinstance(part, Leaf)])
+    if any(op.callee is fn or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for value in op.operands()) for op in function.ops()):
+        # it is left as a whole, or has read what is being recorded as if it were known
+        return None
+    start = result.engine.start
+    guards = [guard for at, guard in result.engine.guards.items() if start is not None and at in start.reads]
+    return Known(pipeline.run(function, "default"), compile_guards(guards), (fn, parts))
+
+
+def is_recorded(*values: Any) -> bool:
+    """Is there something in here that changes, as a program does that is recorded?"""
+    return bool(OPEN.tapes) and has_boxes(values)
+
+
+def follow(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """``fn(*args, **kwargs)``: recorded, if something is."""
+    return record(fn, tuple(args), dict(kwargs))
+
+
+STANDARD.primitive(is_recorded, lambda *values: Type(bool), effect=Effect.READS, fold=False)
+STANDARD.primitive(record, lambda *values: ANY, effect=Effect.OPAQUE, fold=False)
+
+
+@STANDARD.model(follow, eager=True)
+def _called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    return fn(*args, **kwargs)
+
+
+# ------------------------------------------------------------------------------------------------- reverse mode
+
+
+class Recorded(Following):
+    """What is called in place of the Function that ``reverse`` would have given."""
+
+    def __init__(self, program: Callable[..., Any], places: Sequence[int], outputs: int, seeded: bool, count: int) -> None:
+        self.program, self.places, self.outputs, self.seeded = program, places, outputs, seeded
+        self.count = count + len(places)
+        self.used: Sequence[bool] = ()
+        self.__name__ = "recorded"
+
+    def __call__(self, *given: Any) -> tuple[Any, ...]:
+        """``(*returned, *cotangents)``."""
+        seeds = given[len(given) - self.outputs :] if self.seeded else ()
+        args = list(given[: len(given) - len(seeds)])
+        originals = {k: args[k] for k in self.places}
+        with Tape(run) as tape:
+            for k, original in originals.items():
+                args[k] = tape.begin(original)
+            boxes = [args[k] for k in self.places]
+            try:
+                returned = self.program(*args)
+            except BaseException as error:
+                error.args = cleaned(error.args, tape, {})
+                raise
+            finally:
+                tape.hand_back()
+                done: dict[int, Any] = {}
+                for holder in tape.holders.values():
+                    cleaned(holder, tape, done)
+            results = list(returned) if self.outputs or isinstance(returned, tuple) else [returned]
+            seeds = seeds or tuple([record(ones_like, (tape.opened(result),), {}) for result in results[: self.outputs or 1]])
+        for result, seed in zip(results, seeds, strict=False):
+            if type(result) is Box:
+                tape.share(result, seed)
+        tape.sweep()
+        found = [tape.run(gradient, tape.taken(box), original) for box, original in zip(boxes, originals.values(), strict=True)]
+        results = cleaned(results, tape, {})
+        return (*results, *found)
+
+
+def recorded(function: Function, places: Sequence[int], outputs: int = 0, seeded: bool = False) -> Recorded:
+    """What does what ``reverse(function, places, outputs, seeded)`` does."""
+    made = Recorded(lambda *args: _RECORDER.evaluate(function, *args), places, outputs, seeded, _count(function, outputs))
+    used = uses(function)
+    made.used = [k in places or param in used for k, param in enumerate(function.params)]
+    return made
+
+
+def _count(function: Function, outputs: int) -> int:
+    """How many results a Function has."""
+    ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
+    parts = [items(value) for value in ends] if outputs else []
+    return max([len(part) for part in parts if part is not None], default=outputs or 1)
+
+
+def recorded_python(fn: Any, count: int, outputs: int, seeded: bool = False) -> Recorded:
+    """The same for a Python function of so many numbers and arrays, all of them wanted."""
+    return Recorded(fn, range(count), outputs, seeded, outputs)

@@ -1,0 +1,139 @@
+"""Variables of a program under construction, as values: a block parameter where several assignments meet, and nowhere else.
+
+Values are found by demand, backwards along the edges (Braun et al.: Simple and Efficient Construction of Static Single
+Assignment Form).  A block is read from at its end; what is asked of blocks that are not filled yet is answered by
+``settle``, when all are.
+"""
+
+from collections.abc import Callable
+
+from hovis.ir.model import Block, Edge, Op, Operand, Param
+from hovis.ir.operations import Slot, missing
+from hovis.lattice import AbstractValue, Const
+
+
+class Variable:
+    """Something that is assigned in several places.
+
+    home     the block of the first program to whose rounds it belongs, None if to none
+    absent   what it is where nothing has been assigned, given the block that wants to know
+    """
+
+    __slots__ = ("absent", "dims", "home", "name", "type")
+
+    def __init__(
+        self,
+        type: AbstractValue,
+        absent: "Callable[[Variable, Block], Operand]",
+        home: Block | None = None,
+        dims: tuple[Operand, ...] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.type, self.absent, self.home, self.name = type, absent, home, name
+        self.dims = None if dims is None else tuple(dim if isinstance(dim, Const) else Const(None) for dim in dims)
+
+
+#: Stands for no value: what is absent is made of it where it has to be one.
+class _Nothing:
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING = _Nothing()
+Found = Operand | _Nothing
+
+
+class Variables:
+    """Which variable has which value at the end of which block.
+
+    hooks    asked before a block's predecessors are: gives the value on entry, or None if it is theirs to say
+    ways     how many edges lead to a block, once all are there
+    passing  blocks whose value is that of another block, whatever leads to them
+    """
+
+    def __init__(self) -> None:
+        self.ways: dict[Block, int] = {}
+        self.incoming: dict[Block, list[tuple[Block, Edge]]] = {}
+        self.hooks: dict[Block, Callable[[Variable, Block], Found | None]] = {}
+        self.passing: dict[Block, Block] = {}
+        self._given: dict[tuple[Block, Variable], Found] = {}
+        self._params: dict[Block, list[Variable]] = {}
+        self._todo: list[tuple[Variable, Block, Edge, int]] = []
+
+    def link(self, source: Block, edge: Edge) -> None:
+        """source is filled, and this edge leaves it."""
+        self.incoming.setdefault(edge.block, []).append((source, edge))
+        for variable in self._params.get(edge.block, ()):
+            self._extend(variable, source, edge)
+
+    def _extend(self, variable: Variable, source: Block, edge: Edge) -> None:
+        self._todo.append((variable, source, edge, len(edge.args)))
+        edge.args = (*edge.args, Const(None))
+
+    def write(self, variable: Variable, block: Block, value: Found) -> None:
+        """At the end of block, so far, this is its value."""
+        self._given[block, variable] = value
+
+    def read(self, variable: Variable, block: Block) -> Found:
+        """Its value at the end of block, as far as that is filled."""
+        passed: list[Block] = []
+        at = block
+        while (found := self._given.get((at, variable))) is None:
+            passed.append(at)
+            hook = self.hooks.get(at)
+            if hook is not None and (found := hook(variable, at)) is not None:
+                break
+            if at in self.passing:
+                at = self.passing[at]
+            elif self.ways.get(at, 0) == 0:
+                found = NOTHING
+                break
+            elif self.ways[at] == 1:
+                at = self.incoming[at][0][0]
+            else:
+                found = self._param(variable, at)
+                break
+        for one in passed:
+            self._given[one, variable] = found
+        return found
+
+    def value(self, variable: Variable, block: Block) -> Operand:
+        """As read; what is absent is made."""
+        found = self.read(variable, block)
+        if isinstance(found, _Nothing):
+            found = variable.absent(variable, block)
+            self.write(variable, block, found)
+        return found
+
+    def _param(self, variable: Variable, block: Block) -> Param:
+        param = Param(variable.type, variable.dims, variable.name)
+        block.params = (*block.params, param)
+        self._params.setdefault(block, []).append(variable)
+        for source, edge in self.incoming.get(block, ()):
+            self._extend(variable, source, edge)
+        return param
+
+    def settle(self) -> None:
+        """All blocks are filled: say what the edges carry."""
+        while self._todo:
+            variable, source, edge, k = self._todo.pop()
+            value = self.value(variable, source)
+            edge.args = (*edge.args[:k], value, *edge.args[k + 1 :])
+
+
+def is_value(found: object) -> bool:
+    """Is it an operand that is computed?"""
+    return isinstance(found, Param | Op)
+
+
+def absent(variable: Variable, block: Block) -> Operand:
+    """Nobody asks for it there."""
+    made = Op(missing, (Const(slot_for(variable)),), type=variable.type, dims=variable.dims)
+    block.ops.append(made)
+    return made
+
+
+def slot_for(variable: Variable) -> Slot:
+    """What a tape is for that has values of variable."""
+    sizes = None if variable.dims is None else [dim.value for dim in variable.dims]
+    return Slot(variable.type, None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes))

@@ -1,0 +1,77 @@
+"""Functions of many values at once: how their lanes go, together, apart, or not at all."""
+
+from typing import Any
+
+from hovis.errors import TransformError
+from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return
+from hovis.ir.operations import drop, keep, make_tuple
+from hovis.lattice import Const, Type, Union
+from hovis.library.numpy.batching.base import empty_of, like, none_of
+from hovis.transforms.batch import Batching, Diverging, Spreading, array_of, behind, form, is_of_numbers, parts_of, told
+from hovis.transforms.masks import Masked
+from hovis.transforms.rules import Writer
+
+_HARMLESS = Effect.READS | Effect.RAISES
+
+
+def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> Function:
+    """function for lanes values of the params at those of these places that are mapped.
+
+    Each of these has another param, behind the others, for an array of its values; it gives the leaves of what function
+    gives, lanes each, and their tree; None if the lanes part.
+    """
+    for op in function.ops():
+        if op.callee is drop or op.callee is keep:
+            continue
+        if op.effect & ~(_HARMLESS | Effect.WRITES) and not isinstance(op.callee, Function) and not is_of_numbers(op):
+            raise TransformError(told(op, "does more than compute, and would have to do it once for each lane: it can't be mapped over"))
+    params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
+    if not lanes:
+        return nothing(function, params)
+    try:
+        spreading = Spreading(function, params)
+        apart = behind(function, spreading)
+        made = Masked(function, spreading, lanes, params, apart) if apart else Batching(function, spreading, lanes, params)
+        return made.run()
+    except Diverging:
+        entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)), [], Return(Const(None)))
+        return Function(function.name, [entry], function.location)
+
+
+def nothing(function: Function, params: list[Param]) -> Function:
+    """For no lanes: arrays of none of what function gives."""
+    entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)))
+    made = Function(function.name, [entry], function.location)
+    writer = Writer(made, entry)
+    results = [parts_of(block.terminator.value) for block in function.blocks if isinstance(block.terminator, Return)]
+    if not results or any(form(tree) != form(results[0][1]) for _, tree in results):
+        raise TransformError(f"{function.name} is mapped over no lanes, and what it would give is not known")
+    found: list[Operand] = []
+    for values in zip(*[parts_of(leaves) for leaves, _ in results], strict=True):
+        empty = none_of([kind for value in values for kind in _likes(value)])
+        if empty is None:
+            raise TransformError(f"{function.name} is mapped over no lanes, and has results of several shapes")
+        found.append(writer.rule(empty_of, Const(empty.shape), Const(str(empty.dtype))))
+    tree = _again(writer, results[0][1])
+    entry.terminator = Return(writer.op(make_tuple, writer.op(make_tuple, *found, type=Type(tuple)), tree, type=Type(tuple)))
+    return made
+
+
+def _again(writer: Writer, value: Operand) -> Operand:
+    """The same, made once more."""
+    return writer.op(value.callee, *[_again(writer, arg) for arg in value.args], type=value.type) if isinstance(value, Op) else value
+
+
+def _likes(value: Operand) -> list[Any]:
+    """The shape and the dtype of a value, in each way that it can be."""
+    if isinstance(value, Const):
+        return [like(value.value)]
+    assert isinstance(value, Param | Op)
+    members = value.type.members if isinstance(value.type, Union) else (value.type,)
+    found = []
+    for member in members:
+        kind, dims = array_of(Param(member, value.dims), 0)
+        if not all(isinstance(d, Const) and isinstance(d.value, int) for d in dims):
+            raise TransformError("a function is mapped over no lanes, and the shape of what it would give is not known")
+        found.append((tuple([d.value for d in dims[1:]]), kind.dtype))  # type: ignore[union-attr]
+    return found

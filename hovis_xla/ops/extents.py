@@ -1,0 +1,199 @@
+"""How much of a dimension counts, where that is known at run time only (``types.Ragged``).
+
+An extent is None (all of it), a number (an i64: so many from the first one on) or a mask (a vector of truths: those where
+it holds, in order).  What is chosen by a mask stays where it was: what is done elementwise, reduced or stored back under the
+same mask needs no place for each element.  It is *packed*, to the front, where places count.  Of a mask that is one run of
+elements (:class:`Span`) it is known where it begins and ends, so that packing is a shift.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hovis_xla import emit
+from hovis_xla.affine import difference
+from hovis_xla.emit import T, add, compare, like, select, sub
+from hovis_xla.ops.python import L
+from hovis_xla.types import INT64
+
+Extent = T | None
+
+#: One for each dimension.
+Counts = tuple[Extent, ...]
+
+
+class Span(T):
+    """A mask of the elements from ``first`` on and before ``last``; so many are ``chosen``.  ``is_rest``: it ends with the vector."""
+
+    first: T
+    last: T
+    chosen: T
+    is_rest: bool
+
+    @staticmethod
+    def of(first: T, last: T, size: int, is_rest: bool = False) -> "Span":
+        at = emit.iota(INT64, (size,), 0)
+        here = emit.and_(compare("GE", at, emit.broadcast(first, at.shape)), compare("LT", at, emit.broadcast(last, at.shape)))
+        found = Span(*here)
+        left = sub(last, first)
+        found.first, found.last, found.chosen, found.is_rest = first, last, emit.op("maximum", left, like(0, left)), is_rest
+        return found
+
+    def reversed(self) -> "Span":
+        """Of the same elements in the other order."""
+        size = like(self.shape[0], self.first)
+        return Span.of(sub(size, self.last), sub(size, self.first), self.shape[0], True)
+
+    def same(self, other: "Span") -> bool:
+        return self.shape == other.shape and difference(self.first.ir, other.first.ir) == 0 and difference(self.last.ir, other.last.ir) == 0
+
+
+def is_mask(extent: Extent) -> bool:
+    return extent is not None and extent.dtype.kind == "b"
+
+
+def number(extent: T) -> T:
+    """How many elements count."""
+    if isinstance(extent, Span):
+        return extent.chosen
+    if not is_mask(extent):
+        return extent
+    return emit.reduce([emit.convert(extent, INT64)], [emit.constant(0, INT64)], [0], lambda a, b: [add(a, b)])[0]
+
+
+def counted(shape: tuple[int, ...], counts: Counts) -> T | None:
+    """Which elements count; None: all."""
+    found: T | None = None
+    for axis, extent in enumerate(counts):
+        if extent is None:
+            continue
+        if is_mask(extent):
+            here = emit.broadcast(emit.reshape(extent, (shape[axis],) + (1,) * (len(shape) - axis - 1)), shape)
+        else:
+            here = compare("LT", emit.iota(INT64, shape, axis), emit.broadcast(extent, shape))
+        found = here if found is None else emit.and_(found, here)
+    return found
+
+
+def filled(t: T, counts: Counts, value: Any) -> T:
+    """With a value in place of all that does not count."""
+    mask = counted(t.shape, counts)
+    return t if mask is None else select(mask, t, like(value, t))
+
+
+def require(low: L, a: T, b: T) -> None:
+    """Two numbers of elements have to agree, else Python does the call."""
+    if not same(a, b):
+        low.bail_if(compare("NE", a, b))
+
+
+def widened(t: T, axis: int, size: int) -> T:
+    """As wide as this along an axis."""
+    extra = size - t.shape[axis]
+    if not extra:
+        return t
+    return emit.pad(t, 0, [0] * len(t.shape), [extra if k == axis else 0 for k in range(len(t.shape))])
+
+
+def packed(t: T, counts: Counts, axes: Sequence[int] | None = None) -> tuple[T, Counts]:
+    """With what masks choose (along some axes) at the front."""
+    found = list(counts)
+    for axis, extent in enumerate(counts):
+        if extent is None or not is_mask(extent) or (axes is not None and axis not in axes):
+            continue
+        if isinstance(extent, Span):
+            t, found[axis] = shifted(t, axis, extent.first), extent.chosen
+        else:
+            places, found[axis] = _places(extent)
+            t = emit.take(t, places, axis)
+    return t, tuple(found)
+
+
+def shifted(t: T, axis: int, by: T) -> T:
+    """What is at ``by`` and behind it, in front; whatever behind that."""
+    rank = range(len(t.shape))
+    wide = emit.pad(t, 0, [0 for _ in rank], [t.shape[k] if k == axis else 0 for k in rank])
+    zero = emit.constant(0, INT64)
+    return emit.dynamic_slice(wide, [by if k == axis else zero for k in rank], t.shape)
+
+
+def _shifted_back(t: T, axis: int, by: T) -> T:
+    """What is in front, at ``by``."""
+    rank = range(len(t.shape))
+    wide = emit.pad(t, 0, [t.shape[k] if k == axis else 0 for k in rank], [0 for _ in rank])
+    zero = emit.constant(0, INT64)
+    return emit.dynamic_slice(wide, [sub(like(t.shape[axis], by), by) if k == axis else zero for k in rank], t.shape)
+
+
+def _places(mask: T) -> tuple[T, T]:
+    """Where a mask holds, in order (and zeros behind that), and how often it does."""
+    size = mask.shape[0]
+
+    def step(i: T, k: T, found: T, mask: T) -> list[T]:
+        here = emit.reshape(emit.dynamic_slice(mask, [i], [1]), ())
+        # what is written where it does not hold is written over, or behind all that counts
+        found = emit.dynamic_update_slice(found, emit.reshape(i, (1,)), [k])
+        return [add(i, like(1, i)), add(k, emit.convert(here, INT64)), found, mask]
+
+    zero = emit.constant(0, INT64)
+    start = [zero, zero, emit.zeros(INT64, mask.shape), mask]
+    _, count, found, _ = emit.repeat(start, lambda i, *_: compare("LT", i, like(size, i)), step)
+    return found, count
+
+
+def unpacked(t: T, axis: int, mask: T) -> T:
+    """What is at the front along an axis, where a mask holds."""
+    if isinstance(mask, Span):
+        return _shifted_back(t, axis, mask.first)
+    return emit.take(t, ranks(mask), axis)
+
+
+def ranks(mask: T) -> T:
+    """For each element, how many before it a mask chooses."""
+    size = mask.shape[0]
+
+    def step(i: T, k: T, found: T, mask: T) -> list[T]:
+        here = emit.reshape(emit.dynamic_slice(mask, [i], [1]), ())
+        return [add(i, like(1, i)), add(k, emit.convert(here, INT64)), emit.dynamic_update_slice(found, emit.reshape(k, (1,)), [i]), mask]
+
+    zero = emit.constant(0, INT64)
+    return emit.repeat([zero, zero, emit.zeros(INT64, mask.shape), mask], lambda i, *_: compare("LT", i, like(size, i)), step)[2]
+
+
+def same(a: Extent, b: Extent) -> bool:
+    """Are they one extent, without looking at run time?"""
+    if isinstance(a, Span) and isinstance(b, Span):
+        return a.same(b)
+    return a is b or (a is not None and b is not None and bool(a.ir == b.ir))
+
+
+def aligned(low: L, operands: "list[tuple[T, Counts]]") -> tuple[list[T], Counts]:
+    """Operands that can be broadcast against each other, and what counts of the result."""
+    rank = max(len(t.shape) for t, _ in operands)
+    operands = _alike(operands, rank)
+    tensors = [t for t, _ in operands]
+    result: list[Extent] = []
+    for axis in range(-rank, 0):
+        sizes = [(k, counts[axis], t.shape[axis]) for k, (t, counts) in enumerate(operands) if len(t.shape) >= -axis]
+        found = [c for _, c, _ in sizes if c is not None]
+        result.append(found[0] if found else None)
+        if not found:
+            continue
+        for other in found[1:]:
+            require(low, found[0], other)
+        width = max(n for _, c, n in sizes if c is not None or n != 1)
+        for k, c, n in sizes:
+            if c is None and n != 1:
+                require(low, found[0], emit.constant(n, INT64))
+            if c is not None or n != 1:
+                tensors[k] = widened(tensors[k], len(tensors[k].shape) + axis, width)
+    return tensors, tuple(result)
+
+
+def _alike(operands: "list[tuple[T, Counts]]", rank: int) -> "list[tuple[T, Counts]]":
+    """Operands of which each dimension has one mask in all of them, or none."""
+    for axis in range(-rank, 0):
+        mine = [(counts[axis], t.shape[axis]) for t, counts in operands if len(t.shape) >= -axis]
+        first = next((c for c, _ in mine if c is not None and is_mask(c)), None)
+        if first is not None and any((c is not None and not same(c, first)) or (c is None and n != 1) for c, n in mine):
+            operands = [packed(t, counts, [len(t.shape) + axis]) if len(t.shape) >= -axis else (t, counts) for t, counts in operands]
+    return operands

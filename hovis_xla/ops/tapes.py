@@ -1,0 +1,204 @@
+"""Tapes: what the rounds of a loop leave for its reverse sweep is one array, with a slot a round.
+
+How many slots there are, the ranges of integers say where the rounds can be counted before they begin; else there are so many as
+fit into some memory, and a loop of more rounds gives up.
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from hovis import lattice
+from hovis.ir import operations
+from hovis.ir.model import Op, Param, edges
+from hovis.ir.operations import Slot
+from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis.library.numpy.cotangents import alike, apart, scatter, zero_tape
+from hovis.library.numpy.tangents import afresh, fitted_like
+from hovis_xla import emit
+from hovis_xla.emit import T
+from hovis_xla.ops import standin, storing
+from hovis_xla.ops.python import L, Row
+from hovis_xla.slots import tensor
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT64, SCALAR, Known, Num, Operand, Struct, Val, either_of, num_of_type
+
+#: A tape of which nobody knows how long it gets has so many bytes, or at least so many slots; none has more than so many bytes.
+BYTES: Final = 1 << 20
+SLOTS: Final = 256
+MOST: Final = 1 << 30
+
+
+def _num(slot: Slot) -> Num | None:
+    return _num_of(slot.type, None if slot.shape is None else tuple(Const(size) for size in slot.shape))
+
+
+def _num_of(kind: AbstractValue, dims: Any) -> Num | None:
+    """A power of a float is complex where that is negative: compiled code has given up there."""
+    if isinstance(kind, Union) and Type(complex) in kind.members:
+        kind = functools.reduce(lattice.join, (member for member in kind.members if member != Type(complex)))
+    return num_of_type(kind, dims) or either_of(kind)
+
+
+def _family(low: L, made: Op) -> Iterator[Op]:
+    """The ops that put something onto the tape that made makes."""
+    known: set[Any] = {made}
+    todo: list[Any] = [made]
+    leads: dict[Any, list[Any]] = {}
+    for block in low.order:
+        for op in block.all_ops():
+            if op.callee is operations.put or op.callee is operations.revise:
+                leads.setdefault(op.args[0], []).append(op)
+        for edge in edges(block.terminator):
+            for param, arg in zip(edge.block.params, edge.args, strict=True):
+                if isinstance(arg, Op | Param):
+                    leads.setdefault(arg, []).append(param)
+    while todo:
+        for other in leads.get(todo.pop(), ()):
+            if other not in known:
+                known.add(other)
+                todo.append(other)
+                if isinstance(other, Op) and other.callee is operations.put:
+                    yield other
+
+
+def _capacity(low: L, num: Num) -> int | None:
+    """How many slots a tape has that is made here."""
+    assert low.op is not None
+    size = max(1, int(np.prod(num.shape)) * num.dtype.itemsize)
+    last: int = -1
+    for op in _family(low, low.op):
+        slot = op.args[1]
+        found: Any = low.ranges.at(slot, low.ranges.home[op]) if not isinstance(slot, Const) else (slot.value, slot.value)
+        if found is None or found[1] * size > MOST:
+            return max(SLOTS, BYTES // size)
+        last = max(last, found[1])
+    return last + 1
+
+
+def _make_tape(low: L, slot: Operand) -> Operand | None:
+    """One array; of numbers that are Python's or NumPy's two, of which the second says whose."""
+    num = _num(slot.value) if isinstance(slot, Known) else None
+    if num is None:
+        return None
+    count = max(1, _capacity(low, num) or 1)
+    found = _blank(num.dtype, (count, *num.shape))
+    return found if num.kind != EITHER else Struct(operations.make_tuple, (found, _blank(BOOL, (count,))), object())
+
+
+def _blank(dtype: Any, shape: tuple[int, ...]) -> Val:
+    return Val(Num(ARRAY, np.dtype(dtype), shape), emit.zeros(dtype, shape).ir)
+
+
+def _arrays(tape: Operand) -> list[Val]:
+    """The arrays that a tape is."""
+    parts = tape.parts if isinstance(tape, Struct) else (tape,)
+    return [part for part in parts if isinstance(part, Val)]
+
+
+def _starts(low: L, tape: Val, slot: Operand, checked: bool) -> list[T]:
+    at = emit.convert(tensor(low.val(slot)), INT64)
+    bounds = low.interval(slot)
+    size = tape.num.shape[0]
+    if checked and (bounds is None or bounds[1] >= size):
+        low.bail_if(emit.compare("GE", at, emit.like(size, at)))
+    return [at, *(emit.constant(0, INT64) for _ in tape.num.shape[1:])]
+
+
+def _put(low: L, tape: Operand, slot: Operand, value: Operand) -> Operand | None:
+    """What is stored into later is another array then: its memory is no value."""
+    assert low.op is not None
+    arrays = _arrays(tape)
+    if not arrays or low.op.args[2] in low.mutable:
+        return None
+    found = low.val(value)
+    if found.num.shape != arrays[0].num.shape[1:] or found.num.dtype != arrays[0].num.dtype or (found.num.kind == EITHER and len(arrays) == 1):
+        return None
+    given = [tensor(found)]
+    if len(arrays) == 2:
+        given.append(T(found.tag, BOOL, ()) if found.num.kind == EITHER else emit.constant(found.num.kind == SCALAR, BOOL))
+    starts = _starts(low, arrays[0], slot, True)
+    after = [_with(array, x, starts[: len(array.num.shape)]) for array, x in zip(arrays, given, strict=True)]
+    return after[0] if len(after) == 1 else Struct(operations.make_tuple, tuple(after), object())
+
+
+def _with(array: Val, x: T, starts: list[T]) -> Val:
+    part = emit.reshape(emit.convert(x, array.num.dtype), (1, *array.num.shape[1:]))
+    return Val(array.num, emit.dynamic_update_slice(tensor(array), part, starts).ir)
+
+
+def _get(low: L, tape: Operand, slot: Operand) -> Operand | None:
+    assert low.op is not None
+    num = _num_of(low.op.type, low.op.dims)
+    arrays = _arrays(tape)
+    if not arrays or num is None or num.shape != arrays[0].num.shape[1:] or (num.kind == EITHER) != (len(arrays) == 2):
+        return None
+    starts = _starts(low, arrays[0], slot, False)
+    parts = [emit.reshape(emit.dynamic_slice(tensor(one), starts[: len(one.num.shape)], (1, *one.num.shape[1:])), one.num.shape[1:]) for one in arrays]
+    return Val(num, parts[0].ir, *(part.ir for part in parts[1:]))
+
+
+def _missing(low: L, slot: Operand) -> Operand | None:
+    num = _num(slot.value) if isinstance(slot, Known) else None
+    if num is None:
+        return None
+    value = emit.zeros(num.dtype, num.shape).ir
+    return Val(num, value, emit.constant(False, BOOL).ir) if num.kind == EITHER else Val(num, value)
+
+
+def _zero_tape(low: L, tape: Operand) -> Operand | None:
+    """As many nothings, of the same kinds."""
+    arrays = _arrays(tape)
+    if not arrays:
+        return None
+    zeros = _blank(arrays[0].num.dtype, arrays[0].num.shape)
+    return zeros if len(arrays) == 1 else Struct(operations.make_tuple, (zeros, arrays[1]), object())
+
+
+def _fitted_like(g: Any, x: Any) -> Any:
+    """The cotangent of what x was broadcast to: here shapes are known."""
+    if g.shape != x.shape:
+        extra = g.ndim - x.ndim
+        axes = tuple(k for k in range(g.ndim) if k < extra or (x.shape[k - extra] == 1 and g.shape[k] != 1))
+        g = standin.np.reshape(g.sum(axis=axes), x.shape) if extra >= 0 else standin.np.broadcast_to(g, x.shape)
+    return g.astype(x.dtype) if x.dtype.kind in "fc" and g.dtype != x.dtype else g
+
+
+def _afresh(low: L, x: Operand, after: Operand) -> Operand | None:
+    """What is computed from it is not what has been computed before."""
+    if not isinstance(x, Val) or x.num.kind == EITHER:
+        return x
+    waits = [tensor(after)] if isinstance(after, Val) else []
+    made = low.barrier(tensor(x), *waits)
+    return Val(x.num, made.ir, roots=x.roots)
+
+
+def _alike(low: L, g: Operand, x: Operand) -> Operand | None:
+    """A cotangent as what x is; of an array it is one of its shape."""
+    if not isinstance(x, Val) or x.num.kind == EITHER:
+        return None
+    if isinstance(g, Known) and g.value is None:
+        return Val(x.num, emit.zeros(x.num.dtype, x.num.shape).ir)
+    if x.num.kind == ARRAY:
+        return _FITTED(low, g, x)
+    found = low.val(g)
+    if found.num.shape or (found.num.dtype.kind == "c" and x.num.dtype.kind != "c"):
+        return None
+    return Val(x.num, emit.convert(tensor(found), x.num.dtype).ir)
+
+
+def _apart(low: L, a: Operand, b: Operand) -> Operand | None:
+    """Arguments that are two objects are two memories; where they are one, the host says so."""
+    if not isinstance(a, Val) or not isinstance(b, Val) or a.roots & b.roots:
+        return None
+    return storing.NOTHING
+
+
+_FITTED: Final = standin.row_of(_fitted_like)
+
+ROWS: Final[dict[Any, Row]] = {
+    operations.make_tape: _make_tape, operations.put: _put, operations.revise: _put, operations.get: _get, operations.missing: _missing,
+    zero_tape: _zero_tape, apart: _apart, afresh: _afresh, fitted_like: _FITTED, alike: _alike,
+    scatter: lambda low, a, indices, b: storing.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
+}  # fmt: skip

@@ -1,0 +1,147 @@
+"""What XLA would compute as if floats were real numbers, and how it is kept from that.
+
+XLA's algebra takes ``(x + c) - c`` for ``x``, ``x / y / z`` for ``x / (y * z)``, ``log(exp(x))`` for ``x``, and
+``x * x >= 0`` for true: right but for rounding, overflow and nan, which NumPy's results have.  An optimization barrier
+before the second operation hides from it what the first one was.  It costs nothing at a number, and, before 0.12, anywhere.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hovis_xla.adapter import ir, version
+from hovis_xla.adapter import stablehlo as hlo
+
+#: Operations whose elements are those of their first operand.
+_ARRANGE: Final = frozenset({"broadcast_in_dim", "reshape", "transpose", "slice", "dynamic_slice", "convert", "reverse"})
+
+
+#: How constants are written that are 0.0 and, under True, -0.0.
+_ZEROS: Final = {
+    False: ("0.000000e+00", "(0.000000e+00,0.000000e+00)", "0", "false"),
+    True: ("-0.000000e+00", "(-0.000000e+00,-0.000000e+00)"),
+}
+
+
+def _source(value: Any) -> Any:
+    """The value whose elements these are."""
+    while isinstance(value, ir.OpResult) and _name(value) in _ARRANGE:
+        value = value.owner.operands[0]
+    return value
+
+
+def _name(value: Any) -> str:
+    """The operation that a value is the result of."""
+    return str(value.owner.name).removeprefix("stablehlo.") if isinstance(value, ir.OpResult) else ""
+
+
+def _made_by(value: Any, *names: str) -> bool:
+    return _name(_source(value)) in names
+
+
+def is_constant(value: Any) -> bool:
+    return _made_by(value, "constant")
+
+
+def is_zero(value: Any, negative: bool = False) -> bool:
+    """Is this a constant, of nothing but 0.0 (or -0.0)?  (Its attribute can't be asked, if it is complex.)"""
+    source = _source(value)
+    if _name(source) == "complex":
+        return all(is_zero(part, negative) for part in source.owner.operands)
+    if _name(source) != "constant":
+        return False
+    text = source.owner.get_asm(large_elements_limit=8)
+    return any(f"dense<{zero}>" in text for zero in _ZEROS[negative])
+
+
+def hidden(value: Any) -> Any:
+    """The same value, of which XLA's algebra does not know where it comes from."""
+    return hlo.OptimizationBarrierOp([value]).results[0]
+
+
+def _hidden_number(value: Any) -> Any:
+    """The same for a constant that fills an array, which is made again of the number: no array is kept apart."""
+    if _name(value) not in ("broadcast_in_dim", "reshape") or not is_constant(value):
+        return hidden(value)
+    number = _hidden_number(value.owner.operands[0])
+    copy = value.owner.clone().operation
+    copy.operands[0] = number
+    return copy.results[0]
+
+
+def _has_constant(value: Any, *names: str) -> bool:
+    """Is this made by one of these operations, of a constant and something?"""
+    source = _source(value)
+    return _name(source) in names and any(map(is_constant, source.owner.operands))
+
+
+def _chain(*names: str) -> Callable[[Any, Any], tuple[bool, bool]]:
+    """Two operations with a constant each."""
+    return lambda a, b: (is_constant(a) and _has_constant(b, *names), is_constant(b) and _has_constant(a, *names))
+
+
+def _multiply(a: Any, b: Any) -> tuple[bool, bool]:
+    hide_a, hide_b = _chain("multiply", "divide")(a, b)
+    return hide_a, hide_b or (_made_by(a, "exponential") and _made_by(b, "exponential"))
+
+
+def _divide(a: Any, b: Any) -> tuple[bool, bool]:
+    hide_b = _made_by(b, "divide") or (is_constant(b) and _has_constant(a, "multiply")) or (_made_by(a, "exponential") and _made_by(b, "exponential"))
+    return _made_by(a, "divide"), hide_b
+
+
+def _is_square(value: Any) -> bool:
+    source = _source(value)
+    return _name(source) == "multiply" and source.owner.operands[0] == source.owner.operands[1]
+
+
+def _log(a: Any) -> tuple[bool]:
+    return (_made_by(a, "exponential", "power"),)
+
+
+def _sqrt(a: Any) -> tuple[bool]:
+    return (_is_square(a),)
+
+
+def _power(a: Any, b: Any) -> tuple[bool, bool]:
+    del b
+    return _made_by(a, "exponential", "power", "sqrt") or _is_square(a), False
+
+
+def _compare(a: Any, b: Any) -> tuple[bool, bool]:
+    """Of what is never negative, but nan."""
+    return is_constant(a) and not is_constant(b) and _is_size(b), is_constant(b) and not is_constant(a) and _is_size(a)
+
+
+def _is_size(value: Any) -> bool:
+    return _made_by(value, "abs", "sqrt", "exponential", "power", "maximum") or _is_square(value)
+
+
+#: Before this, barriers are taken away in time; since then what is behind one is an array of its own.
+BARRIERS_ARE_FREE: Final = tuple(map(int, version().split(".")[:2])) < (0, 11)
+
+
+def is_rounded(value: Any, numbers: bool = False) -> bool:
+    """Would XLA multiply with the reciprocal of this array, which is no power of two?  numbers: is it one number, wherever one looks?"""
+    while _name(value) in ("reshape", "convert"):
+        value = value.owner.operands[0]
+    source = value.owner.operands[0] if _name(value) == "broadcast_in_dim" else value
+    if _name(source) != "constant":
+        return source is not value and (not numbers or not ir.RankedTensorType(source.type).shape)
+    known = ir.DenseElementsAttr(source.owner.attributes["value"])
+    return not known.is_splat or abs(math.frexp(float(known.get_splat_value().value))[0]) != 0.5
+
+
+#: operation → which of its operands are to be hidden
+_RULES: Final[dict[str, Callable[..., tuple[bool, ...]]]] = {"divide": _divide, "log": _log, "sqrt": _sqrt, "power": _power, "compare": _compare}
+if BARRIERS_ARE_FREE:  # later ones leave constants alone
+    _RULES.update({"add": _chain("add", "subtract"), "subtract": _chain("add", "subtract"), "multiply": _multiply})
+
+
+def literal(name: str, operands: Sequence[Any]) -> list[Any]:
+    """The operands of an operation on floats, hidden where XLA would make something else of it."""
+    rule = _RULES.get(name)
+    if rule is None:
+        return list(operands)
+    hide = _hidden_number if name == "compare" else hidden
+    return [hide(x) if wanted else x for x, wanted in zip(operands, rule(*operands), strict=True)]

@@ -1,0 +1,345 @@
+"""Reverse mode through what is real: containers that grow, objects, generators, and stores that reverse mode has no reverse of."""
+
+import copy
+import functools
+import heapq
+import math
+import operator
+from collections import defaultdict, deque
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hovis
+import hovis_xla
+from hovis.errors import DerivativeError
+from hovis.transforms.recorder import recorded_python
+
+STEP = 1e-6
+
+
+def drawn(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, shape)
+
+
+def differences(f: Any, args: Any) -> Any:
+    """The gradient in the first argument, a float or an array, by central differences."""
+    x = np.array(args[0])
+    found = np.zeros(x.shape)
+    for at in np.ndindex(*x.shape):
+        ends = []
+        for step in (STEP, -STEP):
+            moved = x.copy()
+            moved[at] += step
+            ends.append(f(*copy.deepcopy((moved if isinstance(args[0], np.ndarray) else float(moved), *args[1:]))))
+        found[at] = (ends[0] - ends[1]) / (2 * STEP)
+    return found
+
+
+def check(f: Any, *args: Any, jitted: bool = False) -> None:
+    g = hovis.grad(f)
+    found = (hovis_xla.jit(g) if jitted else g)(*copy.deepcopy(args))
+    assert type(found) is type(args[0])
+    np.testing.assert_allclose(found, differences(f, args), rtol=1e-5, atol=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------- containers
+
+
+def recurrent(w, xs, n):
+    hidden, states = np.zeros(3), []
+    for k in range(n):
+        hidden = np.tanh(w @ hidden + xs[k])
+        states.append(hidden)
+    return np.sum(np.stack(states) ** 2) + np.sum(states[-1])
+
+
+def back_references(x, n):
+    out = [x]
+    for k in range(1, n):
+        out.append(out[k - 1] * x + math.sin(out[-1]))
+    out[0], out[1] = out[1] * x, out[0]
+    return out[0] * out[-1] + sum(out)
+
+
+def as_long_as_it_takes(x):
+    steps, y = [], x
+    while y < 50.0:
+        y = y * x + 0.5
+        steps.append(y)
+    return sum(steps) / len(steps)
+
+
+def memoized(x, n):
+    memo = {0: x, 1: x * x}
+    for k in range(2, n + 2):
+        memo[k] = memo[k - 1] * x + math.sin(memo[k - 2])
+    return sum(memo.values())
+
+
+def in_groups(v, names):
+    groups = defaultdict(list)
+    for k in range(len(names)):
+        groups[names[k]].append(v[k])
+    return sum(np.mean(np.array(one)) ** 2 for one in groups.values())
+
+
+def lists_in_place(x, n):
+    items = []
+    for k in range(n):
+        items.insert(0, x * k * k)
+    items.reverse()
+    items.extend([x, x * x])
+    items[1:3] = [x**3]
+    del items[0]
+    return sum(item * k for k, item in enumerate(items))
+
+
+def queues(v, n):
+    queue, last, heap = deque(maxlen=2), 1.0, []
+    for k in range(n):
+        queue.append(v[k] * last)
+        last = queue[0] + v[0]
+        heapq.heappush(heap, queue[-1])
+    return last * heapq.heappop(heap) * queue[1]
+
+
+def sorted_by(v, n):
+    pairs = [(v[k], k) for k in range(n)]
+    pairs.sort(key=lambda pair: -pair[0])
+    return sum(pair[0] * k for k, pair in enumerate(pairs))
+
+
+def functions_in_a_list(x, n):
+    made = [lambda y, k=k: y**k * x for k in range(n)]
+    total = x
+    for one in made:
+        total = one(total) + math.sin(total)
+    return functools.reduce(operator.mul, [one(x) for one in made[:3]], total)
+
+
+def stops_by_exception(v):
+    kept, k = [], 0
+    while True:
+        try:
+            kept.append(v[k] ** 2)
+            k += 1
+        except IndexError:
+            return sum(kept)
+
+
+# ------------------------------------------------------------------------------------------------- objects and generators
+
+
+class Node:
+    def __init__(self, value, after):
+        self.value, self.after = value, after
+
+    def weighted(self, x):
+        return math.sin(self.value) * x
+
+
+def linked(x, n):
+    head = None
+    for k in range(n):
+        head = Node(x * (k + 1.0), head)
+    total = 0.0
+    while head is not None:
+        total = total * x + head.weighted(x)
+        head = head.after
+    return total
+
+
+class Value:
+    def __init__(self, data, children=(), local=()):
+        self.data, self.children, self.local, self.grad = data, children, local, 0.0
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other), (other.data, self.data))
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+
+    def sine(self):
+        return Value(math.sin(self.data), (self,), (math.cos(self.data),))
+
+
+def scalar_engine(x, n):
+    start = Value(x)
+    y = start
+    for _ in range(n):
+        y = (y + start).sine()
+    y.grad = 1.0
+    todo = [y]
+    while todo:
+        value = todo.pop()
+        todo += value.children[:1]
+        for child, local in zip(value.children, value.local, strict=True):
+            child.grad += local * value.grad
+    return start.grad
+
+
+def powers(x, n):
+    t = x
+    for k in range(n):
+        t = t * x + math.cos(t) * k
+        yield t
+
+
+def generated(x, n):
+    found = list(powers(x, n))
+    return found[-1] * found[0]
+
+
+# ------------------------------------------------------------------------------------------------- arrays
+
+
+def into_arrays(v, c):
+    made = np.empty(4)
+    np.multiply(v, c, out=made)
+    np.sin(made, made)
+    other = np.zeros(4)
+    np.copyto(other, v)
+    filled = np.empty(4)
+    filled.fill(v[1])
+    np.add.at(other, [0, 2, 2], made[:3] * v[0])
+    other.sort()
+    made[1:] *= other[:-1]
+    return np.sum(made * other * filled)
+
+
+def views_in_a_list(v, n):
+    y = v * 1.0
+    views = [y[:2], y[2:]]
+    for k in range(n):
+        views[k % 2] *= k + 2.0
+    views[0][0] = views[1][1] * 3.0
+    return np.sum(y**2)
+
+
+def store(a, k, value, depth):
+    if depth == 0:
+        a[k] = value * value
+        return
+    store(a, k, value, depth - 1)
+
+
+def stored_elsewhere(v, n):
+    a = v.copy()
+    for k in range(n):
+        store(a, k, a[k + 1] * 0.5, k)
+    return np.sum(a * a)
+
+
+def picked(v, n):
+    kept = [v * v]
+    for _ in range(n):
+        kept.append(kept[-1] * v)
+    return kept[-1].tolist()[0] + np.sum(kept[0][np.array([0, 2, 0])] ** 3)
+
+
+CONTAINERS: list[Any] = [
+    (recurrent, drawn(3, 3), drawn(5, 3, seed=1), 5), (back_references, 0.7, 6), (as_long_as_it_takes, 1.3), (memoized, 0.4, 4),
+    (in_groups, drawn(6), (0, 1, 0, 2, 1, 0)), (lists_in_place, 0.3, 7), (queues, drawn(5), 5), (sorted_by, drawn(5), 4), (functions_in_a_list, 0.7, 4),
+    (stops_by_exception, drawn(4)),
+]  # fmt: skip
+OBJECTS: list[Any] = [(linked, 0.6, 5), (scalar_engine, 0.7, 3), (generated, 0.5, 6)]
+ARRAYS: list[Any] = [(into_arrays, drawn(4, seed=3), 0.3), (views_in_a_list, drawn(4), 3), (stored_elsewhere, drawn(4), 3), (picked, drawn(6), 3)]
+
+
+@pytest.mark.parametrize("case", [*CONTAINERS, *OBJECTS, *ARRAYS], ids=lambda case: case[0].__name__)
+def test_agrees_with_central_differences(case):
+    check(*case)
+
+
+@pytest.mark.parametrize("case", [CONTAINERS[0], OBJECTS[0], ARRAYS[0], ARRAYS[2]], ids=lambda case: case[0].__name__)
+def test_under_jit(case):
+    check(*case, jitted=True)
+
+
+def test_derivatives_nest():
+    def f(x, n):
+        kept = [x]
+        for _ in range(n):
+            kept.append(kept[-1] * x)
+        return kept[-1]
+
+    first = recorded_python(lambda x: (f(x, 4),), 1, 1)
+    second = recorded_python(lambda x: (first(x)[1],), 1, 1)
+    assert first(0.5) == (0.5**5, 5 * 0.5**4)
+    assert second(0.5) == (5 * 0.5**4, 20 * 0.5**3)
+
+
+def test_the_caller_sees_no_boxes():
+    def f(x, kept, n):
+        for k in range(n):
+            kept.append(x * k)
+        kept[0] = Node([x * x], None)
+        return kept[-1] * x, {"kept": kept, "last": (kept[-1],)}
+
+    kept: list[Any] = []
+    gradient, aux = hovis.grad(f, has_aux=True)(0.5, kept, 3)
+    assert gradient == 2.0
+    assert aux["kept"] is kept
+    assert [type(item) for item in kept] == [Node, float, float]
+    assert kept[0].value == [0.25]
+    assert aux["last"] == (1.0,)
+    assert type(aux["last"][0]) is float
+
+
+def test_an_object_of_the_callers():
+    def f(x, node, n):
+        for k in range(n):
+            node.value = node.value * x + k
+        return node.value
+
+    node = Node(1.0, None)
+    assert hovis.grad(f)(0.5, node, 3) == 1.75
+    assert node.value == 2.625
+
+
+def test_the_caller_sees_what_the_function_stores():
+    def f(x, n):
+        kept = []
+        for k in range(n):
+            x[k] *= 2.0
+            kept.append(x[k] * x[0])
+        return sum(kept)
+
+    x = drawn(4)
+    given = x.copy()
+    np.testing.assert_allclose(hovis.grad(f)(given, 3), differences(f, (x, 3)), rtol=1e-6)
+    np.testing.assert_array_equal(given, [*(x[:3] * 2.0), x[3]])
+
+
+def test_what_has_no_derivative_names_the_line():
+    def f(x, n):
+        kept = []
+        for _ in range(n):
+            kept.append(np.array([x, x]))
+        return float(np.frombuffer(kept[-1].tobytes())[0])
+
+    with pytest.raises(DerivativeError, match=r"tobytes.*test_recorded.py:\d+"):
+        hovis.grad(f)(0.5, 2)
+
+
+def test_an_adaptive_loop_that_is_entered_in_two_places():
+    def solve(k, y):
+        t, h = 0.0, 0.1
+        while t < 1.0:
+            if t + h > 1.0:
+                h = 1.0 - t
+            k1 = -k * y
+            k2 = -k * (y + h * k1)
+            error = abs(k2 - k1) * h
+            if error > 1e-2:
+                h *= 0.5
+                continue
+            y = y + h * 0.5 * (k1 + k2)
+            t += h
+            if error < 1e-3:
+                h *= 1.5
+        return y
+
+    check(solve, 0.8, 1.0)

@@ -1,0 +1,83 @@
+"""The table of derivatives: every row against differences, and every callable of the library has a row or a reason."""
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hovis
+from hovis.custom import Kept
+from hovis.library.numpy import NUMPY
+from hovis.transforms.rules import ROWS
+from tests.transforms.cases import CASES
+from tests.transforms.checking import check, complex_step, differentiable
+
+STORES = {
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.imatmul, operator.iand,
+    operator.ior, operator.ixor, operator.ilshift, operator.irshift, operator.setitem, np.ndarray.fill, np.ndarray.sort,
+    np.copyto, np.fill_diagonal, np.put, np.ndarray.put, np.place, np.put_along_axis, np.putmask, np.ufunc.at,
+}  # fmt: skip
+
+
+def _name(fn: Any) -> str:
+    return str(getattr(fn, "__qualname__", None) or fn.__name__)
+
+
+#: Rows that reverse mode can't follow so far, whatever they are called with.
+NOT_REVERSED = {np.cross, np.linalg.cross}
+_MARKED = [pytest.param(*one, marks=[pytest.mark.xfail(strict=True)] if one[0] in NOT_REVERSED else []) for one in CASES]
+
+
+@pytest.mark.parametrize(("row", "fn", "args"), _MARKED, ids=[f"{k}-{_name(row)}" for k, (row, _, _) in enumerate(CASES)])
+def test_a_row(row: Any, fn: Any, args: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(fn, args)
+
+
+#: Results that are no numbers, in-place operations (which are those of the operators), and what is random.
+def _needs_none(fn: Any) -> bool:
+    if isinstance(getattr(fn, "__self__", None), np.ufunc) or fn in STORES:
+        # methods of one ufunc are those of all; what writes is no matter of rows
+        return True
+    if str(getattr(fn, "__module__", "")).startswith("hovis.") and fn not in ROWS.absent:
+        # what the transforms themselves write
+        return True
+    module = str(getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", ""))
+    name = _name(fn)
+    return name.startswith(("Generator.", "RandomState.", "array2string", "array_repr", "array_str", "random", "r_", "c_")) or module.startswith("numpy.random")
+
+
+def test_every_function_of_numpy_has_a_row_or_a_reason() -> None:
+    missing = [_name(fn) for fn in NUMPY.primitives if callable(fn) and not _needs_none(fn) and ROWS.of(fn) is None and fn not in ROWS.absent]
+    assert not missing, f"{len(missing)} without: {sorted(missing)}"
+
+
+#: What only the transforms write.
+UNCALLED = {"make_tuple", "make_list", "fitted_like", "afresh"}
+#: Differences of numbers of so few digits say nothing.
+ROUGH = {"float16", "float32", "complex64"}
+
+
+def test_each_row_is_checked() -> None:
+    """A row without a case fails here; several callables may have one row."""
+    checked = {id(ROWS.rows[row]) for row, _, _ in CASES if row in ROWS.rows}
+    own = [fn for fn in ROWS if not isinstance(fn, Kept)]  # and not a primitive of some other test's
+    missing = [_name(fn) for fn in own if not ROWS.rows[fn].constant and id(ROWS.rows[fn]) not in checked and _name(fn) not in UNCALLED | ROUGH]
+    assert not missing, f"{len(missing)} not checked: {sorted(missing)}"
+
+
+@pytest.mark.parametrize("fn", [np.exp, np.tanh, np.matmul, np.linalg.solve, np.cumprod, np.var, np.sqrt, np.prod, np.einsum, np.linalg.inv], ids=_name)
+def test_what_is_analytic_is_held_against_a_complex_step(fn: Any) -> None:
+    cases = [(f, args) for row, f, args in CASES if row is fn and not any(np.iscomplexobj(x) for x in args)]
+    steps = [complex_step(f, args, [k for k, x in enumerate(args) if differentiable(x)], [np.ones(np.shape(x)) for x in args if differentiable(x)]) for f, args in cases]
+    assert any(step is not None for step in steps)
+
+
+def test_what_has_no_row_says_where() -> None:
+    with pytest.raises(hovis.DerivativeError, match=r"polydiv.*test_rows.py:\d+.*custom_vjp"):
+        hovis.grad(lambda x: np.sum(np.polydiv(x, np.array([1.0, 2.0]))[0]))(np.ones(4))
+
+
