@@ -19,7 +19,7 @@ from hovis.lattice import AbstractValue, Const, Partial
 from hovis.library import core
 from hovis.library.batching import batched, by
 from hovis.library.core import TypeRule
-from hovis.library.derivatives import TABLE, pull, push
+from hovis.library.derivatives import TABLE, Own, pull, push
 from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy.batching.elementwise import each_element
 from hovis.library.numpy.derivatives.partials import elementwise
@@ -29,10 +29,11 @@ from hovis.passes.rewriting import copy, substitute
 from hovis.transforms import rules
 
 
-class Kernel:
+class Kernel(Own):
     """A function of numbers and arrays whose calls are ops of their own as long as something may be differentiated."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__()
         self.fn = fn
         self.__name__ = str(getattr(fn, "__name__", "custom"))
         self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))

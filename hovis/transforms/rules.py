@@ -274,7 +274,9 @@ def _seeds(writer: Writer, count: int, g: Operand, y: Op) -> list[Operand]:
 
 def pulled_again(writer: Writer, op: Op, which: list[int], g: Operand, y: Op) -> list[Operand]:
     """What the cotangent g of op's result makes of these operands, where its definition is to be computed again."""
-    definition = ROWS.rows[op.callee].definition
+    row = ROWS.of(op.callee)
+    assert row is not None
+    definition = row.definition
     function, values = traced(definition, list(op.args), {})
     places = [sum(isinstance(arg, Op | Param) for arg in op.args[:k]) for k in which]
     count = _outputs(function)
