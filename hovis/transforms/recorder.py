@@ -57,15 +57,16 @@ _RECORDER: Final = Recorder()
 
 
 class Known(NamedTuple):
-    """A Python function that has been traced: what must hold of its environment, and the objects that are in the key."""
+    """A Python function that has been traced: what must hold of its environment, and the objects whose identities are in the key
+    (held, lest others get these).  No Function: it can't be followed."""
 
-    function: Function
+    function: Function | None
     holds: Callable[[], bool]
     held: Any
 
 
-#: the function and what is known of its arguments -> what was traced, or why not
-_traced: dict[Any, Known | None] = {}
+#: the function and what is known of its arguments -> what was traced
+_traced: dict[Any, Known] = {}
 _tried: Counter[Any] = Counter()
 #: So often a function that is made anew is traced.
 OFTEN: Final = 16
@@ -108,14 +109,14 @@ def _rebound(code: types.CodeType) -> bool:
 def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> Function | None:
     parts = [_part(value) for value in given]
     key = id(fn.__code__), id(fn.__globals__), tuple(map(id, fn.__defaults__ or ())), names, *map(_key, parts)
-    if key in _traced:
-        known = _traced[key]
-        if known is None or known.holds():
-            return None if known is None else known.function
+    known = _traced.get(key)
+    if known is not None and known.holds():
+        return known.function
+    if _tried[fn.__code__] >= OFTEN:
+        return None
     _tried[fn.__code__] += 1
-    found = _trace(fn, held, parts, names) if _tried[fn.__code__] <= OFTEN else None
-    _traced[key] = found
-    return None if found is None else found.function
+    _traced[key] = found = _trace(fn, held, parts, names)
+    return found.function
 
 
 def _is_name(value: Any) -> bool:
@@ -138,7 +139,7 @@ def _key(part: Part) -> Any:
     return "is", id(part.value)
 
 
-def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Known | None:
+def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Known:
     """A Function of what fn closes over, and what it is given."""
     code, namespace, name, qualname, defaults = fn.__code__, fn.__globals__, fn.__name__, fn.__qualname__, fn.__defaults__
 
@@ -153,14 +154,18 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     try:
         result = engine.run(scope["call"], parts, STANDARD, PACKAGE, engine.FUEL, frozen=False)
     except (GiveUp, OutOfFuel, Promote):
-        return None
+        return _unfollowed(fn, parts)
     function = engine.arranged(result, [part.param for part in parts if isinstance(part, Leaf)])
     if any(op.callee is fn or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for value in op.operands()) for op in function.ops()):
         # it is left as a whole, or has read what is being recorded as if it were known
-        return None
+        return _unfollowed(fn, parts)
     start = result.engine.start
     guards = [guard for at, guard in result.engine.guards.items() if start is not None and at in start.reads]
     return Known(pipeline.run(function, "default"), compile_guards(guards), (fn, parts))
+
+
+def _unfollowed(*held: Any) -> Known:
+    return Known(None, lambda: True, held)
 
 
 def is_recorded(*values: Any) -> bool:
