@@ -1,12 +1,12 @@
 """Materialization: building a virtual object at the point where it escapes, once, with every alias kept."""
 
-import itertools
 from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine import copies, templates
 from hovis.engine.heap import STORED, History, VObj, fields_of, reachable
+from hovis.engine.standins import NotMaterializable, check_model, items_of
 from hovis.engine.state import State
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 
 class Leak(Exception):
     """A template is wanted where its class is not known; args: the template."""
-
-
-class NotMaterializable(Exception):
-    """This generator, or iterator half-way, has to be real from the beginning; args: the site that made it.
-
-    Or what has been lent to a residual function; args: ``lent_to`` its code.
-    """
 
 
 def lent_to(code: CodeType) -> Any:
@@ -44,7 +37,7 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
             # the residual would have to be traced from the edge on which it is built
             raise NotMaterializable(obj.extra[5])
         if obj.kind == "model":
-            _check_model(heap, obj)
+            check_model(heap, obj)
 
 
 def check_idle(state: State, aid: int) -> None:
@@ -140,7 +133,7 @@ def _materialize(m: "Machine", aid: int) -> None:
         return
     if obj.kind == "model":
         # what cannot be made may hold itself
-        _check_model(m.state.heap, obj)
+        check_model(m.state.heap, obj)
     template = templates.template_of(obj.cls) if templates.ALL else None
     if template is not None:
         # its class comes first, which may hold this very object
@@ -381,7 +374,7 @@ def _dict_iter(m: "Machine", obj: VObj) -> Operand:
 
 def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
     """The real object of a C class, from the attributes of what stands for it."""
-    _check_model(m.state.heap, obj)
+    check_model(m.state.heap, obj)
     stand = obj.extra[0]
     args: list[V] = []
     kwargs: dict[str, V] = {}
@@ -395,7 +388,7 @@ def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
             named = m.state.heap[value.aid]  # type: ignore[union-attr]
             kwargs.update(zip(named.keys, named.cells, strict=True))
         elif part.spread:
-            args += _items(m.state.heap, value) or ()
+            args += items_of(m.state.heap, value) or ()
         elif part.keyword:
             kwargs[part.keyword] = value
         else:
@@ -418,54 +411,6 @@ def _hand_over(m: "Machine", obj: VObj, node: Operand) -> None:
             m.state.heap[content.aid] = held.replace(node=node, extra=None, cls=obj.cls)
         elif held.kind == "dict" or obj.kind == "instance":
             m.state.heap[content.aid] = held.replace(node=node, forgotten=True, cls=obj.cls, cells=(), keys=(), extra=None)
-
-
-def _check_model(heap: dict[int, VObj], obj: VObj) -> None:
-    """Raise NotMaterializable if the real object cannot be made from what is known of its stand-in."""
-    stand, site = obj.extra
-    if stand.build is None:
-        raise NotMaterializable(site)
-    held = dict(zip(obj.keys, obj.cells, strict=True))
-    for name, wanted in stand.when.items():
-        value = held.get(name)
-        if not isinstance(value, Known) or value.value is not wanted:
-            raise NotMaterializable(site)
-    for part in stand.parts:
-        value = held.get(part.attribute)
-        if value is None:
-            raise NotMaterializable(site)
-        items = _items(heap, value) if part.spread else [value]
-        if items is None or (part.steady and not all(_steady(heap, v) for v in items)):
-            raise NotMaterializable(site)
-
-
-def _items(heap: dict[int, VObj], value: V) -> list[V] | None:
-    if isinstance(value, Known) and type(value.value) is tuple:
-        return [Known(x) for x in value.value]
-    if not isinstance(value, Ref) or heap[value.aid].forgotten or heap[value.aid].kind not in ("list", "tuple", "dict"):
-        return None
-    return list(heap[value.aid].cells)
-
-
-def _steady(heap: dict[int, VObj], value: V) -> bool:
-    """Is value an iterator of C code, which ``iter()`` gives back as it is?"""
-    if isinstance(value, Known):
-        return type(value.value) in ITERATORS
-    cls = heap[value.aid].cls if isinstance(value, Ref) else value.type.cls if isinstance(value.type, Type) else None
-    return cls in ITERATORS
-
-
-def _iterator_classes() -> frozenset[type]:
-    empty: Any = {}
-    sources: Any = ([], (), "", "é", b"", empty, empty.values(), empty.items(), set(), range(0), range(2**100))
-    found: set[type] = {type(iter(x)) for x in sources}
-    found |= {type(reversed(x)) for x in (sources[0], *sources[5:8])} | {type(_ for _ in ()), type(iter(int, 1))}
-    found |= {map, filter, zip, enumerate, reversed}
-    return frozenset(found | {x for x in vars(itertools).values() if isinstance(x, type)})
-
-
-#: Classes of iterators of C code.
-ITERATORS = _iterator_classes()
 
 
 def _fill_model(m: "Machine", obj: VObj, real: Dyn) -> None:

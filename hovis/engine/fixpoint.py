@@ -11,12 +11,13 @@ from hovis.engine import lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.environment import Consulted, can_change
-from hovis.engine.escape import Leak, NotMaterializable
+from hovis.engine.escape import Leak
 from hovis.engine.heap import VObj
 from hovis.engine.joins import agree
 from hovis.engine.lookups import watched
 from hovis.engine.machine import STOP, SWITCH, Landing
 from hovis.engine.meeting import Meeting
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import GiveUp, Restart, Tables, Unrolling
 from hovis.engine.values import Dyn, Known, Ref

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from hovis.engine import delegation
-from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj, holds, reachable
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir import operations as ops

@@ -16,11 +16,13 @@ from hovis.engine.copies import Copy
 from hovis.engine.environment import Look, can_change
 from hovis.engine.heap import VObj, holds, may_be_one
 from hovis.engine.reading import Reader
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Tables
+from hovis.engine.unwinding import unwind
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, passed, raised, stop_iteration_error, unchanged
+from hovis.ir.operations import END, enter_handler, raised, unchanged
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.library.core import Library
 
@@ -35,20 +37,6 @@ NOWHERE: Final = -1
 MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
 
-
-def _always_converts() -> bool:
-    try:
-        (_ for _ in ()).throw(StopIteration)
-    except StopIteration:
-        return False
-    except RuntimeError:
-        pass
-    return True
-
-
-#: Does a StopIteration thrown into a generator that has not begun become a RuntimeError too?  (The generator's own bytecode does that
-#: since CPython 3.12, and only where it has got to.)
-ALWAYS_CONVERTS: Final = _always_converts()
 
 _MAY_RAISE: Final = MAY_RAISE.value
 _MAY_WRITE: Final = MAY_WRITE.value
@@ -195,7 +183,7 @@ class Machine(Reader, abc.ABC):
         """A strong update."""
         old = self.state.heap[ref.aid]
         if old.lent is not None:
-            raise escape.NotMaterializable(escape.lent_to(old.lent))
+            raise NotMaterializable(escape.lent_to(old.lent))
         if self.endings:
             lifetimes.replaced(self, old.cells, obj.cells)
         self.state.heap[ref.aid] = obj
@@ -366,7 +354,7 @@ class Machine(Reader, abc.ABC):
         """Unwind to the handler; the generators that go with the frames and their stacks end first."""
         location, before = self.location(), self._held()
         kept, self.let_go = self.let_go, []
-        caught, exception, location = self.unwind(thrown, location, max(exceptions.depth_of_handler(self), 1))
+        caught, exception, location = unwind(self, thrown, location, max(exceptions.depth_of_handler(self), 1))
         if caught:
             lifetimes.settle(self, None)
             self.let_go = kept
@@ -483,60 +471,6 @@ class Machine(Reader, abc.ABC):
 
     # --------------------------------------------------------------------------------------------- exceptions
 
-    def unwind(self, exception: V, location: Location | None, start: int = 1) -> tuple[bool, V, Location | None]:
-        """Leave frames until one catches; the exception goes on its stack.  False: nobody does.  Last: where it leaves from.
-
-        location: where it was raised, with a traceback that tells of the inlined calls from start on.
-        Where a StopIteration may leave a generator, an op turns it into a RuntimeError (PEP 479).
-        """
-        state = self.state
-        outermost = state.frames[0]
-        left: list[V] = []
-        while state.frames:
-            frame = state.frames[-1]
-            handler = frame.code.instructions[frame.pc].handler
-            if handler is not None:
-                if self.endings:
-                    self.let_go += frame.stack[handler.depth :]
-                    if frame.code.filename.startswith(self.package):
-                        # in a handler of hovis itself nobody sees the traceback, nor what it holds
-                        self.let_go += left
-                    else:
-                        exceptions.hold(self, frame, exception, left)
-                del frame.stack[handler.depth :]
-                if handler.lasti:
-                    frame.stack.append(Known(frame.pc))
-                frame.stack.append(exception)
-                frame.pc = handler.target
-                return True, exception, location
-            inside = self.location() if frame.owner is not None else None
-            state.frames.pop()
-            left += (value for value in frame.locals if value is not None)
-            if self.watching:
-                lifetimes.check_left(state, frame)
-            if frame.owner is not None:
-                obj = state.heap[frame.owner]
-                state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", obj.extra[1], None, 0, 0, obj.extra[5], False))
-                if ALWAYS_CONVERTS or frame.code.instructions[frame.pc - 1].op != "MakeGenerator":
-                    exception, location = self._out_of_generator(exception, inside, location, start)
-        outermost.stack = []
-        state.frames.append(outermost)
-        return False, exception, location
-
-    def _out_of_generator(self, exception: V, inside: Location | None, location: Location | None, start: int) -> tuple[V, Location | None]:
-        """The exception behind the generator, where it was inside; and where it leaves from then (see unwind)."""
-        cls = self.class_of(exception)
-        converted = isinstance(exception, Dyn) and isinstance(exception.value, Op) and exception.value.callee is stop_iteration_error
-        if converted or (cls is not None and not issubclass(cls, StopIteration)):
-            return exception, location
-        operand, depth = self.operand(exception), exceptions.depth_of(inside)
-        if start > depth:
-            operand = Op(passed, (operand, Const(depth)), (), ANY, None, Effect.READS, location)
-            self.block.ops.append(operand)
-        op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), ANY, None, Effect.WRITES, None)
-        self.block.ops.append(op)
-        return Dyn(op, ANY), inside if start >= depth else location
-
     def raise_(self, exception: V, again: bool = False, thrown: bool = False) -> int:
         """A raise that is certain: a jump, if the handler is known, else the end of the residual.
 
@@ -558,7 +492,7 @@ class Machine(Reader, abc.ABC):
         exception = exceptions.traced(self, exception, again and not thrown)
         before = self._held()
         start = exceptions.depth_of_handler(self) or (exceptions.depth_of(location) if again and not thrown else 1)
-        caught, left, location = self.unwind(exception, location, start)
+        caught, left, location = unwind(self, exception, location, start)
         if caught:
             return SWITCH
         if self.watching and lifetimes.close_leaving(self, left):

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from hovis.engine import protocols
 from hovis.engine.entering import Callee, bind, call_function, why_not
-from hovis.engine.escape import NotMaterializable
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import ABSENT, C_METHODS, FUNCTION, NOT_MODELLED, bound_class, is_python_class, lookup, method
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.values import Known, Ref, V, labels_of, relabel
 from hovis.ir.model import Effect
 from hovis.lattice import Const

@@ -14,6 +14,7 @@ from hovis.engine.entering import classes_in, known_arguments
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.machine import Landing, Machine
 from hovis.engine.results import opaque
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State, live_after
 from hovis.engine.values import NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
@@ -31,7 +32,7 @@ def build(m: Machine, aid: int) -> Operand:
     obj = m.state.heap[aid]
     status, code, namespace, pc, count, site, decided = obj.extra
     if status == "running" or m.resolving or m.is_model(code):
-        raise escape.NotMaterializable(site)
+        raise NotMaterializable(site)
     if status == "finished":
         return escape.build(m, ops.ended_generator, [Known(code.given_name), Known(code.given_qualname)], GENERATOR)
     frame = Frame(code, -1, list(obj.cells[:count]), namespace, "value" if status == "new" else BEGUN)
@@ -40,7 +41,7 @@ def build(m: Machine, aid: int) -> Operand:
     frame.decided = decided
     if aid in m.building:
         # something real that it holds holds the generator itself
-        raise escape.NotMaterializable(site)
+        raise NotMaterializable(site)
     m.building.add(aid)
     try:
         heap = _cross(m, aid, frame)
@@ -99,7 +100,7 @@ def _cross(m: Machine, aid: int, frame: Frame) -> dict[int, VObj]:
         at = todo.pop()
         obj = m.state.heap[at]
         if at == aid:
-            raise escape.NotMaterializable(obj.extra[5])
+            raise NotMaterializable(obj.extra[5])
         if at not in crossing and _crosses(obj, at in outside):
             crossing.add(at)
             todo += [c.aid for c in obj.cells if isinstance(c, Ref)]

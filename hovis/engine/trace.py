@@ -9,10 +9,11 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates, untold, whistle
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
-from hovis.engine.escape import Leak, NotMaterializable
+from hovis.engine.escape import Leak
 from hovis.engine.fixpoint import Engine
 from hovis.engine.heap import VObj
 from hovis.engine.instructions import HANDLERS
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import FREELY, SPARINGLY, GiveUp, Tables
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V

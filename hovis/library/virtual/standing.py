@@ -3,9 +3,9 @@
 from typing import Any
 
 from hovis.engine import models, stores
-from hovis.engine.escape import NotMaterializable
 from hovis.engine.machine import Machine
 from hovis.engine.sizing import use_sizes
+from hovis.engine.standins import NotMaterializable
 from hovis.engine.values import FALSE, TRUE, Dyn, Known, Ref
 from hovis.lattice import Type
 from hovis.library.core import acted, bare, decides, holding, leave, real, seen, settled
