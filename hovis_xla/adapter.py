@@ -4,7 +4,7 @@ Written for jaxlib 0.10.2 (Python 3.11) and 0.12 (Python 3.12 and later).  :func
 program of each kind that the rest of the package relies on; the tests call it, and so may you on a new jaxlib.
 
 jax itself is never imported.  jaxlib would import it in some calls if it were installed; those calls are avoided here:
-arrays go in by ``batched_device_put`` and come out by ``memoryview``.
+arrays go in by ``batched_device_put`` and come out by ``memoryview``, which says where they are as well (``unsafe_buffer_pointer`` imports jax).
 """
 
 import functools
@@ -192,7 +192,7 @@ def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
     """An array, and a buffer that is the same memory: what is written into the array XLA reads at its next run."""
     array = aligned(shape, np.dtype(dtype))
     buffer = put(array, shape, dtype)
-    if array.nbytes and buffer.unsafe_buffer_pointer() != array.ctypes.data:
+    if array.nbytes and np.asarray(memoryview(buffer)).ctypes.data != array.ctypes.data:
         raise XlaError("this jaxlib copies aligned arrays on their way in")
     return array, buffer
 

@@ -13,7 +13,7 @@ import numpy as np
 from hovis.ir.model import Location
 from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal
+from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal, numbers
 from hovis_xla.types import BOOL, INT32, INT64
 
 Dtype = np.dtype[Any]
@@ -83,9 +83,16 @@ def iota(dtype: Dtype, shape: Sequence[int], axis: int) -> T:
 # ------------------------------------------------------------------------------------------------- elementwise
 
 
+#: What XLA computes as NumPy does, so that it may be done here: XLA does not where a barrier hides a number from it.
+ARITHMETIC: Final = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "negate": np.negative}
+
+
 def op(name: str, *operands: T) -> T:
     """An operation whose result is like its operands."""
     given = [x.ir for x in operands]
+    if name in ARITHMETIC and not operands[0].shape and operands[0].dtype.kind == "f" and (known := numbers(given)) is not None:
+        with np.errstate(all="ignore"):
+            return constant(ARITHMETIC[name](*(operands[0].dtype.type(number) for number in known)), operands[0].dtype)
     return T(getattr(hlo, name)(*(literal(name, given) if operands[0].dtype.kind == "f" else given)), operands[0].dtype, operands[0].shape)
 
 
@@ -131,6 +138,8 @@ def div(a: T, b: T) -> T:
     numbers that are broadcast are hidden by a choice that XLA can't foresee, and other divisors are not.
     """
     single = b.dtype.kind in "fc" and not b.shape and is_constant(b.ir)
+    if single and a.dtype.kind == "f" and not a.shape and is_constant(a.ir):
+        return op("divide", a, b)
     if single or (b.dtype.kind == "f" and b.size > 1 and BARRIERS_ARE_FREE and is_rounded(b.ir)):
         b = T(hidden(b.ir), b.dtype, b.shape)
     elif b.dtype.kind == "f" and b.size > 1 and is_rounded(b.ir, numbers=True):

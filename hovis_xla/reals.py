@@ -43,6 +43,13 @@ def is_constant(value: Any) -> bool:
     return _made_by(value, "constant")
 
 
+def numbers(values: Sequence[Any]) -> list[float] | None:
+    """What these are, if they are single constant floats."""
+    if any(_name(value) != "constant" for value in values):
+        return None
+    return [ir.DenseElementsAttr(value.owner.attributes["value"]).get_splat_value().value for value in values]
+
+
 def is_zero(value: Any, negative: bool = False) -> bool:
     """Is this a constant, of nothing but 0.0 (or -0.0)?  (Its attribute can't be asked, if it is complex.)"""
     source = _source(value)

@@ -59,7 +59,10 @@ def _turned_back(t: T) -> tuple[T, list[int]]:
 
 
 def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
-    """A contraction; truths are multiplied by "and", added by "or".  The result has the batch dimensions, x's, then y's."""
+    """A contraction; truths are multiplied by "and", added by "or".  The result has the batch dimensions, x's, then y's.
+
+    A sum begins with 0.0, and so is never -0.0; of one product that has to be seen to.
+    """
     if [x.shape[k] for k in axes[0]] != [y.shape[k] for k in axes[1]]:
         raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
     if x.dtype == BOOL:
@@ -73,6 +76,8 @@ def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple
     count = len(batch[0])
     order = list(range(count)) + [count + sorted(places[0]).index(k) for k in places[0]]
     order += [len(order) + sorted(places[1]).index(k) for k in places[1]]
+    if math.prod(x.shape[k] for k in axes[0]) == 1 and found.dtype.kind in "fc":
+        found = emit.add(found, emit.like(0, found))
     return emit.transpose(found, order)
 
 
@@ -146,11 +151,11 @@ def _plain(t: T, labels: Labels, sizes: dict[Any, int]) -> tuple[T, Labels]:
 def _summed(t: T, labels: Labels, keep: set[Any]) -> tuple[T, Labels]:
     """Sum over the labels that nobody else wants."""
     axes = [k for k, c in enumerate(labels) if c not in keep]
-    return _sum(t, axes), tuple(c for c in labels if c in keep)
+    return _sum(t, axes) if axes else t, tuple(c for c in labels if c in keep)
 
 
 def _sum(t: T, axes: Sequence[int]) -> T:
-    if t.dtype == BOOL and axes:
+    if t.dtype == BOOL:
         return emit.convert(total(emit.convert(t, INT64), axes), BOOL)
     return total(t, axes)
 

@@ -412,3 +412,18 @@ def test_nothing_piles_up(target):
 
     calls(50)
     assert abs(calls(300) - calls(300)) < 30
+
+
+def test_jax_is_not_imported_by_a_call(monkeypatch):
+    asked = []
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            asked.append(name)
+
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+    f = hovis_xla.jit(lambda x, n: (x + n, n), target="xla")
+    assert f(np.arange(3.0), 2)[0].tolist() == [2.0, 3.0, 4.0]
+    assert f(np.zeros(100_000), 2)[0].sum() == 200_000
+    assert "jax" not in asked

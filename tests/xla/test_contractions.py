@@ -151,3 +151,19 @@ def test_in_place():
     assert np.allclose(a, wanted)
     for bad in ((array(3, 2), array(2, 3)), (array(3), array(3, 3)), (array(2, 2, dtype="i4"), array(2, 2))):
         agree(fn, hovis_xla.jit(fn), *bad)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_sums_begin_with_zero(n):
+    a, b = np.full((3, n), -0.0), np.ones((n, 3))
+
+    def signs(a, b):
+        products = a @ b, a[None] @ b, np.dot(a, b), np.einsum("ij,jk->ik", a, b), np.einsum("ij,ij->ij", a, b.T), np.einsum("ij,ij,jk->ik", a, a, b)
+        return [np.copysign(1.0, x) for x in (*products, np.einsum("ij->ji", a))]
+
+    check(signs, (a, b))
+
+
+def test_products_of_batches_are_no_more_than_dots():
+    text = hovis_xla.jit(lambda a, b: a @ b, target="xla").lower(array(4, 3, 5), array(5, 2)).as_text()
+    assert "dot_general" in text and "compare" not in text

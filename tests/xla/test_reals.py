@@ -144,3 +144,10 @@ def test_a_quotient_is_no_product_with_a_reciprocal():
     x = np.array([49.0, 98.0, 0.3, 0.7, -147.0, 1e9, 0.0, 6.0, -0.0, 1e-300])
     check(shares, (x, 49.0), (x, 3.0), (x, 1e-3), exact=True)
     check(shares, (x.astype(np.float32) % 1000, np.float32(3)), exact=True)
+
+
+def test_numbers_known_to_both_sides():
+    def f(x):
+        return x * (np.float64(-1.0) / 49.0) * 49.0, x * (1 / np.float32(3)), x + np.float64(1e308) * 10, x / (np.float64(1) / np.float64(3))
+
+    check(f, (np.array([1.0, -0.0, np.nan, 3e-308]),))
