@@ -36,15 +36,25 @@ PINNED_BELOW: Final = 1 << 20
 _DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
 
 
-def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any]) -> Callable[..., Any]:
-    """The function from the leaves of a call to its result, or BAILED.  ``general`` is called where ints are not small enough for it."""
-    return _Writer(types, lowered, program, general).function()
+#: Programs that do the calls in place of this one, and what is told whether it has given up, and how many slots were filled.
+Growth = tuple[Sequence[Callable[..., Any]], Callable[[bool, Sequence[int]], Callable[..., Any] | None]]
+
+
+def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None = None) -> Callable[..., Any]:
+    """The function from the leaves of a call to its result, or BAILED.
+
+    general   what is called where ints are not small enough for it
+    growth    where its tapes may be too short: what is called instead, if there is anything, and what is told how many slots were filled
+    """
+    return _Writer(types, lowered, program, general, growth).function()
 
 
 class _Writer:
-    def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any]) -> None:
+    def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None) -> None:
         self.types = types
         self.general = general
+        self.growth = growth
+        self.leaves_given = ", ".join(f"v{k}" for k in range(len(types)))
         self.lowered = lowered
         self.lines: list[str] = []
         self.free: list[Any] = []
@@ -89,7 +99,10 @@ class _Writer:
             self.lines.append(f"if {' or '.join(tests)}: return BAILED")
         small = [f"{SMALL[0]} <= v{k} <= {SMALL[1]}" for k, num in enumerate(self.types) if num == INT] if self.lowered.narrow else []
         if small:
-            self.lines.append(f"if not ({' and '.join(small)}): return {self.constant(self.general)}({', '.join(f'v{k}' for k in range(len(self.types)))})")
+            self.lines.append(f"if not ({' and '.join(small)}): return {self.constant(self.general)}({self.leaves_given})")
+
+        if self.growth is not None:
+            self.lines.append(f"for longer in {self.constant(self.growth[0])}: return longer({self.leaves_given})")
 
     def frame(self) -> tuple[Any, ...]:
         """The buffers of one call, and what is written into."""
@@ -155,6 +168,10 @@ class _Writer:
         # the program has run when its outputs can be read, and then the frame is free
         large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if not _is_small(num)]
         self.lines += [f"buffers[{k}] = None" for k in large] + (["let_go()"] if large else []) + ["free.append(here)"]
+        if self.growth is not None:
+            counts = "".join(f"{self.raw[tape.output]}, " for tape in low.tapes)
+            self.lines.append(f"longer = {self.constant(self.growth[1])}({self.raw[low.bail or 0]}, ({counts}))")
+            self.lines.append(f"if longer is not None: return longer({self.leaves_given})")
         if low.bail is not None:
             self.lines.append(f"if {self.raw[low.bail]}: return BAILED")
         for j, template in enumerate(low.templates):

@@ -1,7 +1,7 @@
 """A lowered Function, compiled: what there is to look at, and the way to call it (``calling``)."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from hovis.ir.model import Function
 from hovis_xla import adapter, cache, cost, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program
-from hovis_xla.calling import BAILED, entrance
+from hovis_xla.calling import BAILED, Growth, entrance
 from hovis_xla.contest import Contest
 from hovis_xla.effects import GREATEST, LEAST
+from hovis_xla.growing import Growing
 from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
-from hovis_xla.lower import lower
+from hovis_xla.lower import NO_SLOTS, lower
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, NotLowerable, Num, num_of_type
 
 
@@ -64,8 +65,21 @@ class Executable:
         """The executable for ints of any size, if this is the one for small ints; else itself."""
         if not self.lowered.narrow or self._function is None:
             return self
-        made = Executable(self.name, self.types, lower(self._function, self.types), self.exact)
+        return self._again(False)
+
+    @functools.cached_property
+    def growing(self) -> Growing | None:
+        """Those with longer tapes, if they may turn out to be too short."""
+        return Growing(self, functools.partial(self._again, self.lowered.narrow)) if self.lowered.tapes and self._function is not None else None
+
+    def _again(self, narrow: bool, slots: Mapping[int, int] = NO_SLOTS) -> "Executable":
+        """Another one of the same Function."""
+        assert self._function is not None
+        made = Executable(self.name, self.types, lower(self._function, self.types, narrow, slots), self.exact)
         made.log = self.log
+        made._function = self._function
+        if slots:
+            made.growing = self.growing
         return made
 
     # --------------------------------------------------------------------------------------------- to look at
@@ -125,10 +139,14 @@ class Executable:
     @functools.cached_property
     def enter(self) -> Callable[..., Any]:
         """The function from the leaves to the result, or BAILED."""
-        enter = entrance(self.types, self.lowered, self.program, lambda *leaves: self.general.enter(*leaves))
+        enter = entrance(self.types, self.lowered, self.program, lambda *leaves: self.general.enter(*leaves), self._growth())
         if self.lowered.record is None and not self.lowered.texts:
             return enter
         return guarded(enter, self.lowered.record if self.lowered.record is not None else [], self.log)
+
+    def _growth(self) -> Growth | None:
+        growing = self.growing
+        return None if growing is None else (growing.longer if growing.first is self else (), functools.partial(growing.told, self))
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         return self.enter(*leaves)

@@ -28,6 +28,16 @@ class Template:
 
 
 @dataclass(slots=True)
+class Tape:
+    """A tape of which nobody knows how many slots it takes: how many it has, their size, and the output that says how many it would take."""
+
+    number: int
+    slots: int
+    bytes: int
+    output: int
+
+
+@dataclass(slots=True)
 class Lowered:
     """A module and what the host has to know of it."""
 
@@ -55,6 +65,8 @@ class Lowered:
     record: list[Any] | None = None
     #: may putting the result together raise?
     texts: bool = False
+    #: tapes that may turn out to be too short (``growing``)
+    tapes: list[Tape] = field(default_factory=list)
 
 
 class Keyed:

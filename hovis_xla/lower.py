@@ -4,7 +4,7 @@ A :class:`Lowering` walks the control flow (``control.Walker``) of a Function an
 is looked up (``calls.Calls``).  Here is what a function keeps for itself, how it is left, and what the module returns.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -21,7 +21,7 @@ from hovis_xla.cost import Work
 from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.handlers import with_handlers
-from hovis_xla.interface import Keyed, Lowered, Template
+from hovis_xla.interface import Keyed, Lowered, Tape, Template
 from hovis_xla.intervals import Interval, meet
 from hovis_xla.joining import Arrival, as_tensor
 from hovis_xla.kinds import WHICH
@@ -29,6 +29,7 @@ from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
 from hovis_xla.ops import extents
+from hovis_xla.ops.tapes import Reel, reels
 from hovis_xla.ranges import SMALL, Ranges
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
 from hovis_xla.repeating import repeated
@@ -42,6 +43,7 @@ from hovis_xla.types import (
     EITHER,
     INT,
     INT32,
+    INT64,
     SCALAR,
     Known,
     NotLowerable,
@@ -64,6 +66,8 @@ from hovis_xla.unrolling import unrolled
 OF_A_FUNCTION: Final = (
     "env", "needed", "used", "abroad", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
 )
+
+NO_SLOTS: Final[Mapping[int, int]] = {}
 
 #: Residual functions are written out where they are called, this deep.
 INLINE_DEPTH: Final = 16
@@ -110,6 +114,9 @@ class Lowering(Calls):
         self.parts: dict[Any, Ragged] = {}
         self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
         self.mutable: set[object] = set()
+        #: tapes by the ops that make them, and what is known of them where they are written to (``ops/tapes``)
+        self.reels: dict[Op, Reel] = {}
+        self.taped: dict[Op, Reel | None] = {}
         self.mutable_constants: set[object] = set()
 
     # --------------------------------------------------------------------------------------------- functions
@@ -272,20 +279,24 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
     return Arrival([(function.blocks[0], list(args))])
 
 
-def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False) -> Lowered:
-    """The module of a function whose parameters are these.  may_narrow: it may be for small ints only (``Lowered.narrow``)."""
+def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS) -> Lowered:
+    """The module of a function whose parameters are these.
+
+    may_narrow   it may be for small ints only (``Lowered.narrow``)
+    slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
+    """
     function = unrolled(repeated(nested(rerolled(function))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
             try:
-                return _lower_main(module, function, args, may_narrow)
+                return _lower_main(module, function, args, may_narrow, slots)
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
 
 
-def _lower_main(module: Any, function: Function, args: list["Num | Known"], may_narrow: bool) -> Lowered:
+def _lower_main(module: Any, function: Function, args: list["Num | Known"], may_narrow: bool, slots: Mapping[int, int]) -> Lowered:
     nums = [a for a in args if isinstance(a, Num)]
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
     lowering = Lowering(may_narrow)
@@ -307,6 +318,8 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], may_
                 operands.append(Val(arg, next(values)))
         if any(acts(op) for op in _all_ops(function)):
             lowering.token = emit.create_token()
+        lowering.reels = reels(function, slots)
+        lowering.memory.bottom |= {reel.location: emit.constant(0, INT64) for reel in lowering.reels.values()}
         try:
             arrival = lowering.function(function, operands)
             return _finish(module, main, lowering, arrival, nums)
@@ -333,10 +346,14 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
         choice = len(outputs)
         outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
     written: list[tuple[int, Any]] = []
+    tapes: list[Tape] = []
     for location, before in lowering.memory.bottom.items():
         after = lowering.memory.read(location)
         if after.ir != before.ir:
-            written.append((len(outputs), location.owner))
+            if isinstance(location.owner, Reel):
+                tapes.append(location.owner.tape(len(outputs)))
+            else:
+                written.append((len(outputs), location.owner))
             outputs.append((content(after).num, after.ir))
     templates, starts = [], []
     for template, slots in lowering.found:
@@ -354,5 +371,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
-        lowering.record if lowering.token is not None else None, lowering.texts,
+        lowering.record if lowering.token is not None else None, lowering.texts, tapes,
     )  # fmt: skip

@@ -339,7 +339,8 @@ class Variant(PythonVariant):
             text += " Calls with arrays that share memory are residual Python."
         runs = self.xla if self.contest.winner in (None, "xla") else None
         loops = str(runs.loops) if isinstance(runs, Executable) else ""
-        return " ".join(part for part in (text, loops, reliance.about_loops() if loops else "") if part)
+        grown = str(runs.growing or "") if isinstance(runs, Executable) else ""
+        return " ".join(part for part in (text, grown, loops, reliance.about_loops() if loops else "") if part)
 
 
 def without_checks(traced: api.Trace) -> Callable[..., Any] | None:

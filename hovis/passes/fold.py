@@ -227,6 +227,14 @@ def _known_tuple(*parts: Operand) -> Operand | None:
     return Const(tuple(values)) if plain and len(values) == len(parts) else None
 
 
+def _part(*args: Operand) -> Operand | None:
+    """An item of a tuple that has been made here is what was put into it."""
+    whole, index = args if len(args) == 2 else (None, None)
+    if not (isinstance(whole, Op) and whole.callee is operations.make_tuple and isinstance(index, Const) and type(index.value) is int):
+        return None
+    return whole.args[index.value] if -len(whole.args) <= index.value < len(whole.args) else None
+
+
 Rule = Callable[..., Operand | None]
 _ORDERED: Final = (int, bool, str, bytes, type(None))
 _SORTED: Final = (int, bool, str, bytes)
@@ -264,4 +272,5 @@ RULES: Final[dict[Any, Rule]] = {
     operations.format_value: _already(str),
     operations.join_strings: _already(str),
     operations.make_tuple: _known_tuple,
+    o.getitem: _part,
 }

@@ -457,8 +457,9 @@ class Sweep:
             return absent(variable, block)
         if variable.type is ANY:
             return Const(None)
-        if slot_of(variable.type) is not None:
-            made = Op(zero_tape, (self.available(variable.value, block),), type=variable.type, effect=Effect.READS)
+        slot = slot_of(variable.type)
+        if slot is not None:
+            made = Op(zero_tape, (self.available(variable.value, block), Const(slot)), type=variable.type, effect=Effect.READS)
             block.ops.append(made)
             return made
         for number in (0.0, 0j):

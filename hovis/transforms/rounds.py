@@ -12,7 +12,7 @@ from typing import Any, Final
 from hovis.ir.analysis import Loop
 from hovis.ir.builder import INT
 from hovis.ir.model import Block, Edge, Effect, Jump, Op, Operand, Param, Value
-from hovis.ir.operations import get, make_tape, make_tuple, missing, put, tape_of
+from hovis.ir.operations import filled, get, make_tape, make_tuple, missing, put, tape_of
 from hovis.lattice import AbstractValue, Array, Const, Type, leq
 from hovis.library.numpy.cotangents import ARITHMETIC
 from hovis.passes.fold import is_exact
@@ -42,6 +42,8 @@ class Rounds:
         self.goes_on = self._edge(self.latch).args
         self.slot: tuple[Operand, Operand] | None = None
         self.count, self.counted = self._counter()
+        #: how many slots there are in the end
+        self.total = self.count
         variables.hooks[loop.header] = self._first
         variables.hooks[self.back] = self._earlier
 
@@ -226,11 +228,18 @@ class Rounds:
             after = Op(put, (before, slot, value), type=kind, effect=Effect.WRITES)
             self.latch.ops.append(after)
             self.variables.write(tape, self.latch, after)
+            self.normal.end.ops.append(self._filled(tape))
         _, slot = self._slots()
         tape_now = self.variables.value(self.tapes[variable], self.back)
         found = Op(get, (tape_now, slot), type=variable.type, dims=variable.dims, effect=Effect.READS)
         self.back.ops.append(found)
         return found
+
+    def _filled(self, tape: Variable) -> Op:
+        """Said when the function is at its end: where a tape has a length, that is the time to ask if it was enough."""
+        end = self.normal.end
+        now, slots = self.variables.value(tape, end), self.variables.value(self.total, end)
+        return Op(filled, (now, slots), type=Type(type(None)), effect=Effect.RAISES)
 
     def _slots(self) -> tuple[Operand, Operand]:
         """The slot of this round, going forward and going back; it goes on from one run of the loop to the next."""
@@ -238,7 +247,7 @@ class Rounds:
             if self.loop.parent is None:
                 self.slot = self._now(), self.variables.value(self.count, self.back)
             else:
-                slot = Variable(INT, absent)
+                slot = self.total = Variable(INT, absent)
                 self.variables.write(slot, self.entry, Const(0))
                 now = self.variables.value(slot, self.loop.header)
                 more = Op(o.add, (now, Const(1)), type=INT)

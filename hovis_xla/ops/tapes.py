@@ -1,26 +1,31 @@
 """Tapes: what the rounds of a loop leave for its reverse sweep is one array, with a slot a round.
 
 How many slots there are, the ranges of integers say where the rounds can be counted before they begin; else there are so many as
-fit into some memory, and a loop of more rounds gives up.
+fit into some memory, and after a loop of more rounds the call is done again by a program with longer tapes (``growing``).
 """
 
 import functools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from hovis import lattice
 from hovis.ir import operations
-from hovis.ir.model import Op, Param, edges
+from hovis.ir.model import Function, Op, Param, callees, edges
 from hovis.ir.operations import Slot
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis.library.numpy.cotangents import alike, apart, scatter, zero_tape
 from hovis.library.numpy.tangents import afresh, fitted_like
+from hovis.passes.rewriting import ByIdentity
 from hovis_xla import emit
 from hovis_xla.emit import T
+from hovis_xla.interface import Tape
 from hovis_xla.ops import standin, storing
 from hovis_xla.ops.python import L, Row
+from hovis_xla.places import Location
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, BOOL, EITHER, INT64, SCALAR, Known, Num, Operand, Struct, Val, either_of, num_of_type
 
@@ -28,6 +33,29 @@ from hovis_xla.types import ARRAY, BOOL, EITHER, INT64, SCALAR, Known, Num, Oper
 BYTES: Final = 1 << 20
 SLOTS: Final = 256
 MOST: Final = 1 << 30
+
+
+@dataclass(eq=False, slots=True)
+class Reel:
+    """A tape that may turn out to be too short: where is counted how many slots it takes, how many it has, and of what size."""
+
+    number: int
+    location: Location
+    slots: int
+    bytes: int = 0
+
+    def tape(self, output: int) -> Tape:
+        """It, as the host knows it."""
+        return Tape(self.number, self.slots, self.bytes, output)
+
+
+def reels(function: Function, slots: Mapping[int, int]) -> dict[Op, Reel]:
+    """One for each tape that is made; slots has lengths by their numbers."""
+    found: dict[Op, Reel] = {}
+    for op in (op for one in callees(function) for op in one.ops() if op.callee is operations.make_tape):
+        location = Location(INT64, ())
+        location.owner = found[op] = Reel(len(found), location, slots.get(len(found), 0))
+    return found
 
 
 def _num(slot: Slot) -> Num | None:
@@ -41,14 +69,17 @@ def _num_of(kind: AbstractValue, dims: Any) -> Num | None:
     return num_of_type(kind, dims) or either_of(kind)
 
 
+_ON_TAPES: Final = ByIdentity((operations.put, operations.revise, operations.filled))
+
+
 def _family(low: L, made: Op) -> Iterator[Op]:
-    """The ops that put something onto the tape that made makes."""
+    """The ops that put something onto the tape that made makes, or say how many have."""
     known: set[Any] = {made}
     todo: list[Any] = [made]
     leads: dict[Any, list[Any]] = {}
     for block in low.order:
         for op in block.all_ops():
-            if op.callee is operations.put or op.callee is operations.revise:
+            if op.callee in _ON_TAPES:
                 leads.setdefault(op.args[0], []).append(op)
         for edge in edges(block.terminator):
             for param, arg in zip(edge.block.params, edge.args, strict=True):
@@ -59,22 +90,35 @@ def _family(low: L, made: Op) -> Iterator[Op]:
             if other not in known:
                 known.add(other)
                 todo.append(other)
-                if isinstance(other, Op) and other.callee is operations.put:
+                if isinstance(other, Op) and other.callee is not operations.revise:
                     yield other
 
 
-def _capacity(low: L, num: Num) -> int | None:
+def _capacity(low: L, num: Num) -> int:
     """How many slots a tape has that is made here."""
     assert low.op is not None
     size = max(1, int(np.prod(num.shape)) * num.dtype.itemsize)
-    last: int = -1
-    for op in _family(low, low.op):
-        slot = op.args[1]
-        found: Any = low.ranges.at(slot, low.ranges.home[op]) if not isinstance(slot, Const) else (slot.value, slot.value)
-        if found is None or found[1] * size > MOST:
-            return max(SLOTS, BYTES // size)
-        last = max(last, found[1])
-    return last + 1
+    family = list(_family(low, low.op))
+    last = max([_last_slot(low, op) for op in family if op.callee is operations.put], default=-1)
+    if (last + 1) * size <= MOST:
+        low.taped |= dict.fromkeys(family)
+        return int(last) + 1
+    reel = low.reels.get(low.op)
+    slots = max(SLOTS, BYTES // size)
+    if reel is None or not any(op.callee is operations.filled for op in family):
+        return slots
+    reel.slots, reel.bytes = max(slots, reel.slots), size
+    low.taped |= dict.fromkeys(family, reel)
+    return int(reel.slots)
+
+
+def _last_slot(low: L, op: Op) -> float:
+    """The last slot that op may put something into."""
+    slot = op.args[1]
+    if isinstance(slot, Const):
+        return int(slot.value)  # type: ignore[call-overload, no-any-return]
+    found: Any = low.ranges.at(slot, low.ranges.home[op])
+    return math.inf if found is None else found[1]
 
 
 def _make_tape(low: L, slot: Operand) -> Operand | None:
@@ -82,7 +126,7 @@ def _make_tape(low: L, slot: Operand) -> Operand | None:
     num = _num(slot.value) if isinstance(slot, Known) else None
     if num is None:
         return None
-    count = max(1, _capacity(low, num) or 1)
+    count = max(1, _capacity(low, num))
     found = _blank(num.dtype, (count, *num.shape))
     return found if num.kind != EITHER else Struct(operations.make_tuple, (found, _blank(BOOL, (count,))), object())
 
@@ -97,13 +141,23 @@ def _arrays(tape: Operand) -> list[Val]:
     return [part for part in parts if isinstance(part, Val)]
 
 
-def _starts(low: L, tape: Val, slot: Operand, checked: bool) -> list[T]:
+def _starts(low: L, tape: Val, slot: Operand) -> list[T]:
+    """Where a slot is.  Behind the end it is the last one: that there was room for all is found out when they are ``filled``."""
     at = emit.convert(tensor(low.val(slot)), INT64)
-    bounds = low.interval(slot)
-    size = tape.num.shape[0]
-    if checked and (bounds is None or bounds[1] >= size):
-        low.bail_if(emit.compare("GE", at, emit.like(size, at)))
     return [at, *(emit.constant(0, INT64) for _ in tape.num.shape[1:])]
+
+
+def _filled(low: L, tape: Operand, slots: Operand) -> Operand | None:
+    """Was there room?  If not, what was missing is told to the host (``growing``)."""
+    arrays = _arrays(tape)
+    if not arrays:
+        return None
+    reel = low.taped.get(low.op)
+    if reel is not None:
+        count, before = emit.convert(tensor(low.val(slots)), INT64), low.memory.read(reel.location)
+        low.bail_if(emit.compare("GT", count, emit.like(reel.slots, count)))
+        low.memory.write(reel.location, emit.select(emit.compare("GT", count, before), count, before))
+    return storing.NOTHING
 
 
 def _put(low: L, tape: Operand, slot: Operand, value: Operand) -> Operand | None:
@@ -118,7 +172,9 @@ def _put(low: L, tape: Operand, slot: Operand, value: Operand) -> Operand | None
     given = [tensor(found)]
     if len(arrays) == 2:
         given.append(T(found.tag, BOOL, ()) if found.num.kind == EITHER else emit.constant(found.num.kind == SCALAR, BOOL))
-    starts = _starts(low, arrays[0], slot, True)
+    starts = _starts(low, arrays[0], slot)
+    if low.op.callee is operations.put and low.op not in low.taped:
+        low.bail_if(emit.compare("GE", starts[0], emit.like(arrays[0].num.shape[0], starts[0])))
     after = [_with(array, x, starts[: len(array.num.shape)]) for array, x in zip(arrays, given, strict=True)]
     return after[0] if len(after) == 1 else Struct(operations.make_tuple, tuple(after), object())
 
@@ -134,7 +190,7 @@ def _get(low: L, tape: Operand, slot: Operand) -> Operand | None:
     arrays = _arrays(tape)
     if not arrays or num is None or num.shape != arrays[0].num.shape[1:] or (num.kind == EITHER) != (len(arrays) == 2):
         return None
-    starts = _starts(low, arrays[0], slot, False)
+    starts = _starts(low, arrays[0], slot)
     parts = [emit.reshape(emit.dynamic_slice(tensor(one), starts[: len(one.num.shape)], (1, *one.num.shape[1:])), one.num.shape[1:]) for one in arrays]
     return Val(num, parts[0].ir, *(part.ir for part in parts[1:]))
 
@@ -147,7 +203,7 @@ def _missing(low: L, slot: Operand) -> Operand | None:
     return Val(num, value, emit.constant(False, BOOL).ir) if num.kind == EITHER else Val(num, value)
 
 
-def _zero_tape(low: L, tape: Operand) -> Operand | None:
+def _zero_tape(low: L, tape: Operand, slot: Operand) -> Operand | None:
     """As many nothings, of the same kinds."""
     arrays = _arrays(tape)
     if not arrays:
@@ -198,7 +254,7 @@ def _apart(low: L, a: Operand, b: Operand) -> Operand | None:
 _FITTED: Final = standin.row_of(_fitted_like)
 
 ROWS: Final[dict[Any, Row]] = {
-    operations.make_tape: _make_tape, operations.put: _put, operations.revise: _put, operations.get: _get, operations.missing: _missing,
-    zero_tape: _zero_tape, apart: _apart, afresh: _afresh, fitted_like: _FITTED, alike: _alike,
+    operations.make_tape: _make_tape, operations.put: _put, operations.revise: _put, operations.get: _get,
+    operations.filled: _filled, operations.missing: _missing, zero_tape: _zero_tape, apart: _apart, afresh: _afresh, fitted_like: _FITTED, alike: _alike,
     scatter: lambda low, a, indices, b: storing.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
 }  # fmt: skip

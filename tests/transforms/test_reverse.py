@@ -378,3 +378,17 @@ def test_loops_that_are_entered_in_several_places():
     for args in ((0.8, 5), (0.4, 3), (0.8, 0)):
         for made in derived(keeps, args, 0):
             np.testing.assert_allclose(hovis.evaluate(made, *args)[1], differences(keeps, args, 0), rtol=1e-6, atol=1e-6)
+
+
+def test_the_second_derivative_of_a_loop_that_may_have_no_rounds():
+    def powers(x, n):
+        total, done = 0.0, 0.0
+        while done < n:
+            y, inner = x * np.ones(2), 0.0
+            while inner < done:
+                y, inner = y * y, inner + 1.0
+            total, done = total + np.sum(y), done + 1.0
+        return total
+
+    # 2 (x + x^2 + x^4)
+    assert hovis.grad(hovis.grad(powers))(0.3, 3.0) == pytest.approx(2 * (2 + 12 * 0.3**2), rel=1e-12)

@@ -104,6 +104,7 @@ from hovis.ir.operations.sentinels import (
 )
 from hovis.ir.operations.tapes import (
     Slot,
+    filled,
     get,
     make_tape,
     missing,
@@ -137,7 +138,7 @@ __all__ = [
     "END", "PACKAGE", "PACKAGES", "UNBOUND", "Slot", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at",
     "cell_contents", "cell_get", "cell_set", "check_bound", "context_enter", "context_exit", "converted", "converted_to_float", "converted_to_hash",
     "current_exception", "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches",
-    "finish_class", "format_value", "get", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_plain",
+    "filled", "finish_class", "format_value", "get", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_plain",
     "join_strings", "keep", "lacks", "leave_handler", "list_extend", "load_global", "load_name", "load_name_or_cell", "make_cell", "make_class",
     "make_class_quietly", "make_dict", "make_dict_iterator", "make_exception", "make_function", "make_iterator", "make_key", "make_list",
     "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tape", "make_tuple", "match_at", "match_class",

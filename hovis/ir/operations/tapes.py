@@ -38,6 +38,10 @@ def put(tape: list[Any], slot: int, value: Any) -> list[Any]:
     return tape
 
 
+def filled(tape: list[Any], slots: int) -> None:
+    """All has been put: so many slots.  A tape of fixed length may have been too short."""
+
+
 def get(tape: list[Any], slot: int) -> Any:
     """What was put into a slot."""
     return tape[slot]

@@ -60,9 +60,18 @@ def cotangent_type(kind: AbstractValue) -> AbstractValue | None:
 _CONSTANT: Final = frozenset({bool, int, str, bytes, type(None), range, slice, type})
 
 
-def zero_tape(tape: Any) -> Any:
-    """A tape with nothing for each thing that is on another."""
-    return [zero_of(value) if isinstance(value, float | complex | np.inexact | np.ndarray) else None for value in tape or ()]
+def zero_tape(tape: Any, slot: Slot) -> Any:
+    """A tape with nothing for each thing that is on another, for what is in such slots."""
+    return [zero_of(value) if isinstance(value, float | complex | np.inexact | np.ndarray) else _nothing(slot) for value in tape or ()]
+
+
+def _nothing(slot: Slot) -> Any:
+    """The cotangent of what stands for a value where there is none."""
+    kind = slot.type
+    if isinstance(kind, Array):
+        known = slot.shape is not None and None not in slot.shape
+        return np.zeros(slot.shape, kind.dtype) if known else 0.0
+    return kind.cls(0) if isinstance(kind, Type) and issubclass(kind.cls, float | complex | np.inexact) else None
 
 
 def placed(position: int, g: Any) -> tuple[Any, ...]:

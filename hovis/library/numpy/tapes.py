@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from hovis.ir.model import Effect
-from hovis.ir.operations import get, make_tape, missing, put, revise, slot_of, tape_of
+from hovis.ir.operations import filled, get, make_tape, missing, put, revise, slot_of, tape_of
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.library.core import Primitive
 from hovis.library.numpy.cotangents import apart, cotangent_type, scatter, zero_tape
@@ -37,7 +37,11 @@ def _got_dims(tape: Facts, slot: Facts) -> Shape | None:
     return None if found is None or found.shape is None else tuple(found.shape)
 
 
-def _zeros(tape: AbstractValue) -> AbstractValue | None:
+def _filled(tape: AbstractValue, slots: AbstractValue) -> AbstractValue:
+    return Type(type(None))
+
+
+def _zeros(tape: AbstractValue, slot: AbstractValue) -> AbstractValue | None:
     return cotangent_type(tape) if slot_of(tape) is not None else ANY
 
 
@@ -54,6 +58,7 @@ ROWS: Final[list[Primitive]] = [
     Primitive(missing, _missing, Effect.PURE, False, for_engine(_missing_dims)),
     Primitive(put, _same, Effect.WRITES, fold=False),
     Primitive(revise, _same, Effect.WRITES, fold=False),
+    Primitive(filled, _filled, Effect.RAISES, fold=False),
     Primitive(get, _got, Effect.READS, False, for_engine(_got_dims)),
     Primitive(zero_tape, _zeros, Effect.READS, fold=False),
     Primitive(apart, _apart, Effect.RAISES, fold=False),
