@@ -7,11 +7,13 @@ from hovis_xla.adapter import ir
 
 
 def difference(a: Any, b: Any) -> int | None:
-    """a - b, if that is known."""
+    """a - b, if that is known, of values of the module or numbers."""
     return affine.difference(a, b, _made)
 
 
 def _made(value: Any) -> tuple[Any, ...] | None:
+    if isinstance(value, int):
+        return "constant", value
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None

@@ -30,6 +30,8 @@ class Arrays(Walker):
     constants: dict[int, tuple[np.ndarray[Any, Any], Val]]
     barriers: dict[str, str]
     loaded: dict[Any, T]
+    #: what is known of single elements of a content: where they are, and what they are
+    cells: dict[Any, list[tuple[list[Any], T]]]
     windows: dict[Any, T]
     parts_read: dict[Any, list[tuple[list[T], T]]]
     #: the values that are, or may be, stored into
@@ -68,12 +70,27 @@ class Arrays(Walker):
         key = _seen(t, place)
         found = self.loaded.get(key)
         if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+            found = self._known_cell(t, place)
+        if found is None:
             found = place.load(t)
             if self.depth and found.size * 4 <= t.size:
                 found = self.barrier(found)
                 self.loads.setdefault(t.ir, []).append(found)
             self._know(t, place, found)
         return found
+
+    def _known_cell(self, t: T, place: Place) -> T | None:
+        """A cell that was read or stored before, in another round maybe (``i + 1 - 1``), and not stored into since."""
+        starts = _cell(place)
+        while self.depth and starts is not None:
+            for before, found in self.cells.get(t.ir, ()):
+                if all(difference(x, y) == 0 for x, y in zip(starts, before, strict=True)) and is_visible(found):
+                    return emit.reshape(found, place.shape)
+            stored = self.stored.get(t.ir)
+            if stored is None or stored[1].size != 1 or not any(difference(x, y.ir) for x, y in zip(starts, stored[2], strict=True)):
+                return None
+            t = stored[0]
+        return None
 
     def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
         """A part of the content of an array, as it is now."""
@@ -87,6 +104,9 @@ class Arrays(Walker):
     def _know(self, t: T, place: Place, found: T) -> None:
         """This is what a place shows of a content."""
         self.loaded[_seen(t, place)] = found
+        starts = _cell(place)
+        if starts is not None:
+            self.cells.setdefault(t.ir, []).append((starts, found))
         if found.size == 1 and len(place.steps) == 1 and isinstance(place.steps[0], Box):
             self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
 
@@ -180,8 +200,11 @@ class Arrays(Walker):
         here = ir.InsertionPoint.current.block
         reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
         at_once = self.depth and is_computed_in_place(t, update, starts, reads, self.stored)
-        result = self.barrier(emit.dynamic_update_slice(t, update if at_once else self.barrier(update, *reads), starts))
+        kept = update if at_once else self.barrier(update, *reads)
+        result = self.barrier(emit.dynamic_update_slice(t, kept, starts))
         self.stored[result.ir] = t, update, starts
+        if update.size == 1:
+            self.cells[result.ir] = [([s.ir for s in starts], kept)]
         return result
 
     def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None:
@@ -214,6 +237,17 @@ class Arrays(Walker):
 def _seen(t: T, place: Place) -> Any:
     """What two reads of one content have in common that give the same."""
     return t.ir, place.skeleton, tuple(s.ir for s in place.starts)
+
+
+def _cell(place: Place) -> list[Any] | None:
+    """Where a place is that is a single element: numbers, and values of the module."""
+    box = place.steps[0] if len(place.steps) == 1 else None
+    return [s.ir if isinstance(s, T) else s for s in box.starts] if isinstance(box, Box) and set(box.counts) == {1} else None
+
+
+def is_visible(t: T) -> bool:
+    """Is it made here or further out?"""
+    return is_within(ir.InsertionPoint.current.block, block_of(t.ir))
 
 
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:

@@ -17,9 +17,10 @@ ROUNDS: Final = 5
 #: A later way wins if it is quicker than an earlier one by this much; one that is slower than another by that much is out.
 MARGIN: Final = 0.93
 CLEAR: Final = 3.0
-#: ... after a single call by each, if it is so much slower, and slow enough for this to be no mishap (seconds).
+#: ... after a single call by each, if it is so much slower, and slow enough for this to be no mishap (seconds): on a busy machine
+#: a call waits for some hundredths of a second.
 HOPELESS: Final = 8.0
-SLOW: Final = 0.005
+SLOW: Final = 0.05
 #: Seconds that one call may take to try a way.
 PATIENCE: Final = 0.25
 #: After this many calls in a row that the first way has given up, it is out.

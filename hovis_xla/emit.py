@@ -322,13 +322,18 @@ def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
     """XLA clamps the starts: what is out of range has to be seen to before."""
     if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
         return zeros(a.dtype, tuple(sizes))  # of nothing: no start is in range
-    return T(hlo.dynamic_slice(a.ir, [s.ir for s in starts], list(sizes)), a.dtype, tuple(sizes))
+    return T(hlo.dynamic_slice(a.ir, _starts(starts, sizes), list(sizes)), a.dtype, tuple(sizes))
 
 
 def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
     if any(size > dim for size, dim in zip(update.shape, a.shape, strict=True)):
         return a
-    return T(hlo.dynamic_update_slice(a.ir, update.ir, [s.ir for s in starts]), a.dtype, a.shape)
+    return T(hlo.dynamic_update_slice(a.ir, update.ir, _starts(starts, update.shape)), a.dtype, a.shape)
+
+
+def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
+    """Of a single element: no start is less than zero then, and of unsigned ones XLA clamps but one end."""
+    return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
 
 
 def take(a: T, indices: T, axis: int) -> T:

@@ -108,6 +108,7 @@ class Lowering(Calls):
         self.memory = Memory()
         self.pinned = set()
         self.loaded: dict[Any, T] = {}
+        self.cells = {}
         self.windows: dict[Any, T] = {}
         self.parts_read = {}
         #: parts of arrays by their bounds (``ops/ragged``), and bounds that have been clipped to a size, with what that gave

@@ -23,8 +23,10 @@ ROUNDS: Final = ((5, 8), (24, 4), (40, 2))
 #: What is not done twice.
 OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
-#: What a loop has to go round, if that is known.
+#: What a loop has to go round, if that is known; one that goes round so often at most does all its rounds at a time, if that is not more than so many ops.
 WORTH: Final = 4
+SHORT: Final = 16
+SHORT_OPS: Final = 160
 
 class Count(NamedTuple):
     """How a loop counts: the place of the counter among the head's parameters, the step, the bound, and the test: less, or greater."""
@@ -48,8 +50,14 @@ def _counting(function: Function) -> list[tuple[Region, Count, int]]:
         if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0]:
             continue
         count = _count(region)
-        times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
-        if count is not None and times > 1 and not _known_short(function, region, count, times):
+        ops = [op for b in region.blocks for op in b.all_ops() if op in used]
+        times = _times(ops)
+        if count is None or times == 1:
+            continue
+        known = _rounds(function, region, count)
+        if known is not None and 1 < known <= SHORT and known * len(ops) <= SHORT_OPS:
+            found.append((region, count, known))
+        elif known is None or known >= WORTH * times:
             found.append((region, count, times))
     return found
 
@@ -111,12 +119,13 @@ def _step(value: Operand, counter: Param) -> int | None:
     return None
 
 
-def _known_short(function: Function, region: Region, count: Count, times: int) -> bool:
+def _rounds(function: Function, region: Region, count: Count) -> int | None:
+    """How often it goes round, if that is known."""
     starts = [e.args[count.place] for b, e in predecessors(function)[region.heads[0]] if b not in region.blocks]
     if not isinstance(count.bound, Const) or not all(isinstance(s, Const) for s in starts):
-        return False
-    longest = max((count.bound.value - s.value) // count.step for s in starts)  # type: ignore[operator,union-attr]
-    return bool(longest < WORTH * times)
+        return None
+    found = {-((s.value - count.bound.value) // count.step) for s in starts}  # type: ignore[operator,union-attr]
+    return found.pop() if len(found) == 1 else None
 
 
 # ------------------------------------------------------------------------------------------------- writing
@@ -126,7 +135,11 @@ def _unroll_all(function: Function) -> bool:
     """Put loops of several rounds in front of those that count."""
     found = _counting(function)
     for region, count, times in found:
-        _Copies(function, region, count, times).write()
+        copies = _Copies(function, region, count, times)
+        if times == _rounds(function, region, count):
+            copies.write_out()
+        else:
+            copies.write()
     return bool(found)
 
 
@@ -166,6 +179,22 @@ class _Copies:
         for edge in entries:
             edge.block = front
         function.blocks[function.blocks.index(head) : function.blocks.index(head)] = [front, *(b for b in self.made if b is not front)]
+
+    def write_out(self) -> None:
+        """All rounds, one after the other → the head, which only leads on."""
+        function, head = self.function, self.head
+        entries = [e for b, e in predecessors(function)[head] if b not in self.region.blocks]
+        ends = entries
+        for _ in range(self.times):
+            start = self._like(head)
+            self._lead(ends, start)
+            _, ends = self._round(start.params, start)
+        self._lead(ends, head)
+        branch = head.terminator
+        assert isinstance(branch, Branch)
+        head.terminator = Jump(branch.false, branch.location)
+        function.blocks[function.blocks.index(head) : function.blocks.index(head)] = self.made
+        function.blocks = [b for b in function.blocks if b not in self.body]
 
     def _like(self, head: Block) -> Block:
         """A block with parameters like those of the head."""

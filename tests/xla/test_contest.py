@@ -50,6 +50,8 @@ def test_what_is_clearly_slower_is_soon_out():
     assert turns.count("xla") == 3
     assert contest.winner == "residual"
     assert play(Contest(["xla", "python"]), {"xla": 1e-3, "python": 1.0}) == ["xla", "xla", "python"]
+    waited = {"xla": [9.0, 20e-3, *[80e-6] * ROUNDS], "python": 1.4e-3}
+    assert winner(["xla", "python"], waited) == "xla"  # one call that had to wait says nothing
 
 
 def hopeless(work):

@@ -83,7 +83,41 @@ def recurrence(n):
     return a, b
 
 
+def short(n):
+    s = k = 0
+    for i in range(n):
+        for j in range(3):
+            s = (s * 5 + i * j) % 1009
+        for k in range(9, 2, -3):
+            if s % 2:
+                s += k
+    return s, k
+
+
+def around(n, x, places):
+    """What is read was read or stored in the round before, unless something was stored there since."""
+    x = x.copy()
+    for i in range(2, n):
+        before = x[i - 1]
+        x[i] += before + x[i - 2]
+        x[i - 1] = before * 0.5
+        x[places[i]] = x[i] + 1.0
+        x[i - 2] = x[i] - x[i - 1] * x[i + 1]
+    return x
+
+
+def table(n, x):
+    d = np.zeros((n + 1, 6))
+    for i in range(1, n + 1):
+        for j in range(1, 6):
+            d[i, j] = max(d[i - 1, j], d[i, j - 1] + x[i], d[i - 1, j - 1] - x[j])
+            if d[i, j] > 1.0:
+                d[i - 1, j] -= 1.0
+    return d
+
+
 X = np.random.default_rng(5).random(40)
+PLACES = np.random.default_rng(6).integers(0, 40, 40)
 
 
 @pytest.mark.parametrize(("fn", "calls"), [
@@ -96,6 +130,9 @@ X = np.random.default_rng(5).random(40)
     (downwards, [(n, -1, X) for n in (0, 1, 2, 5, 7, 8, 9, 15, 16, 17, 39, 60, -3)] + [(9, 2, X), (9, -5, X)]),
     (downwards_ints, [(n, 0) for n in (0, 1, 7, 8, 9, 30)] + [(2**63 - 1, 2**63 - 9), (-(2**63) + 7, -(2**63)), (-(2**63), 2**63 - 1)]),
     (recurrence, [(n,) for n in (0, 1, 5, 8, 9, 31)]),
+    (short, [(n,) for n in (0, 1, 2, 20)]),
+    (around, [(n, X, PLACES) for n in (0, 3, 6, 9, 39, 40)]),
+    (table, [(n, X) for n in (0, 1, 2, 9, 39)]),
 ])  # fmt: skip
 def test_rounds_at_a_time_are_the_same_rounds(fn, calls):
     jitted = hovis_xla.jit(fn, target="xla")
