@@ -276,8 +276,13 @@ class Jitted(PythonJitted):
 
     def _of_this_size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         made = self._compiled(args, kwargs)
-        if made.shape_unknown and self._promote_sizes(args, kwargs):
-            made = self._compiled(args, kwargs)
+        before = self._policy
+        if (made.shape_unknown or made.number_unknown) and self._promote_sizes(args, kwargs):
+            again = self._compiled(args, kwargs)
+            if made.number_unknown and again.decision.executable is None:
+                self._policy = before
+            else:
+                made = again
         if made.decision.executable is None and self._target != "python":
             if self._strict:
                 raise TraceError(str(made.decision))

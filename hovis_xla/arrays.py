@@ -1,6 +1,6 @@
 """Arrays of a program that is lowered: where each is, what is read of it and stored into it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -165,7 +165,7 @@ class Arrays(Walker):
             told = isinstance(op.callee, Function) or any(found is a for a in args) or _is_of(found, args)
             return found if told else Val(found.num, found.ir, roots=view_roots(near) or found.roots)
         t = tensor(found)
-        sources = [a.place.location for a in args if isinstance(a, Val) and a.place is not None]
+        sources = [a.place.location for a in _arrays_in(args) if isinstance(a, Val) and a.place is not None]
         relies = frozenset(r for loc in sources for r in (loc, *loc.relies) if r.owner is not None)
         place = Place(Location(t.dtype, t.shape, mutable, _in_order(op, args), relies=relies))
         if not mutable:
@@ -260,12 +260,20 @@ def owned(location: Location) -> Owned:
     return Owned(location.owner) if isinstance(location.owner, int) else Owned(None, id(location.owner))
 
 
+def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
+    """The arrays among operands and in their lists."""
+    for operand in operands:
+        if isinstance(operand, Struct):
+            yield from _arrays_in(operand.parts)
+        elif is_numpy(operand):
+            yield operand
+
+
 def _in_order(op: Op, args: Sequence[Operand]) -> bool:
     """Is the array that a call makes certainly in C order?  It is if those are that it is made of."""
     if str(getattr(op.callee, "__module__", "")).startswith(("numpy.linalg", "numpy.fft")) or any(k == "order" for k, _ in op.kwargs):
         return False
-    arrays = [a for a in args if is_numpy(a)] + [p for a in args if isinstance(a, Struct) for p in a.parts if is_numpy(p)]
-    for a in arrays:
+    for a in _arrays_in(args):
         if isinstance(a, Known) and isinstance(a.value, np.ndarray) and not a.value.flags.c_contiguous:
             return False
         if isinstance(a, Val) and len(a.num.shape) > 1 and (a.place is None or a.place.layout() != c_strides(a.num.shape)):

@@ -47,6 +47,7 @@ from hovis_xla.types import (
     Known,
     NotLowerable,
     Num,
+    NumberUnknown,
     OneOf,
     Operand,
     Ragged,
@@ -308,7 +309,8 @@ class Calls(Arrays):
             found = host.attempt(self, callee, args, kwargs, op)
         if found is None:
             what = ", ".join([_what(a) for a in args] + [f"{k}={_what(v)}" for k, v in kwargs.items()])
-            raise reason or NotLowerable(f"{_name(callee)}({what})")
+            chooses = _of_numpy(callee) and any(map(_holds_number, (*args, *kwargs.values())))
+            raise reason or (NumberUnknown if chooses else NotLowerable)(f"{_name(callee)}({what})")
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
             found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
         return found
@@ -487,6 +489,18 @@ def where_called(op: Op) -> str:
     """What is called, and where."""
     at = op.location
     return _name(op.callee) if at is None else f"{_name(op.callee)} ({at.file}:{at.line})"
+
+
+def _holds_number(operand: Operand) -> bool:
+    """Is it a number of Python's that is not known (an int, or what has become of one), or is there one in it?"""
+    if isinstance(operand, Struct | OneOf):
+        return any(map(_holds_number, operand.parts if isinstance(operand, Struct) else operand.members))
+    return isinstance(operand, Val) and operand.num.kind in (PYTHON, EITHER) and operand.num.dtype.kind in "if"
+
+
+def _of_numpy(callee: Any) -> bool:
+    """Is it a function of NumPy's, or a method of an array?"""
+    return (getattr(callee, "__module__", None) or getattr(getattr(callee, "__objclass__", None), "__module__", None) or "").partition(".")[0] == "numpy"
 
 
 def _what(operand: Operand) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from hovis.ir.model import Location
 from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
-from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal, numbers
+from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal, may_turn_zero, numbers
 from hovis_xla.types import BOOL, INT32, INT64
 
 Dtype = np.dtype[Any]
@@ -115,6 +115,8 @@ def add(a: T, b: T) -> T:
         for x, y in ((a, b), (b, a)):
             if is_zero(y.ir):
                 return _without_sign(x)
+            if may_turn_zero(y.ir):
+                return op("add", _without_sign(x), y)
     return op("add", a, b)
 
 

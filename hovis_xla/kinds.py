@@ -11,7 +11,7 @@ a slot of them again; both in the same order, that of :func:`nums_of`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -75,10 +75,11 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """An array in memory: which, and what of it is seen."""
+    """An array in memory: which, and what of it is seen.  ``view``: the one object that it is, where it is one for certain."""
 
     location: Location
     skeleton: Any
+    view: int | None
     sample: Stored = field(compare=False)
 
 
@@ -95,7 +96,7 @@ Kind = Num | Same | Parts | Seat | Sum
 def kind_of(slot: Slot, what: str) -> Kind:
     """What a slot holds; NotLowerable if it can't go through control flow."""
     if isinstance(slot, Stored):
-        return Seat(slot.place.location, slot.place.skeleton, slot)
+        return Seat(slot.place.location, slot.place.skeleton, id(slot.place.steps), slot)
     if isinstance(slot, Val):
         return slot.num
     if isinstance(slot, Known):
@@ -126,6 +127,8 @@ def _fit(a: Kind, b: Kind) -> bool:
     """Are they one member of a Sum?"""
     if isinstance(a, Parts) and isinstance(b, Parts):
         return a.callee is b.callee and len(a.parts) == len(b.parts) and a.identity is b.identity
+    if isinstance(a, Seat) and isinstance(b, Seat):
+        return a.location is b.location and a.skeleton == b.skeleton
     return a == b
 
 
@@ -139,6 +142,8 @@ def join(a: Kind, b: Kind, what: str) -> Kind:
             return both
     if isinstance(a, Parts) and isinstance(b, Parts) and _fit(a, b):
         return Parts(a.callee, tuple(join(x, y, what) for x, y in zip(a.parts, b.parts, strict=True)), a.identity)
+    if isinstance(a, Seat) and _fit(a, b):
+        return a if a.view is None else replace(a, view=None)
     members = list(members_of(a))
     for other in members_of(b):
         at = next((k for k, m in enumerate(members) if _fit(m, other)), None)
@@ -220,7 +225,8 @@ def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
         starts = [next(slots) for _ in sample.place.starts]
         if any(s is UNDEF for s in starts):
             return UNDEF
-        return Stored(sample.num, sample.place.with_starts([T(s.ir, INT64, ()) for s in starts if isinstance(s, Val)]), sample.read)
+        place = sample.place if kind.view is not None and not starts else sample.place.with_starts([T(s.ir, INT64, ()) for s in starts if isinstance(s, Val)])
+        return Stored(sample.num, place, sample.read)
     if isinstance(kind, Parts):
         return Struct(kind.callee, tuple(rebuild(p, slots) for p in kind.parts), kind.identity or object())  # type: ignore[misc]
     which = next(slots)

@@ -61,6 +61,17 @@ def is_zero(value: Any, negative: bool = False) -> bool:
     return any(f"dense<{zero}>" in text for zero in _ZEROS[negative])
 
 
+def may_turn_zero(value: Any) -> bool:
+    """May XLA's algebra find a constant 0.0 here, as in ``float(n ^ n)``?"""
+    while _name(value) in _ARRANGE - {"convert"}:
+        value = value.owner.operands[0]
+    if _name(value) == "select":
+        return any(map(is_zero, value.owner.operands))
+    source = _source(value)
+    computed = isinstance(source, ir.OpResult) and _name(source) not in ("constant", "iota", "gather", "bitcast_convert")
+    return computed and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
+
+
 def hidden(value: Any) -> Any:
     """The same value, of which XLA's algebra does not know where it comes from."""
     return hlo.OptimizationBarrierOp([value]).results[0]

@@ -58,6 +58,10 @@ class Raises(NotLowerable):
         self.cls = cls
 
 
+class NumberUnknown(NotLowerable):
+    """What is done here depends on an int: it may be lowered if that were known."""
+
+
 class ShapeUnknown(NotLowerable):
     """A shape depends on a number: it could be lowered if that were known."""
 

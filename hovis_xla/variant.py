@@ -28,7 +28,7 @@ from hovis_xla.layout import Head, plan_of, quick_entry
 from hovis_xla.partition import Decision, Parts, decide
 from hovis_xla.sized import Sized
 from hovis_xla.status import is_watched
-from hovis_xla.types import ShapeUnknown
+from hovis_xla.types import NumberUnknown, ShapeUnknown
 from hovis_xla.watching import watched
 
 #: What calls are done by, in words.
@@ -258,6 +258,11 @@ class Variant(PythonVariant):
     def shape_unknown(self) -> bool:
         """Would it be an executable if its integer arguments were known?"""
         return isinstance(self.decision.reason, ShapeUnknown)
+
+    @property
+    def number_unknown(self) -> bool:
+        """The same, but that is not certain."""
+        return isinstance(self.decision.reason, NumberUnknown)
 
     @property
     def settled(self) -> bool:

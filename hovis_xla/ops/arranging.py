@@ -400,7 +400,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise NotLowerable("np.choose of something else than a list of arrays")
     count = len(choices)
     arrays = [arrayed(c, a) for c in choices]
-    dtype = np.result_type(*(c.dtype for c in arrays))
+    dtype = np.result_type(*map(_weakly, choices))
     arrays = [c.astype(dtype) for c in arrays]
     index, *arrays = np.broadcast_arrays(a.astype(np.int64), *arrays)
     if mode == "raise":

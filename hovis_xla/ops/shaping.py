@@ -3,7 +3,7 @@
 import builtins
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from hovis.ir import operations
 from hovis.ir.model import Op
 from hovis_xla import emit
 from hovis_xla.emit import T
+from hovis_xla.ops.arith import check_range
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.reductions import axes_of
 from hovis_xla.ops.ufuncs import cast
@@ -222,6 +223,15 @@ def parts_of(items: Operand) -> tuple[Operand, ...] | None:
     return None
 
 
+def leaves_of(value: Operand) -> Iterator[Operand]:
+    """What is in nested lists and tuples."""
+    parts = parts_of(value)
+    if parts is None:
+        yield value
+    for part in parts or ():
+        yield from leaves_of(part)
+
+
 def _tensors(low: L, items: Operand) -> list[T] | None:
     """The arrays of a tuple or list, in their common dtype."""
     parts = parts_of(items)
@@ -406,11 +416,18 @@ def _asarray(copies: bool) -> Row:
                 return None
             if class_of(obj) is complex and found.kind not in "cb":
                 raise NotLowerable(f"a complex number made {found}: this raises")
+            if class_of(obj) is not None:
+                check_range(low, t, found)
             same = isinstance(obj, Val) and obj.num.kind == ARRAY and found == t.dtype and itself
             return obj if same else as_array(emit.convert(t, found))
         nested = _nested(low, obj)
         found = None if nested is None else dtype_argument(dtype, nested.dtype)
-        return None if nested is None or found is None else as_array(emit.convert(nested, found))
+        if nested is None or found is None:
+            return None
+        for leaf in leaves_of(obj) if found != nested.dtype else ():
+            if low.val(leaf).num.kind != ARRAY:
+                check_range(low, tensor(low.val(leaf)), found)
+        return as_array(emit.convert(nested, found))
 
     return row
 

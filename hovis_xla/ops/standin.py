@@ -23,7 +23,7 @@ from hovis_xla.emit import T
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.python import L, Row
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, num_of_value
+from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, NumberUnknown, Operand, ShapeUnknown, Struct, Val, num_of_value
 
 #: NumPy as models see it: what its functions give are stand-ins, of which its static types know nothing.
 np: Final[Any] = numpy
@@ -97,7 +97,7 @@ class StandIn:
         return called(self.low, fn, args, kwargs)
 
     def _unseen(self, *args: Any) -> Any:
-        raise NotLowerable("a value is needed while compiling that is known at run time only")
+        raise (NumberUnknown if self.number is int else NotLowerable)("a value is needed while compiling that is known at run time only")
 
     __bool__ = __int__ = __float__ = __complex__ = __array__ = _unseen
 

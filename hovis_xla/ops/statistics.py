@@ -5,7 +5,7 @@ from typing import Any
 
 from hovis_xla import emit
 from hovis_xla.ops.standin import StandIn, arrayed, at, axes_of, axis_of, cut, is_array, is_numpy, model, np, standing, wrap, zeros
-from hovis_xla.types import NotLowerable
+from hovis_xla.types import NotLowerable, ShapeUnknown
 
 # ------------------------------------------------------------------------------------------------- medians, quantiles
 
@@ -501,7 +501,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def _edges(a: Any, bins: Any, limits: Any, first: Any) -> tuple[Any, Any]:
     """The edges of the bins; for bins of one width also the limits."""
     if isinstance(bins, StandIn) and not bins.shape:
-        raise NotLowerable("a number of bins that is not known")
+        raise ShapeUnknown("a number of bins that is not known")
     if isinstance(bins, StandIn) or np.ndim(bins) == 1:
         edges = arrayed(bins, first)
         if edges.ndim != 1 or len(edges) < 2:

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from hovis_xla.memory import same_memory
 from hovis_xla.ops import extents, indexing, picking, ragged
 from hovis_xla.ops.arith import check_range
 from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.ops.shaping import leaves_of
 from hovis_xla.places import Place
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, FALSE, INT64, LAST, SCALAR, TRUE, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val, abstract, is_numpy
@@ -101,7 +102,7 @@ def _listed(low: L, target: Stored, value: Operand) -> Operand:
     row = _row(low, value, target.num.dtype)
     if row is not None:
         return row
-    leaves = list(_leaves(value))
+    leaves = list(leaves_of(value))
     if leaves == [value]:
         return value
     found: Operand = low.call(np.array, [value], {})
@@ -111,18 +112,6 @@ def _listed(low: L, target: Stored, value: Operand) -> Operand:
     if isinstance(found, Val) and found.num.dtype.kind == "f" and target.num.dtype.kind in "iu" and any(low.val(x).num.dtype.kind in "iu" for x in leaves):
         raise NotLowerable("integers and floats of a list stored into an array of integers")
     return found
-
-
-def _leaves(value: Operand) -> Iterator[Operand]:
-    """What is in nested lists and tuples."""
-    if isinstance(value, Struct) and value.callee in (operations.make_tuple, operations.make_list):
-        for part in value.parts:
-            yield from _leaves(part)
-    elif isinstance(value, Known) and type(value.value) in (tuple, list):
-        for part in value.value:
-            yield from _leaves(Known(part))
-    else:
-        yield value
 
 
 def _set_picked(low: L, target: Stored, items: tuple[Operand, ...], value: Operand) -> Operand | None:

@@ -178,8 +178,7 @@ def _with_options(low: L, u: np.ufunc, args: tuple[Operand, ...], where: Operand
     if dtypes is None or make is None or mask is None or mask.dtype != BOOL or any(d.kind == "c" for d in dtypes) or u is np.power:
         return None
     shape = broadcast_shapes(mask.shape, *map(shape_of, args))
-    ready = [emit.convert(tensor(low.val(a)), d) if options else cast(low, a, d) for a, d in zip(args, dtypes, strict=False)]
-    xs = [emit.broadcast(x, shape) for x in ready]
+    xs = [emit.broadcast(cast(low, a, d), shape) for a, d in zip(args, dtypes, strict=False)]
     result = emit.convert(make(*xs), dtypes[-1])
     result = select(emit.broadcast(mask, shape), result, like(0, result))
     return Val(num_of_dtype(result.dtype, result.shape), result.ir)

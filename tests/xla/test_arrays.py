@@ -317,3 +317,40 @@ def test_a_complex_number_is_no_array_of_floats():
     jitted = hovis_xla.jit(made, target="xla")
     agree(made, jitted, 2.5 + 1j)
     agree(made, jitted, 2.5)
+
+
+def narrow(x, n, out):
+    return np.add(x, n, dtype="i4"), np.add(x, n, out=out, casting="unsafe")
+
+
+def made(x, n, out):
+    return np.array(n, dtype="i4"), np.asarray([n, x[0]], "i4"), np.array([[n]], np.uint64), np.choose(x % 2, [x, n])
+
+
+def unused(x, n, out):
+    np.multiply(x, n, dtype=x.dtype)
+    np.array(n, x.dtype)
+
+
+@pytest.mark.parametrize("fn", [narrow, made, unused])
+def test_an_int_that_does_not_fit_raises(fn):
+    x, out = np.arange(3, dtype="i4"), np.zeros(3)
+    jitted = hovis_xla.jit(fn, target="xla")
+    for n in (5, 2**31, -(2**50), 2**70):
+        agree(fn, jitted, x, n, out)
+
+
+def powers_of_sizes(x, radix, count):
+    grid = np.mgrid[0:radix, 0 : radix**count]
+    for k in range(count):
+        x = x + np.reshape(x, (radix**k, radix, radix ** (count - k - 1))).transpose(1, 0, 2).reshape(-1)
+    return x, grid
+
+
+def bins(x, count, low):
+    return np.histogram(x, count), np.geomspace(1, 2, num=count), np.histogram(x, bins=count, range=(0.0, 4.0))
+
+
+def test_ints_that_choose_sizes_in_a_roundabout_way():
+    check(powers_of_sizes, (np.arange(8.0), 2, 3), (np.arange(9.0), 3, 2))
+    check(bins, (np.arange(8.0), 4, 0.0), (np.arange(8.0), 5, 0.0))

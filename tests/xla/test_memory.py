@@ -213,6 +213,39 @@ def odd_shapes(a, none, zero):
     return none, zero
 
 
+@case((x(3), 0), (x(3), 1))
+def one_of_two_on_one_side(a, n):
+    b = a[:1]
+    c = a if n else b
+    b += 1
+    return b, c
+
+
+@case((x(5), 0), (x(5), 2), (x(5), 5))
+def one_of_two_after_a_loop(a, n):
+    b, c = a[1:], a[:2]
+    for k in range(n):
+        if a[0] > k - 1:
+            c = b
+        c[0] += 3
+    return c, b
+
+
+@case((x(2, 3),), (x(2, 3).T,), (x(2, 3).T[::-1],))
+def joined_in_the_order_of_its_parts(a):
+    b = np.concatenate([a, a])
+    c = b.ravel()
+    c *= 2
+    return b, c
+
+
+@case((np.array(2.5),), (x(3),), (x(2, 3).T,))
+def contiguous_has_dimensions(a):
+    b = np.ascontiguousarray(a)
+    b += 1
+    return b, np.complex128(b), b.ndim, a
+
+
 @pytest.mark.parametrize(("fn", "calls"), CASES, ids=lambda p: getattr(p, "__name__", ""))
 def test_memory(fn, calls):
     check(fn, *calls)

@@ -106,6 +106,14 @@ def test_the_sign_of_zero():
     assert not np.signbit([x, y]).any()
 
 
+def test_the_sign_of_a_sum_with_what_turns_out_zero():
+    check(
+        lambda n, x: (int(bool(n ^ n)) + x, (n - n) * 1 + x, x + n * 0, x + float(n & 0), np.where(n == n, 0.0, x) + x),
+        (np.uint32(9), -0.0),
+        (np.int64(3), -0.0),
+    )
+
+
 def test_the_sign_of_zero_of_functions():
     def odd(x, z):
         return np.sign(x), np.sin(x), np.tanh(x), np.rint(x), np.tan(z), np.tanh(z), np.sqrt(z), np.add.reduceat(x, [0, 1, 0]), np.add.reduceat(z, [0, 2]), np.convolve(x, x[:2]), np.correlate(z, z[:2])

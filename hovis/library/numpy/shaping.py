@@ -264,6 +264,12 @@ def _fresh(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> Ab
     return None if dtype is None or set(named) - {"order"} or rest else Array(np.ndarray, dtype, rank_of(x))
 
 
+def _contiguous(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+    """One's own or a copy, and never without dimensions."""
+    dtype = dtype_of(x)
+    return None if dtype is None or named or rest else Array(np.ndarray, dtype, max(rank_of(x), 1))
+
+
 _FLAT: Final[list[Any]] = [np.ravel, np.ndarray.ravel, np.ndarray.flatten]
 
 _AXES: Final[list[tuple[Any, Any]]] = [
@@ -297,7 +303,8 @@ ROWS: Final[list[Primitive]] = [
     *(row(fn, _repeat) for fn in (np.repeat, np.ndarray.repeat)),
     row(np.tile, _tile),
     row(np.diag, _diagonal),
-    *(row(fn, _fresh, dims=for_engine(_keeps)) for fn in (np.copy, np.ndarray.copy, np.ascontiguousarray)),
+    *(row(fn, _fresh, dims=for_engine(_keeps)) for fn in (np.copy, np.ndarray.copy)),
+    row(np.ascontiguousarray, _contiguous, dims=for_engine(lambda a, *rest, **named: (1,) if a.dims == () else a.dims)),
     row(np.shape, _shape, Effect.PURE),
     row(np.ndim, _number, Effect.PURE),
     row(np.size, _number, Effect.PURE),
