@@ -1,7 +1,8 @@
 """A scalar autograd engine of small objects, trained through hovis: the objects dissolve, and one compiled step remains.
 
-Each number of the computation is a ``Value`` that knows what it was made of and, as a closure, how to hand its slope on to
-that. ``backward`` calls the closures from the end to the beginning. Nothing in here knows of hovis until ``main``.
+The engine is the usual one: each number of the computation is a ``Value`` that knows the set of those it was made of and, as
+a closure, how to hand its gradient on to them. ``backward`` sorts them topologically, by recursion and a set of those that it
+has been to, and calls the closures from the end to the beginning. Nothing in here knows of hovis until ``main``.
 
     python examples/micrograd.py
 """
@@ -12,56 +13,79 @@ import numpy as np
 
 
 class Value:
-    """A number, its slope, and what it was made of."""
+    """A number, its gradient, and what it was made of."""
 
-    def __init__(self, data, parents=()):
+    def __init__(self, data, made_of=()):
         self.data = data
-        self.slope = 0.0
-        self.parents = parents
-        self.waits_for = 0
-        for parent in parents:
-            parent.waits_for += 1
-        self.hand_on = lambda: None
+        self.grad = 0.0
+        self._backward = lambda: None
+        self._prev = set(made_of)
 
     def __add__(self, other):
         other = other if isinstance(other, Value) else Value(other)
-        made = Value(self.data + other.data, (self, other))
+        out = Value(self.data + other.data, (self, other))
 
-        def hand_on():
-            self.slope += made.slope
-            other.slope += made.slope
+        def _backward():
+            self.grad += out.grad
+            other.grad += out.grad
 
-        made.hand_on = hand_on
-        return made
+        out._backward = _backward
+        return out
 
     def __mul__(self, other):
         other = other if isinstance(other, Value) else Value(other)
-        made = Value(self.data * other.data, (self, other))
+        out = Value(self.data * other.data, (self, other))
 
-        def hand_on():
-            self.slope += other.data * made.slope
-            other.slope += self.data * made.slope
+        def _backward():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
 
-        made.hand_on = hand_on
-        return made
+        out._backward = _backward
+        return out
 
     def __pow__(self, power):
-        made = Value(self.data**power, (self,))
+        out = Value(self.data**power, (self,))
 
-        def hand_on():
-            self.slope += power * self.data ** (power - 1) * made.slope
+        def _backward():
+            self.grad += power * self.data ** (power - 1) * out.grad
 
-        made.hand_on = hand_on
-        return made
+        out._backward = _backward
+        return out
+
+    def relu(self):
+        out = Value(0.0 if self.data < 0 else self.data, (self,))
+
+        def _backward():
+            self.grad += (out.data > 0) * out.grad
+
+        out._backward = _backward
+        return out
 
     def tanh(self):
-        made = Value(math.tanh(self.data), (self,))
+        out = Value(math.tanh(self.data), (self,))
 
-        def hand_on():
-            self.slope += (1.0 - made.data**2) * made.slope
+        def _backward():
+            self.grad += (1.0 - out.data**2) * out.grad
 
-        made.hand_on = hand_on
-        return made
+        out._backward = _backward
+        return out
+
+    def backward(self):
+        """The gradient of this value in all that it was made of."""
+        order = []
+        visited = set()
+
+        def build(value):
+            if value not in visited:
+                visited.add(value)
+                for child in value._prev:
+                    build(child)
+                order.append(value)
+
+        build(self)
+        self.grad = 1.0
+        for value in reversed(order):
+            value._backward()
 
     def __neg__(self):
         return self * -1.0
@@ -69,19 +93,13 @@ class Value:
     def __sub__(self, other):
         return self + -other
 
+    def __truediv__(self, other):
+        return self * other**-1
+
     __radd__, __rmul__ = __add__, __mul__
 
-    def backward(self):
-        """The slope of this value in all that it was made of: each hands on when all that it is in have done so."""
-        self.slope = 1.0
-        ready = [self]
-        while ready:
-            value = ready.pop()
-            value.hand_on()
-            for parent in value.parents:
-                parent.waits_for -= 1
-                if parent.waits_for == 0:
-                    ready.append(parent)
+    def __repr__(self):
+        return f"Value(data={self.data}, grad={self.grad})"
 
 
 class Neuron:
@@ -115,7 +133,9 @@ def step(numbers, xs, ys, rate):
     network = Network(SIZES, numbers)
     loss = sum([(network(x) - y) ** 2 for x, y in zip(xs, ys)]) * (1.0 / len(xs))
     loss.backward()
-    return [value.data - rate * value.slope for value in network.values], loss.data
+    for value in network.values:
+        value.data -= rate * value.grad
+    return [value.data for value in network.values], loss.data
 
 
 SIZES = [2, 3, 1]

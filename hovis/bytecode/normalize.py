@@ -33,6 +33,7 @@ _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 CLASS_BODY = "it is a module or the body of a class"
 _NAMES = frozenset({"GetName", "SetName", "DelName", "Locals", "GetNameOr"})
 _HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap", "setup_annotations"})
+_RESTORING = frozenset({"SWAP", "STORE_FAST", "STORE_FAST_STORE_FAST"})
 _STOPITERATION_ERROR = 3  # Include/internal/pycore_intrinsics.h
 
 _LIMIT = 4096
@@ -80,17 +81,32 @@ def _unsupported(code: CodeType, instructions: Sequence[Instruction]) -> str | N
 
 def _without_wrappers(raws: list[Raw]) -> list[Raw]:
     """Since 3.12 two handlers in the code of a generator do what genobject.c did before: a StopIteration that leaves it
-    becomes a RuntimeError, and one out of the receiver of a ``yield from`` its result.  That is the engine's to do."""
+    becomes a RuntimeError, and one out of the receiver of a ``yield from`` its result.  That is the engine's to do.
+    Another one gives the variables of a comprehension the values back that they had before it: if nothing else in the
+    code handles the exception, nobody reads them any more."""
     for raw in raws:
         while raw.handler >= 0:
             handler = raws[raw.handler]
             if handler.name == "CLEANUP_THROW":
                 raw.handler, raw.entry = handler.handler, handler.entry
-            elif handler.name == "CALL_INTRINSIC_1" and handler.arg == _STOPITERATION_ERROR:
+            elif (handler.name == "CALL_INTRINSIC_1" and handler.arg == _STOPITERATION_ERROR) or _only_restores(raws, raw.handler):
                 raw.handler, raw.entry = -1, None
             else:
                 break
     return raws
+
+
+def _only_restores(raws: list[Raw], at: int) -> bool:
+    """Is it the handler of a comprehension that is inlined (PEP 709), and does what is raised then leave the code?"""
+    while at >= 0 and [raw.name for raw in raws[at : at + 2]] == ["SWAP", "POP_TOP"]:
+        outer = raws[at].handler
+        at += 2
+        while raws[at].name in _RESTORING:
+            at += 1
+        if raws[at].name != "RERAISE":
+            return False
+        at = outer
+    return at < 0
 
 
 class _Expansion:

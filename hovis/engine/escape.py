@@ -5,7 +5,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine import copies, templates
-from hovis.engine.heap import STORED, History, VObj, fields_of, reachable
+from hovis.engine.heap import STORED, History, OfTheTrace, VObj, fields_of, reachable
 from hovis.engine.standins import NotMaterializable, check_model, items_of
 from hovis.engine.state import State
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
@@ -212,6 +212,11 @@ def _set(m: "Machine", obj: VObj) -> Operand:
     return _replay(m, obj.extra or History(obj.keys))
 
 
+def _objects(m: "Machine", obj: VObj) -> Operand:
+    site, seen = obj.extra
+    return build(m, site if seen else ops.make_set, list(obj.cells), set)
+
+
 def _replay(m: "Machine", past: History) -> Operand:
     """Build a set in the same way again: it will be iterated over in the same order."""
     steps = list(past.steps)
@@ -355,6 +360,8 @@ def _call(callee: Any) -> "Callable[[Machine, VObj], Operand]":
 
 def _iterator(m: "Machine", obj: VObj) -> Operand:
     source, position = obj.cells[:2]
+    if type(obj.extra) is OfTheTrace:
+        return build(m, obj.extra, [source], obj.cls)
     return build(m, ops.make_iterator, [source if obj.extra is None else Known(obj.extra), position], obj.cls)
 
 
@@ -425,6 +432,7 @@ _BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
     "tuple": _tuple,
     "list": _list,
     "set": _set,
+    "objects": _objects,
     "dict": _dict,
     "view": _view,
     "instance": _instance,

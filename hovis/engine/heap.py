@@ -64,7 +64,7 @@ class VObj:
     """One object: its kind and class, what is fixed about it, its cells.
 
     kind      tuple list dict set view instance exception cell function method slice range super *_iter generator model
-              property staticmethod classmethod class (see templates)
+              objects (a set of objects that are equal to nothing but themselves: the cells) property staticmethod classmethod class (see templates)
     cls       the exact class
     keys      dict: the keys; instance: the attribute names in order; set: the elements (it has no cells)
     cells     the values
@@ -229,6 +229,18 @@ class History:
             result = fn(made, *(x.replay() if type(x) is History else x for x in operands))
             made = made if result is None else result
         return made
+
+
+class OfTheTrace:
+    """What a set whose order is that of the trace is called with where it is built after all: so it has to be real from the beginning.
+
+    site: where it became one
+    """
+
+    __slots__ = ("site",)
+
+    def __init__(self, site: Hashable) -> None:
+        self.site = site
 
 
 def _operand_key(operand: Any) -> Hashable:

@@ -4,7 +4,7 @@ import operator
 import sys
 from typing import Any, Final
 
-from hovis.engine import enums, generators, models, protocols, stores
+from hovis.engine import enums, generators, identities, models, protocols, stores
 from hovis.engine.branches import without
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
@@ -51,6 +51,8 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, sequence_iterator(m, value, ITERATOR_OF[list if obj.kind == "list" else tuple]), mode)
         if obj.kind == "dict" and own is dict.__iter__:
             return finish(m, dict_iterator(m, value, "keys"), mode)
+        if obj.kind in ("objects", "set") and (over := identities.iterator(m, value, ITERATOR_OF[set])) is not None:
+            return finish(m, over, mode)
         if obj.kind == "view":
             return finish(m, _view_iterator(m, value, obj), mode)
         if obj.kind == "range" and _steps(obj.cells[2]):
@@ -458,6 +460,9 @@ def known_items(m: Machine, value: V) -> list[V] | None:
     value = m.resolve(value)
     value = stores.plain(m, value, ("__iter__",)) or value
     if isinstance(value, Ref):
+        held = identities.elements(m, value)
+        if held is not None:
+            return list(held)
         obj = m.obj(value, "list", "tuple", "dict", "view")
         if obj is not None and obj.kind == "view":
             return _viewed(m, obj, value.labels)

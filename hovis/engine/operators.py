@@ -338,7 +338,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
     cls = models.written_class(m, value)
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
-        if obj.kind in ("list", "tuple", "dict", "set") and (obj.cls.__module__ == "builtins" or lookup(obj.cls, "__bool__") is None):
+        if obj.kind in ("list", "tuple", "dict", "set", "objects") and (obj.cls.__module__ == "builtins" or lookup(obj.cls, "__bool__") is None):
             return finish(m, Known(bool(obj.keys if obj.kind == "set" else obj.cells), labels_of(value)), mode)
         if obj.kind in ("function", "method", "cell", "slice", "sequence_iter", "range_iter", "dict_iter", "generator", "super"):
             return finish(m, TRUE, mode)

@@ -173,12 +173,20 @@ _IMPURE: Final = (LASTING & ~Effect.RAISES).value
 def _ask(m: Machine, rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
     """What the rule says of these types; answers about types alone are remembered."""
     if named or Const in map(type, types_):
-        return _answer(rule, types_, named) or _by_members(rule, types_, named)
+        return _of_union(rule, types_, named)
     key = (id(rule), *types_)
     if key not in m.tables.answers:
-        m.tables.answers[key] = _answer(rule, types_, named) or _by_members(rule, types_, named)
+        m.tables.answers[key] = _of_union(rule, types_, named)
     found: tuple[AbstractValue, Effect] | None = m.tables.answers[key]
     return found
+
+
+def _of_union(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
+    """What the rule says of these; of Unions that it knows nothing of, what it says of their members."""
+    answer = _answer(rule, types_, named)
+    if answer is None or answer[1]._value_ & _OPAQUE:
+        return _by_members(rule, types_, named) or answer
+    return answer
 
 
 def _answer(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, iteration, raising, residuals, resolve, templates, untold, whistle
+from hovis.engine import budget, calls, identities, iteration, raising, residuals, resolve, templates, untold, whistle
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak
@@ -201,8 +201,9 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.fuel, engine.spent, engine.covered = engine.total_steps + fuel * share, {}, set()
             engine.share = fuel / FUEL * share / budget.SHARES[0]
             continue
-        leaked = templates.scrub(functions)
-        if not leaked:
+        leaked, escaped = templates.scrub(functions), identities.escaped(functions)
+        engine.tables.not_virtual.update(escaped)
+        if not leaked and not escaped:
             return functions
         for template in leaked:
             engine.leave_class(template)

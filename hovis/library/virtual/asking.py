@@ -18,7 +18,7 @@ def length(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 1:
         return None
     value = args[0]
-    obj = m.obj(value, "list", "tuple", "dict", "set", "view")
+    obj = m.obj(value, "list", "tuple", "dict", "set", "objects", "view")
     if obj is not None and obj.kind == "view":
         return length(m, [relabel(m.resolve(obj.cells[0]), labels_of(value))], named)
     if obj is not None and not special(obj.cls, "__len__"):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import raising
+from hovis.engine import identities, raising
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.iteration import RANGE_ITERATOR
@@ -108,6 +108,9 @@ def make_dict(m: Machine, args: Args, named: Named) -> Any:
 
 @action(ops.make_set, counts=(0, CELLS))
 def make_set(m: Machine, args: Args, named: Named) -> Any:
+    objects = identities.holding(m, args)
+    if objects is not None:
+        return m.new(objects)
     if not all(map(known_key, args)):
         return None
     for item in args:

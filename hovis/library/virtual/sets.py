@@ -8,7 +8,7 @@ back when the set is built.
 import operator
 from typing import Any, Final
 
-from hovis.engine import iteration
+from hovis.engine import identities, iteration
 from hovis.engine.heap import History, VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of
@@ -77,6 +77,10 @@ def _after(m: Machine, value: V, fn: Any, *operands: Any) -> History | None:
 def make_set(m: Machine, args: Args, named: Named) -> Any:
     if not args:
         return m.new(VObj("set", set))
+    held = iteration.known_items(m, args[0]) if isinstance(args[0], Ref) else None
+    if held and identities.is_element(m, held[0]):
+        found = identities.holding(m, held)
+        return None if found is None else m.new(found)
     items = _iterated(m, args[0])
     if items is None or len(items) > CELLS:
         return None
@@ -104,6 +108,8 @@ def _copy(m: Machine, value: V, fn: Any) -> Any:
 
 @action(set.add, counts=(2, 2))
 def set_add(m: Machine, args: Args, named: Named) -> Any:
+    if identities.is_element(m, args[1]):
+        return _add_object(m, args[0], args[1])
     obj = own(m, args[0], "set")
     item = as_constant(m, args[1])
     if obj is None or not isinstance(item, Known) or not is_key(item.value) or len(obj.keys) >= CELLS:
@@ -118,7 +124,37 @@ def set_add(m: Machine, args: Args, named: Named) -> Any:
     return NONE
 
 
+def _add_object(m: Machine, target: V, item: V) -> Any:
+    """An object that is equal to nothing but itself."""
+    empty, obj = own(m, target, "set"), identities.changeable(m, target)
+    if empty is not None and not empty.keys and not empty.extra:
+        first = identities.holding(m, [item])
+        if first is not None:
+            m.put(target, first)  # type: ignore[arg-type]
+        return None if first is None else NONE
+    at = identities.place(m, obj.cells, item) if obj is not None and len(obj.cells) < CELLS else None
+    if obj is None or at is None:
+        return None
+    if at < 0:
+        m.put(target, obj.replace(cells=(*obj.cells, item)))  # type: ignore[arg-type]
+    return NONE
+
+
+def _remove_object(m: Machine, target: V, item: V, complain: bool) -> Any:
+    obj = identities.changeable(m, target)
+    at = identities.place(m, obj.cells, item) if obj is not None else None
+    if obj is None or at is None:
+        return None
+    if at < 0:
+        return m.raise_new(KeyError, item) if complain else NONE
+    cells = obj.cells[:at] + obj.cells[at + 1 :]
+    m.put(target, obj.replace(cells=cells) if cells else VObj("set", set))  # type: ignore[arg-type]
+    return NONE
+
+
 def _remove(m: Machine, args: Args, complain: bool) -> Any:
+    if identities.is_element(m, args[1]) and m.obj(args[0], "objects") is not None:
+        return _remove_object(m, args[0], args[1], complain)
     obj = own(m, args[0], "set")
     item = as_constant(m, args[1])
     if obj is None or not isinstance(item, Known) or not is_key(item.value):
@@ -142,10 +178,10 @@ def set_discard(m: Machine, args: Args, named: Named) -> Any:
 
 @action(set.clear, counts=(1, 1))
 def set_clear(m: Machine, args: Args, named: Named) -> Any:
-    obj = own(m, args[0], "set")
+    obj = own(m, args[0], "set") or identities.changeable(m, args[0])
     if obj is None:
         return None
-    m.put(args[0], obj.replace(keys=(), extra=None))  # type: ignore[arg-type]
+    m.put(args[0], VObj("set", set))  # type: ignore[arg-type]
     return NONE
 
 

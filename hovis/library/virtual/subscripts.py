@@ -4,7 +4,7 @@ import operator
 import types
 from typing import Any
 
-from hovis.engine import enums, iteration
+from hovis.engine import enums, identities, iteration
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import special
 from hovis.engine.machine import Machine
@@ -261,11 +261,19 @@ def _by_identity(held: object) -> bool:
     return isinstance(held, set | frozenset) and len(held) <= CELLS and all(is_immutable(x) or enums.by_identity(x) for x in held)
 
 
+def _among(m: Machine, container: V, item: V) -> Known | None:
+    """Is it one of the elements of a set of objects?"""
+    at = identities.place(m, m.state.heap[container.aid].cells, item)  # type: ignore[union-attr]
+    return None if at is None else Known(at >= 0, labels_of(container, item))
+
+
 @action(operator.contains)
 def contains(m: Machine, args: Args, named: Named) -> Any:
     container, item = args
     obj = m.obj(container, "dict", "set")
     whole = as_constant(m, item)
+    if m.obj(container, "set", "objects") and identities.is_element(m, item):
+        return _among(m, container, item)
     if obj is not None:
         if special(obj.cls, "__contains__") is not None or whole is None or not isinstance(whole, Known) or not is_key(whole.value):
             return None
