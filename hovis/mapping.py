@@ -6,9 +6,10 @@ from typing import Any
 from hovis import pytree
 from hovis.derive import Transformed, kind_of, name_of, named_leaves
 from hovis.errors import SpecError
+from hovis.hints import dynamic
 from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
 from hovis.library.numpy.tangents import is_array
-from hovis.through import APPLYING, TRANSFORMS, Transform, through
+from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
 from hovis.transforms.vmap import batch
 
 
@@ -119,10 +120,11 @@ def named(fn: Any, tree: Any) -> list[str]:
 def each(flat: Any, lanes: int, arrays: list[Any], mapped: tuple[bool, ...]) -> Any:
     """One lane after the other; there is one at least."""
     results, shape = flat(*[of_lane(array, flag, 0) for array, flag in zip(arrays, mapped, strict=True)])
-    outs = [begun(lanes, result) for result in results]
-    for k in range(1, lanes):
+    outs = [begun(lanes, whole(result)) for result in results]
+    # the rounds are alike: one is traced for all of them
+    for k in range(1, dynamic(lanes)):
         results, other = flat(*[of_lane(array, flag, k) for array, flag in zip(arrays, mapped, strict=True)])
         if other != shape:
             raise ValueError("hovis.vmap: results of different structures can't be put together")
-        outs = [gone_on(out, k, result) for out, result in zip(outs, results, strict=True)]
+        outs = [gone_on(out, k, whole(result)) for out, result in zip(outs, results, strict=True)]
     return tuple(outs), shape

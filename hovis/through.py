@@ -25,7 +25,7 @@ from hovis.ir.model import Block, Effect, Function, Invoke, Jump, Op, Raise, Ret
 from hovis.ir.operations import make_tuple
 from hovis.lattice import ANY, Const, Type
 from hovis.library.core import Library
-from hovis.library.numpy.tangents import is_leaf
+from hovis.library.numpy.tangents import is_leaf, is_whole
 from hovis.library.standard import STANDARD
 from hovis.outcome import is_number
 from hovis.passes import pipeline
@@ -260,10 +260,23 @@ def _certain(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     return value
 
 
+def whole(value: Any) -> Any:
+    """value, which is taken for a leaf of a tree, of one kind or of several.  In a trace it has to be known that it is no tree."""
+    return value
+
+
+def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    value = m.resolve(args[0])
+    if isinstance(value, Dyn) and not is_whole(value.type):
+        return _left(m, f"of a part of what it gives it is only known that it is {value.type}")
+    return value
+
+
 #: The codes of what applies transforms, and of what calls that where nothing is around it.
 APPLYING: Final[set[Any]] = set()
 EAGER: Final[set[Any]] = set()
 
 STANDARD.actions[through] = _through
 STANDARD.actions[certain] = _certain
+STANDARD.actions[whole] = _whole
 STANDARD.actions[function_of] = _function_of

@@ -14,11 +14,12 @@ from hovis.ir.analysis import successors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import drop, keep, make_list, make_tuple
 from hovis.ir.quoting import place, quote
-from hovis.lattice import Array, Const, Partial, Type
+from hovis.lattice import Array, Const, Partial, Type, Union
 from hovis.lattice.constants import constant_key
 from hovis.library.batching import BATCHING
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
 from hovis.library.numpy.batching.base import NUMBER, lane_by_lane, of_python, own, shaped, spread
+from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms.rules import Writer, refusal, traced
 
@@ -172,8 +173,12 @@ def is_store(op: Op) -> bool:
 def is_of_numbers(op: Op) -> bool:
     """Is it one of the rows, for numbers or arrays?  Then it only computes, though tracing does not know what."""
     kinds = [a.type for a in op.operands() if isinstance(a, Op | Param) and not (isinstance(a, Op) and a.callee in _CONTAINERS)]
-    numbers = all(isinstance(k, Array) or (isinstance(k, Type) and (k.cls in _DTYPES or k.cls.__module__ == "numpy")) for k in kinds)
+    numbers = all(_is_number(member) for kind in kinds for member in (kind.members if isinstance(kind, Union) else (kind,)))
     return numbers and _row(op.callee) is not None
+
+
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, Array) or (isinstance(kind, Type) and (kind.cls in _DTYPES or kind.cls.__module__ == "numpy"))
 
 
 def told(op: Op, what: str) -> str:
@@ -329,6 +334,8 @@ class Batching:
     def result(self, writer: Writer, value: Any) -> Operand:
         """The leaves of the result, and its tree."""
         leaves, tree = parts_of(value)
+        if not all(isinstance(part, Const) or is_whole(part.type) for part in parts_of(leaves)):
+            raise Diverging("of a part of what a function gives it is not known that it is no tree")
         found = [writer.rule(spread, Const(self.lanes), self.value(part), Const(any_of(self.of(part)))) for part in parts_of(leaves)]
         return writer.op(make_tuple, writer.op(make_tuple, *found, type=Type(tuple)), self.value(tree), type=Type(tuple))
 

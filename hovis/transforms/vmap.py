@@ -1,10 +1,10 @@
 """Functions of many values at once: how their lanes go, together, apart, or not at all."""
 
-from typing import Any
+from typing import Any, Final
 
 from hovis.errors import TransformError
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return
-from hovis.ir.operations import drop, keep, make_tuple
+from hovis.ir.operations import drop, enter_handler, keep, leave_handler, make_tuple
 from hovis.lattice import Const, Type, Union
 from hovis.library.numpy.batching.base import empty_of, like, none_of
 from hovis.transforms.batch import Batching, Diverging, Spreading, array_of, behind, form, is_of_numbers, parts_of, told
@@ -12,6 +12,8 @@ from hovis.transforms.masks import Masked
 from hovis.transforms.rules import Writer
 
 _HARMLESS = Effect.READS | Effect.RAISES
+#: What has effects that nobody sees once a lane is through.
+_UNSEEN: Final = frozenset({drop, keep, enter_handler, leave_handler})
 
 
 def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> Function:
@@ -21,7 +23,7 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> F
     gives, lanes each, and their tree; None if the lanes part.
     """
     for op in function.ops():
-        if op.callee is drop or op.callee is keep:
+        if op.callee in _UNSEEN:
             continue
         if op.effect & ~(_HARMLESS | Effect.WRITES) and not isinstance(op.callee, Function) and not is_of_numbers(op):
             raise TransformError(told(op, "does more than compute, and would have to do it once for each lane: it can't be mapped over"))

@@ -262,6 +262,32 @@ def test_what_depends_on_the_lane(fn, args):
     agree(fn, args)
 
 
+def caught(x):
+    try:
+        if x > 0.7:
+            raise ValueError("large")
+        y = 1.0 / float(x - x)
+    except ZeroDivisionError:
+        y = x * 2.0
+    except ValueError:
+        return x
+    return y
+
+
+def one_of_two_kinds(x, n):
+    k = 3 if x > 0.7 else n
+    y = 1.5 if n > 0 else x
+    return float(abs(k)) + max(y, 2.0), int(y)
+
+
+def test_what_may_be_caught():
+    agree(caught, (S,))
+
+
+def test_numbers_of_two_kinds():
+    agree(one_of_two_kinds, (S, K))
+
+
 def test_ints_that_have_no_room():
     with pytest.raises(OverflowError):
         hovis.vmap(lambda x: round(float(x)))(np.array([1.0, 1e300]))

@@ -27,6 +27,11 @@ def is_leaf(kind: AbstractValue) -> bool:
     return isinstance(kind, Array) or (isinstance(kind, Type) and (issubclass(kind.cls, np.generic) or kind.cls in _LEAVES))
 
 
+def is_whole(kind: AbstractValue) -> bool:
+    """Is a value of this type a leaf of a tree for certain, of whatever kind?"""
+    return all(map(is_leaf, kind.members)) if isinstance(kind, Union) else is_leaf(kind)
+
+
 #: Classes of numbers and of names.
 _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), FunctionType, BuiltinFunctionType})
 
