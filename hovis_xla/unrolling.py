@@ -18,7 +18,7 @@ from hovis_xla.intervals import before
 from hovis_xla.regions import Region, all_loops, needed, reachable, regions, successors
 
 #: How many rounds are done at a time, by how many ops there are in one.
-ROUNDS: Final = ((5, 8), (24, 4), (40, 2))
+ROUNDS: Final = ((5, 8), (32, 4), (48, 2))
 
 #: What is not done twice.
 OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE

@@ -20,6 +20,8 @@ from hovis_xla.places import rely_on_order
 from hovis_xla.slots import tensor
 from hovis_xla.types import (
     ARRAY,
+    INT,
+    INT64,
     NONE,
     PYTHON,
     SCALAR,
@@ -29,6 +31,7 @@ from hovis_xla.types import (
     NotLowerable,
     Num,
     Operand,
+    Ragged,
     ShapeUnknown,
     Struct,
     Val,
@@ -40,6 +43,9 @@ from hovis_xla.types import (
 
 #: The order of elements, if it is not given.
 _C: Final = Known("C")
+
+#: An array whose size is not known is held at the width that it has at most, if that is no more than this.
+WIDEST: Final = 1 << 12
 
 
 def array(low: L, x: Operand) -> T | None:
@@ -399,8 +405,21 @@ def _arange(low: L, *bounds: Operand, dtype: Operand = NONE) -> Operand | None:
     if len(bounds) == 1 and isinstance(bounds[0], Known) and isinstance(bounds[0].value, int):
         found = dtype_argument(dtype, np.int64)
         return None if found is None else as_array(emit.convert(emit.iota(np.dtype(np.int64), (max(bounds[0].value, 0),), 0), found))
+    if len(bounds) == 1 and class_of(bounds[0]) is int:
+        found = dtype_argument(dtype, np.int64)
+        return None if found is None else _counting(low, bounds[0], found)
     found_row: Operand | None = _known_array(np.arange)(low, *bounds, dtype=dtype)
     return found_row
+
+
+def _counting(low: L, bound: Operand, dtype: Any) -> Operand:
+    """``np.arange`` up to a bound of which it is known how much it is at most: as wide as that."""
+    _, most = low.interval(bound) or (0, WIDEST + 1)
+    if most > WIDEST:
+        sizes(bound)
+    count = low.number(bound, INT)
+    row = as_array(emit.convert(emit.iota(INT64, (max(most, 0),), 0), dtype))
+    return Ragged(row.num, row, (emit.op("maximum", count, emit.like(0, count)),))
 
 
 def _asarray(copies: bool) -> Row:

@@ -37,6 +37,18 @@ def windows(a, n):
     return s
 
 
+@case((x(N), 3))
+def counted_up_to(a, n):
+    total = 0.0
+    for k in range(N - 1, -5, -1):
+        row = np.arange(k, dtype=np.float32)
+        total += row.sum() + len(row) + np.arange(k + n % 5).sum()
+        if k > 2:
+            a[:k] = a[:k] + 0.01 * (k - 2.0 * np.arange(k))
+            a[k] += a[np.arange(k)].sum() / N
+    return total
+
+
 @case((x(N),))
 def windows_that_end(a):
     s = 0.0
