@@ -20,6 +20,7 @@ from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
+from hovis.library.numpy.cotangents import scatter
 from hovis_xla import emit, host
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
@@ -31,7 +32,7 @@ from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, ragged, storing, views
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, measured, ragged, storing, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
@@ -295,8 +296,11 @@ class Calls(Arrays):
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
-        if ragged.concerns(args, kwargs) and callee not in (operator.getitem, operator.setitem):
+        if ragged.concerns(args, kwargs) and callee not in _BY_PART:
             return ragged.call(self, callee, args, kwargs)
+        sized = measured.shaped(self, callee, args, kwargs)
+        if sized is not None:
+            return sized
         if "out" in kwargs:
             return self._into(kwargs, self.call(callee, args, {k: v for k, v in kwargs.items() if k != "out"}, op), callee)
         found = views.view(self, callee, args, kwargs)
@@ -462,6 +466,8 @@ def _is_foldable(callee: object) -> bool:
         return False
 
 
+#: Rows that know of parts of unknown size themselves.
+_BY_PART: Final = frozenset({operator.getitem, operator.setitem, np.ufunc.at, scatter})
 _IN_PLACE: Final[dict[Any, bool]] = dict.fromkeys(IN_PLACE, True)
 
 

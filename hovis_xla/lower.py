@@ -114,6 +114,8 @@ class Lowering(Calls):
         #: parts of arrays by their bounds (``ops/ragged``), and bounds that have been clipped to a size, with what that gave
         self.parts: dict[Any, Ragged] = {}
         self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
+        #: numbers of elements that are known at run time only: how wide what they count is, and what of it counts
+        self.measured: dict[Any, tuple[int, T]] = {}
         self.mutable: set[object] = set()
         #: tapes by the ops that make them, and what is known of them where they are written to (``ops/tapes``)
         self.reels: dict[Op, Reel] = {}

@@ -15,6 +15,7 @@ from hovis.backend.encode import COPY, NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_
 from hovis.backend.flow import Flow
 from hovis.backend.load import Tracebacks, Trim, Untrim, outline
 from hovis.backend.rules import ALIASES, ATTRIBUTE, CHOSEN, FIXED, IS, IS_NOT, NOT, TRUTH, UNPACK, Rule, Writer, constant_of, is_bool, is_constant, spread
+from hovis.bytecode.instructions import NO_VALUE
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return
 from hovis.ir.operations import PACKAGE
@@ -91,7 +92,7 @@ class Pool:
         if at is None:
             at = self._cell_at[id(value)] = len(self.cells)
             name = getattr(value, "__name__", None) if isinstance(value, _NAMED) else value.name if isinstance(value, Function) else None
-            self.cell_names.append(unique(name if isinstance(name, str) else type(value).__name__, self.taken))
+            self.cell_names.append(NO_VALUE if value is ops.UNBOUND else unique(name if isinstance(name, str) else type(value).__name__, self.taken))
             self.cells.append(self._cell_of(value))
         return at
 

@@ -6,7 +6,7 @@ What CPython's ``Python/bytecodes.c`` (3.12+) and ``Python/ceval.c`` (3.11) do w
 
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from hovis.bytecode import blocks
 
@@ -162,6 +162,10 @@ def effect(op: str, arg: Any) -> tuple[int, int]:
     return fixed if fixed is not None else _VARIABLE[op](arg)
 
 
+#: The free variable of a residual in which is what stands for no value, where that is told from values.
+NO_VALUE: Final = ".unbound"
+
+
 class Code:
     """A code object, normalised.  The analyses below ``unsupported`` are computed when first asked for.
 
@@ -172,7 +176,8 @@ class Code:
     __slots__ = (
         "argcount", "cells", "code", "depth", "filename", "first_line", "given_name", "given_qualname", "guarded", "handling", "has_varargs",
         "has_varkwargs", "instructions", "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live", "loop_heads", "n_free",
-        "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "reads_locals", "successors", "unsupported",
+        "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "reads_locals", "successors", "tells_unbound",
+        "unsupported",
     )  # fmt: skip
 
     #: May it ask for all its variables, by ``locals()`` or what uses it?  They are all live then.
@@ -207,6 +212,8 @@ class Code:
         self.filename, self.first_line = code.co_filename, code.co_firstlineno
         self.names = localsplus(code)
         self.n_free = len(code.co_freevars)
+        #: Is it a residual in which "no value" is a value like others?
+        self.tells_unbound = NO_VALUE in code.co_freevars
         self.cells = frozenset(i.arg for i in self.instructions if i.op == "MakeCell")
         self.argcount, self.posonlyargcount = code.co_argcount, code.co_posonlyargcount
         self.kwonlyargcount = code.co_kwonlyargcount

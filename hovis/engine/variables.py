@@ -24,6 +24,9 @@ CELL: Final = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[inde
 
 def _bound(m: Machine, value: V | None, name: str, free: bool = False) -> "V | int":
     """value, checked to be bound; a control code if it is known not to be."""
+    if m.frame.code.tells_unbound:
+        # it tells itself whether there is a value
+        return UNBOUND_VALUE if value is None else value
     if value is None or (isinstance(value, Known) and value.value is UNBOUND):
         error = ops.unbound(name, free)
         return m.raise_new(type(error), str(error), **({} if error.name is None else {"name": Known(error.name)}))

@@ -219,6 +219,8 @@ class Followed:
 
     def tangent(self, writer: rules.Writer, value: Operand) -> Operand:
         """The tangent of a value; nothing, of its kind, where it does not change."""
+        if isinstance(value, Const) and value.value is ops.UNBOUND:
+            return value
         found = self.tangents.get(value) if isinstance(value, Op | Param) else None
         return writer.rule(tangent, value) if found is None else found
 

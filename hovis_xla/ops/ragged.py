@@ -21,12 +21,12 @@ from hovis_xla import emit, narrowing
 from hovis_xla.adapter import ir
 from hovis_xla.affine import difference
 from hovis_xla.emit import T, add, compare, like, or_, select, sub
-from hovis_xla.ops import ufuncs
+from hovis_xla.ops import measured, ufuncs
 from hovis_xla.ops.arith import check_range, sign_bit
 from hovis_xla.ops.extents import Counts, Span, aligned, counted, filled, is_mask, number, packed, require, same, shifted, unpacked, widened
 from hovis_xla.ops.python import L
 from hovis_xla.slots import block_of, is_within, tensor
-from hovis_xla.types import ARRAY, INT, INT64, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
+from hovis_xla.types import ARRAY, INT64, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
 
 _NAMES: Final = "add sub mul truediv floordiv mod pow neg pos abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
 _ELEMENTWISE: Final = frozenset({
@@ -76,6 +76,9 @@ def _call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) 
         if a is None or b is None or len(a[0].shape) != 1 or len(b[0].shape) != 1:
             return None
         return made(low.call(np.outer, [as_array(a[0]), as_array(b[0])], {}), (a[1][0], b[1][0]))
+    found = measured.alike(low, callee, args, kwargs)
+    if found is not None:
+        return found
     if callee in _ELEMENTWISE or (isinstance(callee, np.ufunc) and callee.signature is None and callee.nout == 1):
         return _elementwise(low, callee, args, kwargs)
     if not isinstance(first, Ragged):
@@ -83,9 +86,9 @@ def _call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) 
     if callee in (np.flip, np.flipud) and len(args) == 1 and not kwargs:
         return _reversed(low, first)
     if callee is builtins.len:
-        return _size(first, 0)
+        return measured.size(low, first, 0)
     if callee is builtins.getattr and len(args) == 2 and isinstance(args[1], Known):
-        return _attribute(first, args[1].value)
+        return _attribute(low, first, args[1].value)
     if callee in _ORDERED:
         return _ordered(low, callee, first, args[1:], kwargs)
     if callee is np.unique:
@@ -356,6 +359,8 @@ def _reversed(low: L, x: Ragged) -> Operand | None:
 
 def item(low: L, x: Ragged, index: Operand) -> Operand | None:
     """``x[index]``."""
+    if isinstance(index, Known) and index.value is Ellipsis:
+        return Ragged(x.full, x.base, x.counts, x.shown, x.write, False)
     if isinstance(index, Ragged) and index.full.dtype.kind == "b":
         return _chosen(low, x, index)
     if isinstance(index, Known) and isinstance(index.value, slice) and (index.value.start, index.value.stop, index.value.step) == (None, None, -1):
@@ -466,19 +471,14 @@ def _mixed_zeros(t: T) -> T:
     return emit.and_(*(emit.reduce([m], [emit.constant(False)], [0], lambda a, b: [or_(a, b)])[0] for m in signed))
 
 
-def _size(x: Ragged, axis: int) -> Operand:
-    extent = x.counts[axis]
-    return Known(x.full.shape[axis]) if extent is None else Val(INT, number(extent).ir)
-
-
-def _attribute(x: Ragged, name: str) -> Operand | None:
+def _attribute(low: L, x: Ragged, name: str) -> Operand | None:
     rank = len(x.counts)
     if name in ("ndim", "dtype"):
         return Known(rank if name == "ndim" else x.full.dtype)
     if name == "shape":
-        return Struct(operations.make_tuple, tuple(_size(x, k) for k in range(rank)), object())
+        return Struct(operations.make_tuple, tuple(measured.size(low, x, k) for k in range(rank)), object())
     if name == "size" and rank == 1:
-        return _size(x, 0)
+        return measured.size(low, x, 0)
     if name == "T":
         full = Num(ARRAY, x.full.dtype, x.full.shape[::-1])
         return _seen(x, lambda t: emit.transpose(t, range(rank)[::-1]), x.counts[::-1], full)

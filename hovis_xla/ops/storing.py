@@ -318,11 +318,14 @@ def _at(low: L, ufunc: Operand, a: Operand, indices: Operand, b: Operand) -> Ope
     """``np.add.at``: repeated indices count each time."""
     target = target_of(low, a)
     combine = _COMBINES.get(ufunc.value) if isinstance(ufunc, Known) else None
-    if target is None or combine is None or isinstance(b, Ragged):
+    if target is None or combine is None:
         return None
+    items = indexing.items_of(low, indices)
+    if isinstance(b, Ragged):
+        masked = any(map(picking.is_picking, items)) and isinstance(indexing.picked(low, target, items), Ragged)
+        return _at_chosen(low, ufunc, target, indices, b) if masked and b.full.dtype == target.num.dtype else None
     if target.num.dtype == np.uint64 and not is_numpy(low.val(_listed(low, target, b))):
         return None  # to this method a Python int is an int64, and what it has in common with a uint64 is a double
-    items = indexing.items_of(low, indices)
     if not any(map(picking.is_picking, items)):
         # a view has each of its elements once
         found = low.call(operator.getitem, [target, indices], {})
@@ -335,12 +338,16 @@ def _at(low: L, ufunc: Operand, a: Operand, indices: Operand, b: Operand) -> Ope
     if picked is None or result is None or dtype_of(result) != target.num.dtype:
         return None
     if isinstance(picked, Ragged):
-        # a mask chooses each element once
-        return _setitem(low, target, indices, low.call(ufunc.value, [low.call(operator.getitem, [target, indices], {}), b], {}))  # type: ignore[union-attr]
+        return _at_chosen(low, ufunc, target, indices, b)
     x = _stored(low, new, target.num.dtype, picked.target(low).full.shape)
     order = picked.order()
     picked.scatter(low, picked.view, emit.transpose(x, [order.index(k) for k in range(len(order))]), combine)
     return NOTHING
+
+
+def _at_chosen(low: L, ufunc: Operand, target: Stored, indices: Operand, b: Operand) -> Operand | None:
+    """The same where a mask chooses: each element once."""
+    return _setitem(low, target, indices, low.call(ufunc.value, [low.call(operator.getitem, [target, indices], {}), b], {}))  # type: ignore[union-attr]
 
 
 ROWS: Final[dict[Any, Row]] = {

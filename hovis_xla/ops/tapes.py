@@ -6,6 +6,7 @@ fit into some memory, and after a loop of more rounds the call is done again by 
 
 import functools
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,12 +19,12 @@ from hovis.ir.model import Function, Op, Param, callees, edges
 from hovis.ir.operations import Slot
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis.library.numpy.cotangents import alike, apart, scatter, zero_tape
-from hovis.library.numpy.tangents import afresh, fitted_like
+from hovis.library.numpy.tangents import added, afresh
 from hovis.passes.rewriting import ByIdentity
 from hovis_xla import emit
 from hovis_xla.emit import T
 from hovis_xla.interface import Tape
-from hovis_xla.ops import standin, storing
+from hovis_xla.ops import calculus, standin, storing
 from hovis_xla.ops.python import L, Row
 from hovis_xla.places import Location
 from hovis_xla.slots import tensor
@@ -212,15 +213,6 @@ def _zero_tape(low: L, tape: Operand, slot: Operand) -> Operand | None:
     return zeros if len(arrays) == 1 else Struct(operations.make_tuple, (zeros, arrays[1]), object())
 
 
-def _fitted_like(g: Any, x: Any) -> Any:
-    """The cotangent of what x was broadcast to: here shapes are known."""
-    if g.shape != x.shape:
-        extra = g.ndim - x.ndim
-        axes = tuple(k for k in range(g.ndim) if k < extra or (x.shape[k - extra] == 1 and g.shape[k] != 1))
-        g = standin.np.reshape(g.sum(axis=axes), x.shape) if extra >= 0 else standin.np.broadcast_to(g, x.shape)
-    return g.astype(x.dtype) if x.dtype.kind in "fc" and g.dtype != x.dtype else g
-
-
 def _afresh(low: L, x: Operand, after: Operand) -> Operand | None:
     """What is computed from it is not what has been computed before."""
     if not isinstance(x, Val) or x.num.kind == EITHER:
@@ -251,10 +243,21 @@ def _apart(low: L, a: Operand, b: Operand) -> Operand | None:
     return storing.NOTHING
 
 
-_FITTED: Final = standin.row_of(_fitted_like)
+def _added(low: L, a: Operand, b: Operand) -> Operand | None:
+    """Two cotangents together, either of which may be nothing."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Known) and one.value is None:
+            return other
+    if all(isinstance(x, Val) or (isinstance(x, Known) and isinstance(x.value, float | complex)) for x in (a, b)):
+        found: Operand = low.call(operator.add, [a, b], {})
+        return found
+    return None
+
+
+_FITTED: Final = standin.row_of(calculus.fitted_to)
 
 ROWS: Final[dict[Any, Row]] = {
     operations.make_tape: _make_tape, operations.put: _put, operations.revise: _put, operations.get: _get,
-    operations.filled: _filled, operations.missing: _missing, zero_tape: _zero_tape, apart: _apart, afresh: _afresh, fitted_like: _FITTED, alike: _alike,
+    operations.filled: _filled, operations.missing: _missing, zero_tape: _zero_tape, apart: _apart, afresh: _afresh, added: _added, alike: _alike,
     scatter: lambda low, a, indices, b: storing.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
 }  # fmt: skip

@@ -84,7 +84,7 @@ for _u in (np.arcsin, np.arccos, np.arctanh):
 for _u in (np.arctan2, np.hypot, np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.logaddexp2):
     calls(_u, (X, B), (X, 0.3))
 for _fn in (builtins.max, builtins.min):
-    calls(_fn, (0.5, 0.7), (0.9, 0.2))
+    calls(_fn, (0.5, 0.7), (0.9, 0.2), (0.5, 0.7, 0.3), (p(4),))
 calls(np.copysign, (X, 2.0))
 calls(np.ldexp, (X, 3))
 calls(np.nextafter, (X, 2.0))
@@ -96,6 +96,8 @@ case(np.clip, lambda x, lo: np.clip(x, a_min=lo, a_max=None), X, -0.4)
 case(np.ndarray.clip, lambda x: x.clip(-0.4, 0.5), X)
 for _u in (np.real, np.imag, np.angle, np.conjugate):
     calls(_u, (c(3),))
+calls(np.real, (0.3,))
+calls(np.sinc, (0.3,))
 for _name in ("conj", "conjugate"):
     case(getattr(np.ndarray, _name), lambda z, _name=_name: getattr(z, _name)(), c(3))
 case(complex.conjugate, lambda z: z.conjugate() * z, 1.5 + 0.5j)

@@ -136,3 +136,69 @@ def test_what_is_cheap_is_computed_again() -> None:
     w, h = drawn(3), drawn(3, seed=1)
     difference = [(gate(w + 1e-6 * e, h, 5) - gate(w - 1e-6 * e, h, 5)) / 2e-6 for e in np.eye(3)]
     assert np.allclose(trace.compile()(w, h, 5), difference, rtol=1e-6)
+
+
+def halving(c: Any, rounds: int) -> Any:
+    """A variable that no round may have given a value."""
+    low, high = 0.0, c
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        if middle**3 < c:
+            low = middle
+        else:
+            high = middle
+    return middle * middle
+
+
+def test_what_may_have_no_value() -> None:
+    gradient = hovis.grad(halving)
+    compiled = hovis_xla.jit(gradient, strict=True, target="xla")
+    for rounds in (1, 9):
+        h = 1e-6
+        wanted = (halving(2.5 + h, rounds) - halving(2.5 - h, rounds)) / (2 * h)
+        assert gradient(2.5, rounds) == pytest.approx(wanted, rel=1e-6)
+        assert compiled(2.5, rounds) == pytest.approx(wanted, rel=1e-6)
+        assert hovis.jvp(halving, (2.5, rounds), (1.0, 0))[1] == pytest.approx(wanted, rel=1e-6)
+        assert hovis.vjp(halving, 2.5, rounds)[1](1.0)[0] == pytest.approx(wanted, rel=1e-6)
+    for one in (gradient, compiled):
+        with pytest.raises(UnboundLocalError, match="'middle'"):
+            one(2.5, 0)
+
+
+def stored_back(x: Any) -> Any:
+    y = x * 1.0
+    y[y > 0.3] *= 0.5
+    y[y < -0.3] = np.sin(y[y < -0.3])
+    return np.sum(y * y)
+
+
+def chosen(x: Any) -> Any:
+    kept = x[x > 0.3]
+    return np.sum(kept) * len(kept) + np.mean(kept**2)
+
+
+def counted(x: Any) -> Any:
+    kept = x[x > 0.3]
+    weights = np.ones(len(kept)) * 2.0
+    more = np.zeros(kept.shape)
+    more += kept
+    return np.sum(weights * kept * more)
+
+
+@pytest.mark.parametrize("fn", [stored_back, chosen, counted])
+def test_masks(fn: Callable[..., Any]) -> None:
+    """How many elements there are is known at run time only: one executable all the same."""
+    compiled = hovis_xla.jit(hovis.grad(fn), strict=True, target="xla")
+    for x in (drawn(9), drawn(9, seed=1), abs(drawn(9)) + 0.5):
+        np.testing.assert_allclose(compiled(x), hovis.grad(fn)(x), rtol=1e-12)
+        h = 1e-6
+        wanted = [(fn(x + h * e) - fn(x - h * e)) / (2 * h) for e in np.eye(9)]
+        np.testing.assert_allclose(compiled(x), wanted, rtol=1e-5, atol=1e-7)
+
+
+def test_einsum_leaves_nothing_of_its_subscripts() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(np.einsum("i,j->ij", a, b) ** 2)
+
+    compiled = hovis_xla.jit(hovis.grad(f), strict=True, target="xla")
+    np.testing.assert_allclose(compiled(drawn(3), drawn(4)), hovis.grad(f)(drawn(3), drawn(4)), rtol=1e-12)

@@ -300,3 +300,39 @@ def test_random_programs(lines, seed):
     got = hovis_xla.jit(scope["f"], target="xla")
     for _ in range(2):
         agree(scope["f"], got, a, b, rng.integers(-3, 4, size=7), 1.5)
+
+
+def test_arrays_as_large_as_what_a_mask_chooses():
+    def f(x):
+        kept = x[x > 0]
+        z = np.zeros(len(kept))
+        z[...] = 2.0
+        z += np.ones(kept.shape) * kept
+        spread = np.broadcast_to(3.0, kept.shape)
+        return z, np.full(kept.size, 7), np.zeros_like(kept), np.ones((kept.shape[0], 2)), (z * spread).sum(), np.empty(len(kept)).shape
+
+    both(f)
+
+    def g(x, y):
+        return np.zeros(len(x[x > 0])) + y[y > 0]  # as many, or it raises
+
+    agree(g, compiled(g), A, abs(A) * np.sign(A))
+    agree(g, compiled(g), A, ALL_HOLD)
+
+    def h(x):
+        seen = np.broadcast_to(x.sum(), x[x > 0].shape)
+        seen[0] = 1.0  # raises: it is read-only
+
+    agree(h, hovis_xla.jit(h), A)
+
+
+def test_a_copy_by_a_mask_is_no_view():
+    def f(x):
+        kept = x[x > 0]
+        kept += 1
+        kept[...] = kept * 2
+        part = kept[...]
+        part *= 2
+        return x, kept
+
+    both(f)

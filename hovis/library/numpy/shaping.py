@@ -127,6 +127,9 @@ def _squeeze_dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 def _broadcast_to(array: AbstractValue, shape: AbstractValue) -> AbstractValue | None:
     rank, dtype = shape_rank(shape), dtype_of(array)
+    number = python_number(array)
+    if dtype is None and number in (bool, float, complex):  # of an int the dtype depends on how large it is
+        dtype = np.dtype(number)
     return None if rank is None or dtype is None else array_of(dtype, rank)
 
 

@@ -318,6 +318,19 @@ LOOSE: Final[list[Any]] = [
     np.round, np.around, np.real, np.imag, np.angle, np.nan_to_num, np.isclose, np.sinc, np.i0, np.iscomplex, np.isreal, np.fix,
 ]  # fmt: skip
 
+
+def _loose(fn: Any) -> Any:
+    """The rule of a function of NumPy's that is given numbers of Python's, too; what becomes of an int depends on how large it is."""
+    about_arrays = asking(fn)
+
+    def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        if types and not named and all(python_number(t) in (float, complex) for t in types):
+            return ask(fn, *types)
+        return about_arrays(*types, **named)
+
+    return result
+
+
 _METHODS: Final[list[Any]] = [np.ndarray.round, np.generic.round, np.ndarray.conj, np.ndarray.conjugate, np.generic.conj, np.generic.conjugate]
 
 ROWS: Final[list[Primitive]] = [
@@ -339,5 +352,6 @@ ROWS: Final[list[Primitive]] = [
     row(np.clip, _clip, dims=for_engine(_clip_dims)),
     row(np.ndarray.clip, _clip, dims=for_engine(_clip_dims)),
     row(np.where, _where, dims=for_engine(_where_dims)),
-    *(row(fn, asking(fn), dims=for_engine(_same_dims)) for fn in [*dict.fromkeys(LOOSE), *_METHODS] if not isinstance(fn, np.ufunc)),
+    *(row(fn, _loose(fn), dims=for_engine(_same_dims)) for fn in dict.fromkeys(LOOSE) if not isinstance(fn, np.ufunc)),
+    *(row(fn, asking(fn), dims=for_engine(_same_dims)) for fn in _METHODS),
 ]

@@ -102,11 +102,21 @@ def _bessel(x: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------- choices
 
+
+def _share(k: int, y: Any, args: Any) -> Any:
+    """What an argument (or an item of the only one) has of the extreme of several: those that are as great share it."""
+    if len(args) == 1:
+        here = args[0] == y
+        return here / max(np.sum(here), 1)
+    return (args[k] == y) / max(sum([arg == y for arg in args]), 1)
+
+
 #: Where both are the same, each has half of it.
 elementwise((np.maximum, np.fmax), lambda y, a, b: (a > b) + 0.5 * (a == b), lambda y, a, b: (b > a) + 0.5 * (a == b))
 elementwise((np.minimum, np.fmin), lambda y, a, b: (a < b) + 0.5 * (a == b), lambda y, a, b: (b < a) + 0.5 * (a == b))
-elementwise(builtins.max, lambda y, a, b: (a > b) + 0.5 * (a == b), lambda y, a, b: (b > a) + 0.5 * (a == b))
-elementwise(builtins.min, lambda y, a, b: (a < b) + 0.5 * (a == b), lambda y, a, b: (b < a) + 0.5 * (a == b))
+for _extreme in (builtins.max, builtins.min):
+    pull(_extreme, every=lambda k, g, y, *args: fitted(g * _share(k, y, args), args[k]))
+    push(_extreme, every=lambda k, t, y, *args: np.sum(t * _share(k, y, args)) if len(args) == 1 else spread(t * _share(k, y, args), y))
 elementwise(np.copysign, lambda y, a, b: np.sign(y) * np.sign(a), 0.0)
 elementwise(np.heaviside, 0.0, lambda y, a, b: (a == 0) * 1.0)
 elementwise(np.ldexp, lambda y, a, b: np.ldexp(1.0, b), None)

@@ -72,7 +72,7 @@ def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: An
     for j in others:
         have |= set(terms[j])
     # labels that stand for an axis which is summed alone are given by ones, repeated ones by a diagonal
-    once = "".join(dict.fromkeys(own))
+    once = "".join([c for j, c in enumerate(own) if c not in own[:j]])
     sizes = {}
     for label, size in zip(own, x.shape, strict=True):
         sizes[label] = size

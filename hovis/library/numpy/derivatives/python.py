@@ -13,3 +13,5 @@ def _part(k: int, g: Any, y: Any, *items: Any) -> Any:
 pull(ops.make_tuple, every=_part)
 pull(ops.make_list, every=_part)
 push(ops.make_tuple, every=None)
+pull(ops.check_bound, lambda g, y, value, name, free: g, None, None)
+push(ops.check_bound, lambda t, y, value, name, free: t, None, None)
