@@ -11,7 +11,7 @@ from hovis_xla.adapter import context, ir
 from hovis_xla.affine import difference
 from hovis_xla.control import Walker
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.inplace import is_computed_in_place
+from hovis_xla.inplace import is_computed_in_place, unread
 from hovis_xla.ops import extents
 from hovis_xla.places import Box, Location, Place, Step, c_strides
 from hovis_xla.slots import block_of, is_within, tensor
@@ -200,7 +200,7 @@ class Arrays(Walker):
         here = ir.InsertionPoint.current.block
         reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
         at_once = self.depth and is_computed_in_place(t, update, starts, reads, self.stored)
-        kept = update if at_once else self.barrier(update, *reads)
+        kept = update if at_once else self.barrier(update, *(unread(update, reads) if update.size == 1 else reads))
         result = self.barrier(emit.dynamic_update_slice(t, kept, starts))
         self.stored[result.ir] = t, update, starts
         if update.size == 1:

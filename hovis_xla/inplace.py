@@ -70,6 +70,20 @@ def is_computed_in_place(t: T, update: T, starts: Sequence[T], reads: Sequence[T
     return not left
 
 
+def unread(update: T, reads: Sequence[T]) -> list[T]:
+    """Those of the reads that the update is not made of, and so does not wait for."""
+    left, todo, seen = {x.ir: x for x in reads}, [update.ir], set[Any]()
+    while todo and left and len(seen) < MOST:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        left.pop(value, None)
+        if not isinstance(value.owner, ir.Block):
+            todo += value.owner.operation.operands
+    return list(left.values())
+
+
 def _is_box(op: Any, update: T, starts: Sequence[T]) -> bool:
     """Does it read just the cells that are stored into?"""
     if tuple(ir.RankedTensorType(op.results[0].type).shape) != update.shape:
@@ -93,4 +107,4 @@ def _known(value: Any) -> int | None:
     return int(ir.DenseIntElementsAttr(value.owner.operation.attributes["value"])[0])
 
 
-__all__ = ["CELLWISE", "is_computed_in_place"]
+__all__ = ["CELLWISE", "is_computed_in_place", "unread"]
