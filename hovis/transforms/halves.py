@@ -17,6 +17,7 @@ from hovis.transforms.forward import forward
 from hovis.transforms.normal import normalize, type_of
 from hovis.transforms.reverse import Sweep
 from hovis.transforms.sharing import Groups
+from hovis.transforms.updates import with_updates
 from hovis.transforms.writing import shape_of
 
 TUPLE = Type(tuple)
@@ -27,10 +28,11 @@ def pulling(function: Function, wanted: Sequence[int], outputs: int) -> tuple[Fu
 
     None where something is stored into: what is kept would not be there a second time.
     """
-    if any(Groups(one).stored for one in callees(function)):
-        return None
     whole = copy(function)
     there = Function(whole.name, copied_blocks(whole, {}), whole.location, TUPLE)
+    with_updates(there)
+    if any(Groups(one).stored for one in callees(there)):
+        return None
     normal = normalize(there, outputs)
     if normal is None:
         return None

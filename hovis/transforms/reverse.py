@@ -50,6 +50,7 @@ from hovis.transforms.normal import Normal, items, normalize, type_of, where
 from hovis.transforms.places import told
 from hovis.transforms.rounds import Rounds
 from hovis.transforms.sharing import Groups, Shadows, in_place, is_store, is_view, may_copy
+from hovis.transforms.updates import with_updates
 from hovis.transforms.variables import NOTHING, Found, Variable, Variables, absent
 from hovis.transforms.writing import Writer, shape_of
 
@@ -67,6 +68,7 @@ def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded:
     made = Function(whole.name, copied_blocks(whole, {}), whole.location, whole.type, whole.is_generator, whole.guards)
     if made.is_generator:
         raise DerivativeError(f"{function.name} is a generator ({where(function)})")
+    with_updates(made)
     normal = normalize(made, outputs)
     if normal is None:
         return made

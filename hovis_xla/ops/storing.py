@@ -17,7 +17,7 @@ from hovis_xla.ops import extents, indexing, picking, ragged
 from hovis_xla.ops.arith import check_range
 from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.shaping import leaves_of
-from hovis_xla.places import Place
+from hovis_xla.places import Location, Place
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, FALSE, INT64, LAST, SCALAR, TRUE, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val, abstract, is_numpy
 
@@ -77,6 +77,20 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
     if not (isinstance(new, Stored) and same_memory(new.place, place)):
         low.write(place, _stored(low, new, target.num.dtype, box.shape))
     return NOTHING
+
+
+def updated(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:
+    """The array that it would be with something stored into it."""
+    items = indexing.items_of(low, index)
+    if not isinstance(a, Val) or any(map(picking.is_picking, items)) or not (is_numpy(value) or class_of(value) is not None):
+        return None
+    written = indexing.expand(items, len(a.num.shape))
+    box = None if indexing.unknown_bounds(written) else indexing.box_at(low, a.num.shape, written)
+    if box is None:
+        return None
+    new = _stored(low, low.val(value), a.num.dtype, box.shape)
+    t = Place(Location(a.num.dtype, a.num.shape)).then(box).store(tensor(a), new, emit.dynamic_update_slice)
+    return Val(Num(ARRAY, t.dtype, t.shape), t.ir)
 
 
 def _row(low: L, value: Operand, dtype: "np.dtype[Any]") -> Val | None:

@@ -18,7 +18,7 @@ from hovis.ir import operations
 from hovis.ir.model import Function, Op, Param, callees, edges
 from hovis.ir.operations import Slot
 from hovis.lattice import AbstractValue, Const, Type, Union
-from hovis.library.numpy.cotangents import alike, apart, scatter, zero_tape
+from hovis.library.numpy.cotangents import alike, apart, scatter, updated, zero_tape
 from hovis.library.numpy.tangents import added, afresh
 from hovis.passes.rewriting import ByIdentity
 from hovis_xla import emit
@@ -259,5 +259,5 @@ _FITTED: Final = standin.row_of(calculus.fitted_to)
 ROWS: Final[dict[Any, Row]] = {
     operations.make_tape: _make_tape, operations.put: _put, operations.revise: _put, operations.get: _get,
     operations.filled: _filled, operations.missing: _missing, zero_tape: _zero_tape, apart: _apart, afresh: _afresh, added: _added, alike: _alike,
-    scatter: lambda low, a, indices, b: storing.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
+    updated: storing.updated, scatter: lambda low, a, indices, b: storing.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
 }  # fmt: skip

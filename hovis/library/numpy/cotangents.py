@@ -126,6 +126,13 @@ def is_basic(index: Any) -> bool:
 shadow_of = np.zeros_like
 
 
+def updated(x: Any, index: Any, value: Any) -> Any:
+    """An array that is x but for a part, which is value: an op, as it stands."""
+    made = x.copy()
+    made[index] = value
+    return made
+
+
 def overwritten(x: Any, index: Any) -> Any:
     """A copy of a part of an array."""
     found = x[index]

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from hovis.ir.model import Effect
 from hovis.ir.operations import filled, get, make_tape, missing, put, revise, slot_of, tape_of
-from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice import ANY, AbstractValue, Array, Const, Type
 from hovis.library.core import Primitive
-from hovis.library.numpy.cotangents import apart, cotangent_type, scatter, zero_tape
+from hovis.library.numpy.cotangents import apart, cotangent_type, scatter, updated, zero_tape
 from hovis.library.numpy.shapes import Facts, Shape, for_engine
 
 
@@ -49,6 +49,14 @@ def _scattered(shadow: AbstractValue, index: AbstractValue, g: AbstractValue) ->
     return Type(type(None))
 
 
+def _updated(x: AbstractValue, index: AbstractValue, value: AbstractValue) -> AbstractValue | None:
+    return Array(x.cls, x.dtype, x.rank) if isinstance(x, Array) else None
+
+
+def _updated_dims(x: Facts, index: Facts, value: Facts) -> Shape | None:
+    return x.dims
+
+
 def _apart(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return Type(type(None))
 
@@ -62,5 +70,6 @@ ROWS: Final[list[Primitive]] = [
     Primitive(get, _got, Effect.READS, False, for_engine(_got_dims)),
     Primitive(zero_tape, _zeros, Effect.READS, fold=False),
     Primitive(apart, _apart, Effect.RAISES, fold=False),
+    Primitive(updated, _updated, Effect.RAISES, False, for_engine(_updated_dims)),
     Primitive(scatter, _scattered, Effect.WRITES | Effect.RAISES, fold=False),
 ]

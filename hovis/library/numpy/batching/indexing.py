@@ -7,6 +7,7 @@ import numpy as np
 
 from hovis.library.batching import batched
 from hovis.library.numpy.batching.base import rank, spread, widened
+from hovis.library.numpy.cotangents import updated
 
 
 def subscript(lanes: int, which: tuple[Any, ...], array: Any, index: Any) -> tuple[Any, Any, int, int]:
@@ -75,6 +76,13 @@ def _setitem(lanes: int, which: tuple[Any, ...], array: Any, index: Any, value: 
     part = np.moveaxis(ours[at], tuple(range(1, 1 + wide)), tuple(range(1 + before, 1 + before + wide))).copy()
     part[...] = widened(value, part.ndim - 1) if which[2] and isinstance(value, np.ndarray) else value
     ours[at] = np.moveaxis(part, tuple(range(1 + before, 1 + before + wide)), tuple(range(1, 1 + wide)))
+
+
+@batched(updated)
+def _updated(lanes: int, which: tuple[Any, ...], array: Any, index: Any, value: Any) -> Any:
+    made = spread(lanes, array, which[0]).copy()
+    _setitem(lanes, (True, *which[1:]), made, index, value)
+    return made
 
 
 @batched(np.take)
