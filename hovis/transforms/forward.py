@@ -14,8 +14,10 @@ from collections.abc import Sequence
 from hovis.errors import DerivativeError
 from hovis.ir import operations as ops
 from hovis.ir.analysis import reverse_postorder
-from hovis.ir.model import Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, callees, edges
+from hovis.ir.model import Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
+from hovis.ir.operations import slot_of
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
+from hovis.library.numpy.cotangents import zero_tape
 from hovis.library.numpy.tangents import added, put, stored, tangent
 from hovis.passes.rewriting import copy, substitute
 from hovis.transforms import rules
@@ -42,6 +44,7 @@ class Pushing:
         #: do the results of a Function change?
         self.results: set[Function] = set()
         self.first = function
+        self.raised = _only_raised(self.order)
         for one, places in wanted.items():
             self.active |= {one.params[k] for k in places}
         while self._spread():
@@ -70,7 +73,7 @@ class Pushing:
             if op.callee in self.results:
                 self.active.add(op)
             return
-        if not args:
+        if not args or op in self.raised:
             return
         row = rules.of(op)
         if row is not None and row.constant:
@@ -86,6 +89,15 @@ class Pushing:
         while isinstance(target, Op) and target.callee in VIEWS | STORES and target.args and isinstance(target.args[0], Op | Param):
             target = target.args[0]
             self.active.add(target)
+
+
+def _only_raised(functions: Sequence[Function]) -> set[Op]:
+    """What is raised, and nothing else is done with."""
+    blocks = [block for one in functions for block in one.blocks]
+    raised = {block.terminator.value for block in blocks if isinstance(block.terminator, Raise)}
+    used: set[Operand] = {v for block in blocks for op in block.all_ops() for v in op.operands()}
+    used |= {arg for block in blocks for edge in edges(block.terminator) for arg in edge.args}
+    return {value for value in raised if isinstance(value, Op)} - used
 
 
 def changes(kind: AbstractValue) -> bool:
@@ -131,6 +143,7 @@ MOVES = frozenset(
         list.clear, list.__getitem__, list.__setitem__, dict.__getitem__, dict.__setitem__, dict.get, dict.pop, dict.update, dict.values, dict.items,
         dict.copy, dict.setdefault, setattr, ops.make_tuple, ops.make_list, ops.make_dict, ops.make_object, ops.list_extend, ops.dict_update,
         ops.make_cell, ops.cell_get, ops.cell_set, ops.unpack, ops.make_iterator, tuple, list, dict, reversed, zip, enumerate, operator.concat,
+        ops.put, ops.get, ops.revise, ops.filled,
     }
 )  # fmt: skip
 
@@ -138,7 +151,8 @@ MOVES = frozenset(
 _PLACES: dict[object, tuple[int, ...]] = {
     operator.getitem: (0,), operator.delitem: (0,), operator.setitem: (0, 2), list.pop: (0,), list.insert: (0, 2), list.__getitem__: (0,),
     list.__setitem__: (0, 2), dict.__getitem__: (0,), dict.__setitem__: (0, 2), dict.get: (0, 2), dict.pop: (0, 2), dict.setdefault: (0, 2),
-    setattr: (0, 2), next: (0,), ops.unpack: (0,), enumerate: (0,),
+    setattr: (0, 2), next: (0,), ops.unpack: (0,), enumerate: (0,), ops.put: (0, 2), ops.get: (0,),
+    ops.revise: (0, 2), ops.filled: (0,),
 }  # fmt: skip
 
 
@@ -222,6 +236,12 @@ class Followed:
         if isinstance(value, Const) and value.value is ops.UNBOUND:
             return value
         found = self.tangents.get(value) if isinstance(value, Op | Param) else None
+        slot = slot_of(value.type) if found is None and isinstance(value, Op | Param) else None
+        if slot is not None:
+            # of a tape on which there is nothing yet it is another one
+            if isinstance(value, Op) and value.callee is ops.make_tape:
+                return writer.op(ops.make_tape, Const(slot), type=value.type)
+            return writer.op(zero_tape, value, Const(slot), type=value.type, effect=Effect.READS)  # type: ignore[union-attr]
         return writer.rule(tangent, value) if found is None else found
 
     def _touched(self, op: Op) -> bool:

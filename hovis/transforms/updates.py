@@ -8,20 +8,14 @@ What is a value needs no shadow and no log in the reverse sweep, and where it is
 """
 
 import operator as o
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from hovis.ir.model import Block, Effect, Function, Op
 from hovis.lattice import Array
-from hovis.library.numpy.cotangents import is_basic, updated
+from hovis.library.numpy.cotangents import FRESH, is_basic, updated
 from hovis.passes.fold import is_exact
 from hovis.passes.rewriting import replace_operands, substitute
 
-#: What makes an array of its own.
-_FRESH: Final[frozenset[Any]] = frozenset(
-    {np.zeros, np.zeros_like, np.empty, np.empty_like, np.ones, np.ones_like, np.full, np.full_like, np.copy, np.ndarray.copy}
-)
 #: More stores than this into one array are left as they are: each would copy it.
 MOST: Final = 4
 
@@ -37,7 +31,7 @@ def with_updates(function: Function) -> None:
 
 def _is_fresh(op: Op) -> bool:
     try:
-        return op.callee in _FRESH and isinstance(op.type, Array) and getattr(op.type.dtype, "kind", "") in ("f", "c")
+        return op.callee in FRESH and isinstance(op.type, Array) and getattr(op.type.dtype, "kind", "") in ("f", "c")
     except TypeError:
         return False
 

@@ -1,5 +1,6 @@
 """Forward mode, Jacobians, rules of the user's own."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,23 @@ def test_the_gradient_of_a_real_function_of_a_complex_number_points_uphill() -> 
 def test_tangents_that_do_not_fit() -> None:
     with pytest.raises(TypeError, match=r"the tangent of x, whose shape is \(3,\)"):
         hovis.jvp(lambda x: x, (np.ones(3),), (np.ones(2),))
+
+
+def falls(x, rounds):
+    """Nobody knows how many rounds: the gradient has tapes."""
+    total, done = 0.0, 0.0
+    while done < rounds:
+        y, inner = x, 0.0
+        while inner < done:
+            y, inner = y * y + 0.1 * math.sin(x), inner + 1.0
+        total, done = total + y * x, done + 1.0
+    return total
+
+
+def test_forward_mode_of_gradients_through_loops():
+    slope = hovis.grad(falls)
+    expected = (slope(0.4 + 1e-6, 4.0) - slope(0.4 - 1e-6, 4.0)) / 2e-6
+    value, change = hovis.jvp(slope, (0.4, 4.0), (2.0, 0.0))
+    assert value == slope(0.4, 4.0)
+    assert abs(change / 2.0 - expected) < 1e-6
+    assert abs(hovis.hessian(falls)(0.4, 4.0) - expected) < 1e-6

@@ -98,6 +98,11 @@ ARITHMETIC: Final = frozenset({
     operator.add, operator.sub, operator.mul, operator.neg, operator.truediv, np.add, np.subtract, np.multiply, np.negative, np.true_divide, np.square,
 })  # fmt: skip
 
+#: What makes an array of its own.
+FRESH: Final[frozenset[Any]] = frozenset(
+    {np.zeros, np.zeros_like, np.empty, np.empty_like, np.ones, np.ones_like, np.full, np.full_like, np.copy, np.ndarray.copy}
+)
+
 #: What gives a view of its first operand, or may: a copy where no view will do.
 VIEWS: Final = frozenset(
     {

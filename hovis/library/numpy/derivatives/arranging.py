@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hovis.library.derivatives import constant, defined, linear, pull, push
-from hovis.library.numpy.cotangents import updated
+from hovis.library.numpy.cotangents import updated, zero_tape
 from hovis.library.numpy.tangents import fitted, rank_of, shape_of, spread, zeros_like
 
 _fn: Any
@@ -49,6 +49,8 @@ def _getitem_push(t: Any, y: Any, x: Any, index: Any) -> Any:
 
 pull(operator.getitem, _getitem)
 push(operator.getitem, _getitem_push)
+
+constant(zero_tape)
 
 pull(updated, lambda g, y, x, index, value: updated(g, index, 0.0), None, lambda g, y, x, index, value: fitted(g[index], value))
 push(updated, lambda t, y, x, index, value: updated(t, index, 0.0), None, lambda t, y, x, index, value: updated(zeros_like(y), index, t))
