@@ -7,6 +7,7 @@ have to be the same in all lanes.  Arrays that are stored into lane by lane are 
 import inspect
 import operator
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from hovis.errors import TransformError
@@ -18,10 +19,11 @@ from hovis.lattice import Array, Const, Partial, Type, Union
 from hovis.lattice.constants import constant_key
 from hovis.library.batching import BATCHING
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
-from hovis.library.numpy.batching.base import NUMBER, lane_by_lane, of_python, own, shaped, spread
+from hovis.library.numpy.batching.base import NUMBER, copied, lane_by_lane, of_python, own, shaped, spread
 from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms.rules import Writer, refusal, traced
+from hovis.transforms.sharing import PLAIN, Groups, in_place, is_array, is_view
 
 
 def behind(function: Function, spreading: "Spreading") -> set[Block]:
@@ -130,7 +132,7 @@ class Spreading:
 
     def _owned(self, array: Any, store: Op) -> bool:
         """An array is stored into lane by lane."""
-        while isinstance(array, Op) and array.callee in _VIEWS:
+        while isinstance(array, Op) and (array.callee in _VIEWS or is_view(array) or in_place(array)):
             array = array.args[0]
         if self.which.get(array):
             return False
@@ -197,6 +199,7 @@ class Batching:
     def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param]) -> None:
         self.old = function
         self.of = spreading.of
+        self.groups = Groups(function)
         self.own = spreading.own
         self.lanes = lanes
         self.mapped = mapped
@@ -262,9 +265,18 @@ class Batching:
             raise Diverging(told(op, "is called with what differs from lane to lane"))
         if op.effect & Effect.WRITES and not is_store(op):
             raise Diverging(told(op, "is done lane by lane"))
+        if op.callee in PLAIN and not is_array(op.args[0]):
+            # a number is another one then
+            op = replace(op, callee=PLAIN[op.callee])
         part = self._part(writer, op, args)
         if part is not None:
             return part
+        found = self._computed(writer, op, flags, args, named)
+        # what is a number in one lane shows no memory
+        return writer.rule(copied, found) if op.callee is operator.getitem and not is_array(op) and self.groups.is_stored(op.args[0]) else found
+
+    def _computed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
+        """What the row of a callable gives, or one lane after the other."""
         row = _row(op.callee)
         if op.type in (Type(int), Type(float)) and of_python(op.callee) is not None:
             row = of_python(op.callee)
@@ -326,6 +338,8 @@ class Batching:
             if self.of(param):
                 if isinstance(self.of(arg), tuple):
                     raise Diverging("a container of what differs from lane to lane is passed on")
+                if not self.of(arg) and self.groups.is_stored(arg):
+                    raise Diverging("an array that is stored into is the same in all lanes on one way, and differs on another")
                 kind, _ = self.lanes_of(param)
                 given = writer.rule(own if not self.of(arg) else _as, Const(self.lanes), given, Const(str(kind.dtype)))
             args.append(given)

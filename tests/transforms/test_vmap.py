@@ -359,3 +359,49 @@ def test_derivatives_of_what_calls_others() -> None:
     a = np.random.default_rng(0).normal(size=(3, 2, 2))
     expected = [hovis.grad(lambda x: np.sum(inner(x)))(one) for one in a]
     assert np.allclose(hovis.vmap(hovis.grad(lambda x: np.sum(inner(x))))(a), expected)
+
+
+def by_view(x):
+    y = np.zeros((2, 2))
+    shown = y.reshape(4)
+    shown[1] = x
+    return np.sum(y) * y[0, 1]
+
+
+def on_one_way(x):
+    first = np.zeros(2)
+    y = first
+    for k in range(hovis.stop_gradient(3)):
+        y[0] = k + 1.0
+        y = y * x
+    return y[0] + first[0]
+
+
+def counts_up(x):
+    total = x
+    total += 1.0
+    total *= x
+    return x * total
+
+
+def kept(x):
+    y = np.array([1.0, 2.0]) * x
+    old = y[0]
+    y[0] = 5.0
+    old += y[1]
+    return old * y[0]
+
+
+def stores_parts(x):
+    y = np.zeros(3)
+    for k in range(3):
+        y[k] = x * y[k - 1] + k
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("f", [by_view, on_one_way, counts_up, kept, stores_parts, hovis.grad(stores_parts), hovis.grad(kept)], ids=str)
+def test_numbers_of_lanes_are_no_views_and_views_of_lanes_are(f):
+    x = np.array([0.5, 2.0, -1.5])
+    given = x.copy()
+    np.testing.assert_allclose(hovis.vmap(f)(given), [f(one) for one in x], rtol=1e-12)
+    np.testing.assert_array_equal(given, x)

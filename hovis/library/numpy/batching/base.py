@@ -96,6 +96,11 @@ def gone_on(out: Any, k: int, x: Any) -> Any:
     return out
 
 
+def copied(x: Any) -> Any:
+    """Lanes of their own."""
+    return x.copy()
+
+
 def own(lanes: int, x: Any, dtype: Any = None) -> Any:
     """An array of its own for x in each lane."""
     x = np.asarray(x, dtype)
