@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.engine.values import Dyn, Known, V
-from hovis.lattice import AbstractValue, Array
+from hovis.ir.model import Effect
+from hovis.lattice import AbstractValue, Array, Type
 from hovis.library.core import Action, decides
 from hovis.library.numpy import NUMPY, shapes
 from hovis.library.numpy.array import COMPUTES, array_of, dtype_of, is_array, rank_of
@@ -189,6 +190,22 @@ def _storing(fn: Any) -> Action:
     return act
 
 
+def _of_numbers(fn: Any, otherwise: Action | None) -> Action:
+    """A function of arrays that is given floats of Python's: to it they are float64, and its rules are about NumPy's numbers."""
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+        numbers = [_NUMBERS.get(a.type.cls) if isinstance(a, Dyn) and type(a.type) is Type else None for a in args]
+        if not any(numbers) or any(isinstance(a, Dyn) and dtype_of(a.type) is not None for a in args):
+            return otherwise(m, args, kwargs) if otherwise is not None else None
+        made = [a if of is None else m.emit(of, [a], type=Type(of), effect=Effect.PURE) for a, of in zip(args, numbers, strict=True)]
+        return pushed(m, lambda: m.call(Known(fn), made, kwargs))
+
+    return act
+
+
+_NUMBERS: Final[dict[Any, type]] = {float: np.float64, complex: np.complex128}
+
+
 def _result(m: Any, fn: Any, args: list[V], options: dict[str, V]) -> "tuple[np.dtype[Any], Shape] | None":
     """dtype and dimensions of what the call gives without ``out=``."""
     row = NUMPY.primitives.get(fn)
@@ -210,6 +227,14 @@ _STORES: Final[list[Any]] = [
     np.max, np.min, np.amax, np.amin, np.prod,
 ]  # fmt: skip
 
+#: Functions to which a float is what a float64 is.
+ALIKE: Final[list[Any]] = [
+    np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.std, np.var, np.dot, np.inner, np.vdot, np.outer, np.clip, np.any, np.all,
+    np.count_nonzero, np.ravel, np.argmax, np.argmin, np.ptp, np.median, np.average, np.atleast_1d, np.atleast_2d,
+    np.atleast_3d, np.cumsum, np.cumprod, np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanprod, np.nanstd, np.nanvar, np.copy, np.append, np.repeat,
+    np.allclose, np.array_equal,
+]  # fmt: skip
+
 _NOW: Final[list[Any]] = [
     np.finfo, np.iinfo, np.issubdtype, np.can_cast, np.promote_types, np.min_scalar_type, np.isdtype, np.result_type, np.broadcast_shapes, np.isscalar,
     np.common_type,
@@ -222,7 +247,7 @@ _MODELS: Final[dict[Any, Callable[..., Any]]] = {
 #: The class that ``np.r_`` and ``np.c_`` have their index from.
 _JOINER: Final[Any] = type(np.r_).__mro__[1]
 
-ENTERING: Final[dict[Any, Action]] = {
+_SPECIAL: Final[dict[Any, Action]] = {
     **{fn: _entering(model) for fn, model in _MODELS.items()},
     **{fn: _now(fn) for fn in _NOW},
     **{fn: _by_shape(fn) for fn in (np.cov, np.corrcoef, np.squeeze, np.ndarray.squeeze)},
@@ -232,3 +257,4 @@ ENTERING: Final[dict[Any, Action]] = {
     _JOINER.__getitem__: _joining,
 }
 
+ENTERING: Final[dict[Any, Action]] = {**_SPECIAL, **{fn: _of_numbers(fn, _SPECIAL.get(fn)) for fn in ALIKE}}

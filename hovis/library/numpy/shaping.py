@@ -13,7 +13,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
-from hovis.library.numpy.array import array_of, ask, asking, concerns, dtype_of, is_array, python_number, rank_of, row
+from hovis.library.numpy.array import array_of, ask, asking, concerns, dtype_of, is_array, is_numeric, python_number, rank_of, row
 from hovis.library.numpy.shapes import DimsRule, Facts, Shape, constant, for_engine
 
 
@@ -247,7 +247,14 @@ def _keeps(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 
 def _shape(x: AbstractValue) -> AbstractValue | None:
-    return Partial(tuple, range(rank_of(x)), [Type(int)] * rank_of(x)) if is_array(x) else None
+    if is_array(x):
+        return Partial(tuple, range(rank_of(x)), [Type(int)] * rank_of(x))
+    return Const(()) if is_numeric(x) else None
+
+
+def _counted(of_number: int) -> Any:
+    """How many dimensions or elements there are, which of a number is known."""
+    return lambda x, *rest: _number(x) or (Const(of_number) if is_numeric(x) and not rest else None)
 
 
 def _number(x: AbstractValue, *rest: AbstractValue) -> AbstractValue | None:
@@ -309,8 +316,8 @@ ROWS: Final[list[Primitive]] = [
     *(row(fn, _fresh, dims=for_engine(_keeps)) for fn in (np.copy, np.ndarray.copy)),
     row(np.ascontiguousarray, _contiguous, dims=for_engine(lambda a, *rest, **named: (1,) if a.dims == () else a.dims)),
     row(np.shape, _shape, Effect.PURE),
-    row(np.ndim, _number, Effect.PURE),
-    row(np.size, _number, Effect.PURE),
+    row(np.ndim, _counted(0), Effect.PURE),
+    row(np.size, _counted(1), Effect.PURE),
     row(len, _length, Effect.PURE),
     row(operator.length_hint, _length, Effect.PURE),
     *(row(fn, _nothing, Effect.WRITES | Effect.READS | Effect.RAISES, fold=False) for fn in (np.ndarray.fill, np.ndarray.sort)),
