@@ -34,10 +34,10 @@ ROUNDS_OF_ARRAYS = {
     "game_of_life": "a new grid in each round",
     "gray_scott": "new grids in each round",
     "cavity_flow": "quotients of grids are computed apart, behind a barrier",
-    "resnet_block": "one array a round, of which it is not known yet why",
+    "resnet_block": "one array a round, by older jaxlibs alone, of which it is not known yet why",
     "scattering_self_energies": "products of complex matrices in each round, for which newer jaxlibs walk the loops",
-    "train_network": "copied and walked by newer jaxlibs alone, of which it is not known yet why",
-    "nbody": "copied by newer jaxlibs alone, of which it is not known yet why",
+    "train_network": "products of matrices in each round",
+    "nbody": "four arrays in some rounds, of which it is not known yet why",
     "mandelbrot1": "three arrays a round, since what a mask chooses is compiled",
 }
 
