@@ -18,7 +18,7 @@ from hovis_xla.buckets import checked_index
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops import picking, ragged, ufuncs
 from hovis_xla.ops.arith import int_floor_mod
-from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.ops.python import L, Row, class_of, position
 from hovis_xla.places import Box, box_of
 from hovis_xla.slots import tensor
 from hovis_xla.types import (
@@ -87,7 +87,7 @@ def checked(low: L, item: Operand, size: int) -> T:
         if not -size <= value < size:
             raise Raises(f"index {value} of {size}: this raises", IndexError)
         return emit.constant(value % size, INT64)
-    x = emit.convert(tensor(low.val(item)), INT64)
+    x = position(low, item)
     least, greatest = low.interval(item) or (-(2**63), 2**63)
     if greatest < 0:
         x, least, greatest = add(x, like(size, x)), least + size, greatest + size
@@ -103,7 +103,7 @@ def checked(low: L, item: Operand, size: int) -> T:
 
 def _checked_index(low: L, index: Operand, size: Operand) -> Operand:
     """The index of an array of which so many elements count."""
-    x, n = (emit.convert(tensor(low.val(v)), INT64) for v in (index, size))
+    x, n = (position(low, v) for v in (index, size))
     wrapped = select(compare("LT", x, like(0, x)), add(x, n), x)
     low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, n)))
     return Val(INT, wrapped.ir)
@@ -248,7 +248,7 @@ def _window(low: L, item: Operand, size: int) -> tuple[T, int] | None:
     count = difference(stop.ir, start.ir)
     if count is None:
         return None
-    first, last = (emit.convert(tensor(v), INT64) for v in (start, stop))
+    first, last = (position(low, v) for v in (start, stop))
     if count <= 0 or count > size:
         low.bail_if(compare("LT", last, like(0, last)) if count <= 0 else emit.constant(True))
         return emit.constant(0, INT64), 0 if count <= 0 else size

@@ -418,12 +418,18 @@ def _fits(low: L, x: T) -> None:
     low.bail_if(and_(emit.is_finite(x), not_(inside)))
 
 
+def position(low: L, a: Operand) -> T:
+    """A number that says where, as an i64: Python knows what comes of one beyond that."""
+    x = tensor(low.val(a))
+    place = emit.convert(x, INT64)
+    if x.dtype == np.uint64 and not x.shape:
+        low.bail_if(compare("LT", place, like(0, place)))
+    return place
+
+
 def _index(low: L, a: Operand) -> Operand | None:
     if isinstance(a, Val) and a.num.kind == SCALAR and a.num.dtype.kind in "iu":
-        x = emit.convert(tensor(a), INT64)
-        if a.num.dtype == np.uint64:
-            low.bail_if(compare("LT", x, like(0, x)))
-        return whole(x)
+        return whole(position(low, a))
     return int_(low, a) if class_of(a) in (bool, int) else None
 
 

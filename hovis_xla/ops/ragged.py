@@ -24,7 +24,7 @@ from hovis_xla.emit import T, add, compare, like, or_, select, sub
 from hovis_xla.ops import measured, ufuncs
 from hovis_xla.ops.arith import check_range, sign_bit
 from hovis_xla.ops.extents import Counts, Span, aligned, counted, filled, is_mask, number, packed, require, same, shifted, unpacked, widened
-from hovis_xla.ops.python import L
+from hovis_xla.ops.python import L, position
 from hovis_xla.slots import block_of, is_within, tensor
 from hovis_xla.types import ARRAY, INT64, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
 
@@ -379,7 +379,7 @@ def item(low: L, x: Ragged, index: Operand) -> Operand | None:
     count = number(extent)
     if not t.shape[0]:
         raise Raises("an index into nothing: this raises", IndexError)
-    at = emit.convert(tensor(low.val(index)), INT64)
+    at = position(low, index)
     at = select(compare("LT", at, like(0, at)), add(at, count), at)
     low.raise_if(or_(compare("LT", at, like(0, at)), compare("GE", at, count)), IndexError)
     if isinstance(extent, Span):
@@ -428,7 +428,7 @@ def _within(low: L, bound: Operand, default: T, size: T) -> T | None:
     known = isinstance(bound, Known) and type(bound.value) is int
     if not known and not (isinstance(bound, Val) and bound.num.dtype.kind in "iu" and bound.num.kind != ARRAY):
         return None
-    x = emit.convert(tensor(low.val(bound)), INT64)
+    x = position(low, bound)
     return select(compare("LT", x, like(0, x)), emit.op("maximum", add(x, size), like(0, x)), emit.op("minimum", x, size))
 
 
@@ -534,7 +534,7 @@ def _clipped(low: L, bound: Operand, default: int, size: int) -> Any:
         alike = before.ir == given.ir or (given.dtype == INT64 == before.dtype and difference(before.ir, given.ir) == 0)
         if alike and is_within(ir.InsertionPoint.current.block, block_of(clipped.ir)):
             return clipped
-    x = emit.convert(given, INT64)
+    x = position(low, bound)
     found = emit.op("minimum", x, like(size, x)) if greatest > size else x
     if least < 0:
         found = select(compare("LT", x, like(0, x)), emit.op("maximum", add(x, like(size, x)), like(0, x)), found)

@@ -354,3 +354,29 @@ def bins(x, count, low):
 def test_ints_that_choose_sizes_in_a_roundabout_way():
     check(powers_of_sizes, (np.arange(8.0), 2, 3), (np.arange(9.0), 3, 2))
     check(bins, (np.arange(8.0), 4, 0.0), (np.arange(8.0), 5, 0.0))
+
+
+def at_one(x, k):
+    try:
+        x[:, k] += 1
+        return x[k] * 2
+    except LookupError:
+        return x
+
+
+def from_one(x, k):
+    x[k:] = 1
+    return x.sum(), np.arange(5)[k:] * 2
+
+
+@pytest.mark.parametrize("fn", [at_one, from_one])
+def test_places_beyond_64_bits(fn):
+    jitted = hovis_xla.jit(fn, target="xla")
+    for k in (1, 2**63 - 1, 2**63, 2**64 - 1):
+        agree(fn, jitted, np.arange(9.0).reshape(3, 3), np.uint64(k))
+
+
+def test_no_number_is_equivalent_to_a_dtype():
+    # NumPy ends the process if it is asked which dtypes these are
+    stays_python(lambda x: np.multiply(x, 2, casting="equiv"), np.arange(3, dtype="u4"))
+    check(lambda x: np.multiply(x, x, casting="equiv"), np.arange(3, dtype="u4"))

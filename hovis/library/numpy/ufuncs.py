@@ -56,7 +56,9 @@ def _loop_type(t: AbstractValue) -> Any:
 
 
 def resolved(u: np.ufunc, loops: list[Any], dtype: Any = None, casting: Any = None) -> "tuple[np.dtype[Any], ...]":
-    """The dtypes of the inputs and outputs of u's loop, as NumPy chooses it."""
+    """The dtypes of the inputs and outputs of u's loop, as NumPy chooses it; TypeError if there is none."""
+    if casting == "equiv" and any(isinstance(t, type) for t in loops):
+        raise TypeError("a number of Python's is equivalent to nothing")  # asked, NumPy ends the process
     options: dict[str, Any] = {} if casting is None else {"casting": casting}
     if dtype is not None:
         options["signature"] = (*[None] * u.nin, *[np.dtype(dtype)] * u.nout)
