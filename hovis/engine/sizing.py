@@ -14,7 +14,7 @@ from hovis.engine.tables import Restart, Tables
 from hovis.engine.values import NO_LABELS, TEST, Dyn, Known, Labels, Ref, V, together
 from hovis.engine.whistle import TEST_VARIANTS, VARIANTS
 from hovis.ir.affine import difference, of_op
-from hovis.lattice import Type
+from hovis.lattice import Type, Union
 
 
 def use_sizes(m: Machine, *values: V) -> None:
@@ -26,9 +26,10 @@ def use_sizes(m: Machine, *values: V) -> None:
 
 
 def _labels(m: Machine, value: V) -> Labels:
-    """Of which slots the ints in a value come."""
+    """Of which slots the ints in a value come, or what may be an int, as a power."""
     if isinstance(value, Dyn):
-        return value.lost if value.lost and value.type == Type(int) else NO_LABELS
+        kinds = value.type.members if isinstance(value.type, Union) else (value.type,)
+        return value.lost if value.lost and Type(int) in kinds else NO_LABELS
     labels = NO_LABELS
     if isinstance(value, Ref):
         obj = m.obj(value, "tuple", "list", "slice")
