@@ -18,7 +18,7 @@ from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops import extents, ragged
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.extents import Counts
-from hovis_xla.ops.python import L
+from hovis_xla.ops.python import L, position
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Ragged, Raises, Stored, Struct, Val
 
@@ -194,7 +194,7 @@ def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of
                 given.append((emit.reshape(emit.iota(INT64, mask.shape, k), extent.shape), (extent,)))
                 axes.append(axis + k)
         else:
-            given.append((tensor(low.val(array)), (None,) * len(num.shape)))
+            given.append((tensor(low.val(array)) if num.shape else position(low, array), (None,) * len(num.shape)))
             axes.append(axis)
     try:
         tensors, counts = extents.aligned(low, given)

@@ -10,7 +10,7 @@ from hovis_xla import emit
 from hovis_xla.emit import T
 from hovis_xla.ops.python import L, Row
 from hovis_xla.ops.standin import StandIn, operand_of, value_of
-from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Val
+from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, NumberUnknown, Operand, Val
 
 #: Constants of up to so many bytes stand in the program.
 MOST_BYTES: Final = 1 << 18
@@ -19,6 +19,8 @@ MOST_BYTES: Final = 1 << 18
 def _known(x: Any) -> Any:
     """A number that has to be known; one that is not asks for it."""
     if isinstance(x, StandIn):
+        if x.number in (float, complex):
+            raise NumberUnknown("an array that follows from a number which is not known")
         return operator.index(x)
     if type(x) in (tuple, list):
         return type(x)(map(_known, x))

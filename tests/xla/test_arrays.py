@@ -348,7 +348,8 @@ def powers_of_sizes(x, radix, count):
 
 
 def bins(x, count, low):
-    return np.histogram(x, count), np.geomspace(1, 2, num=count), np.histogram(x, bins=count, range=(0.0, 4.0))
+    y, z = np.ogrid[0 : 1 : count * 1j, 0:2:5j]
+    return y + z, np.histogram(x, count), np.geomspace(1, 2, num=count), np.histogram(x, bins=count, range=(0.0, 4.0))
 
 
 def test_ints_that_choose_sizes_in_a_roundabout_way():
@@ -371,9 +372,10 @@ def from_one(x, k):
 
 @pytest.mark.parametrize("fn", [at_one, from_one])
 def test_places_beyond_64_bits(fn):
-    jitted = hovis_xla.jit(fn, target="xla")
+    jitted, jitted_of_arrays = hovis_xla.jit(fn, target="xla"), hovis_xla.jit(at_one, target="xla")
     for k in (1, 2**63 - 1, 2**63, 2**64 - 1):
         agree(fn, jitted, np.arange(9.0).reshape(3, 3), np.uint64(k))
+        agree(at_one, jitted_of_arrays, np.arange(9.0).reshape(3, 3), np.array(k, np.uint64))
 
 
 def test_no_number_is_equivalent_to_a_dtype():
