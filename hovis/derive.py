@@ -20,7 +20,7 @@ from hovis.ir.operations import make_cell, make_function
 from hovis.jit import Jitted
 from hovis.keys import Held, Key
 from hovis.lattice import Const
-from hovis.library.numpy.tangents import as_tangent, assembled, is_array, shape_of, size_of, unit
+from hovis.library.numpy.tangents import as_tangent, assembled, directions, is_array, shape_of, size_of, sized, unit
 from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
 from hovis.specs import Any as Unknown
@@ -202,42 +202,64 @@ class Jacobian(Transformed):
         value = result[0] if has_aux else result
         outputs: list[Any] = []
         tree = pytree.flatten(value, outputs)
-        rows = columns(fn, wanted, kwargs, has_aux, outputs) if is_forward else lines(fn, wanted, kwargs, has_aux, outputs)
+        rows = (columns if is_forward else lines)(fn, wanted, args, kwargs, how, outputs)
         found = pytree.rebuilt(tree, [wanted.rebuilt(row) for row in rows])
         return (found, result[1]) if has_aux else found
 
 
-def columns(fn: Any, wanted: "Wanted", kwargs: dict[str, Any], has_aux: bool, outputs: list[Any]) -> list[list[Any]]:
-    """The Jacobian, output by output and leaf by leaf: one push for each element of the leaves."""
+def columns(fn: Any, wanted: "Wanted", args: tuple[Any, ...], kwargs: dict[str, Any], how: Any, outputs: list[Any]) -> list[list[Any]]:
+    """The Jacobian, output by output and leaf by leaf: one push for each element of the leaves, those of a leaf together."""
+    argnums, has_aux, _ = how
     found: list[list[Any]] = [[] for _ in outputs]
     for j, leaf in enumerate(wanted.leaves):
-        pushes = []
-        for e in range(size_of(leaf)):
-            tangents = [unit(other, e if k == j else -1) for k, other in enumerate(wanted.leaves)]
+
+        def push(direction: Any, j: int = j) -> Any:
+            mine = Wanted(fn, args, argnums)
+            tangents = [direction if k == j else unit(other, -1) for k, other in enumerate(mine.leaves)]
             leaves: list[Any] = []
-            pytree.flatten(pushed(fn, wanted, kwargs, tangents, has_aux)[2], leaves)
-            pushes.append(leaves)
+            tree = pytree.flatten(pushed(fn, mine, kwargs, tangents, has_aux)[2], leaves)
+            return tuple(leaves), tree
+
+        pushes = in_all_directions(push, leaf)
         for o, output in enumerate(outputs):
-            found[o].append(assembled([push[o] for push in pushes], output, leaf, -1))
+            found[o].append(assembled(pushes, o, output, leaf, -1))
     return found
 
 
-def lines(fn: Any, wanted: "Wanted", kwargs: dict[str, Any], has_aux: bool, outputs: list[Any]) -> list[list[Any]]:
+def lines(fn: Any, wanted: "Wanted", args: tuple[Any, ...], kwargs: dict[str, Any], how: Any, outputs: list[Any]) -> list[list[Any]]:
     """The same by pulls, one for each element of the outputs."""
-
-    def flat(*leaves: Any) -> Any:
-        result = follow(fn, wanted.arguments(leaves), kwargs)
-        held: list[Any] = []
-        pytree.flatten(result[0] if has_aux else result, held)
-        return tuple(held)
-
+    argnums, has_aux, _ = how
+    others = tuple(outputs)
     found = []
     for o, output in enumerate(outputs):
-        pulls = []
-        for e in range(size_of(output)):
-            seeds = [unit(other, e if k == o else -1) for k, other in enumerate(outputs)]
-            pulls.append(through("reverse", (len(outputs), True), flat, tuple(wanted.leaves), tuple(seeds))[len(outputs) :])
-        found.append([assembled([pull[j] for pull in pulls], output, leaf, 0) for j, leaf in enumerate(wanted.leaves)])
+
+        def pull(direction: Any, o: int = o) -> Any:
+            mine = Wanted(fn, args, argnums)
+
+            def flat(*leaves: Any) -> Any:
+                result = follow(fn, mine.arguments(leaves), kwargs)
+                held: list[Any] = []
+                pytree.flatten(result[0] if has_aux else result, held)
+                return tuple(held)
+
+            seeds = [direction if k == o else unit(other, -1) for k, other in enumerate(others)]
+            return through("reverse", (len(others), True), flat, tuple(mine.leaves), tuple(seeds))[len(others) :], None
+
+        pulls = in_all_directions(pull, output)
+        found.append([assembled(pulls, j, output, leaf, 0) for j, leaf in enumerate(wanted.leaves)])
+    return found
+
+
+def in_all_directions(way: Any, x: Any) -> Any:
+    """The leaves that ``way(direction)[0]`` has for each element of x: of all together, or (a list) one after the other."""
+    count = size_of(x)
+    if is_array(x) and sized(x) and count > 1:
+        together = through("directions", (count, True), way, (unit(x, -1),), (directions(x),))
+        if together is not None:
+            return together[0]
+    found = []
+    for e in range(count):
+        found.append(way(unit(x, e))[0])
     return found
 
 

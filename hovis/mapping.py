@@ -5,12 +5,14 @@ from typing import Any
 
 from hovis import pytree
 from hovis.derive import Transformed, kind_of, name_of, named_leaves
-from hovis.errors import SpecError
+from hovis.errors import SpecError, TransformError
 from hovis.hints import dynamic
+from hovis.ir.analysis import natural_loops
+from hovis.ir.model import Function, callees
 from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
 from hovis.library.numpy.tangents import is_array
 from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
-from hovis.transforms.vmap import batch
+from hovis.transforms.vmap import batch, no_lanes
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -31,7 +33,21 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     return Mapped(fn, in_axes, out_axes)
 
 
+def directions(function: Function, places: list[int], lanes: int, *mapped: bool) -> Function:
+    """As batch; what can't be mapped over gives None as well: its derivatives are taken one after the other.
+
+    So are those of what has loops, of which the lanes would be traced again, for longer than that takes.
+    """
+    if any(natural_loops(one).loops for one in callees(function)):
+        return no_lanes(function, places, mapped)
+    try:
+        return batch(function, places, lanes, *mapped)
+    except TransformError:
+        return no_lanes(function, places, mapped)
+
+
 TRANSFORMS["batch"] = Transform(batch, optional=True)
+TRANSFORMS["directions"] = Transform(directions, optional=True)
 
 
 class Mapped(Transformed):

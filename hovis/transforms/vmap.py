@@ -1,5 +1,6 @@
 """Functions of many values at once: how their lanes go, together, apart, or not at all."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from hovis.errors import TransformError
@@ -36,8 +37,14 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> F
         made = Masked(function, spreading, lanes, params, apart) if apart else Batching(function, spreading, lanes, params)
         return made.run()
     except Diverging:
-        entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)), [], Return(Const(None)))
-        return Function(function.name, [entry], function.location)
+        return no_lanes(function, places, mapped)
+
+
+def no_lanes(function: Function, places: list[int], mapped: Sequence[bool]) -> Function:
+    """What stands for a Function whose lanes do not go together: it gives None."""
+    params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
+    entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)), [], Return(Const(None)))
+    return Function(function.name, [entry], function.location)
 
 
 def nothing(function: Function, params: list[Param]) -> Function:

@@ -137,3 +137,51 @@ def test_forward_mode_of_gradients_through_loops():
     assert value == slope(0.4, 4.0)
     assert abs(change / 2.0 - expected) < 1e-6
     assert abs(hovis.hessian(falls)(0.4, 4.0) - expected) < 1e-6
+
+
+def in_a_tree(p):
+    return {"a": p["u"] * 2.0, "b": np.sum(p["v"] ** 2), "c": p["v"][::-1] * p["u"]}
+
+
+def prints(x):
+    print("called")
+    return np.sin(x) * x[0]
+
+
+def until(x, n):
+    k = 0.0
+    while k < n:
+        x, k = np.sin(x) * 1.1, k + 1.0
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda x: np.tanh(np.arange(15.0).reshape(3, 5) @ x), (np.linspace(0.1, 1.0, 5),)),
+        (lambda x: np.where(x > 0.5, x * x, x) * (1 if x[0] > 0 else 2), (np.linspace(0.1, 1.0, 4),)),
+        (lambda x: (x[0] * x, np.sum(x), x[::-1].astype(np.float32)), (np.linspace(0.1, 1.0, 3),)),
+        (lambda x: np.outer(x, x) * 1j, (np.array([1.0 + 1j, 2.0]),)),
+        (prints, (np.linspace(0.1, 1.0, 3),)),
+        (until, (np.linspace(0.1, 1.0, 3), 4.0)),
+    ],
+    ids=["matrix", "branches", "several", "complex", "prints", "loop"],
+)
+def test_jacobians_of_all_directions_are_those_of_one_after_the_other(f, args):
+    for jacobian in (hovis.jacfwd, hovis.jacrev)[: 1 if np.iscomplexobj(args[0]) else 2]:
+        found = jacobian(f)(*args)
+        columns = [hovis.jvp(lambda x: f(x, *args[1:]), args[:1], (direction,))[1] for direction in np.eye(args[0].size, dtype=args[0].dtype)]
+        several = isinstance(found, tuple)
+        for made, one in zip(found if several else (found,), zip(*columns, strict=True) if several else (columns,), strict=True):
+            expected = np.stack([np.asarray(column) for column in one], -1)
+            assert np.shape(made) == expected.shape
+            assert made.dtype == (expected.dtype if jacobian is hovis.jacfwd else args[0].dtype)
+            np.testing.assert_allclose(made, expected, rtol=1e-6, atol=1e-12)
+
+
+def test_jacobians_of_trees():
+    at = {"u": 2.0, "v": np.array([0.1, 0.3])}
+    found = hovis.jacfwd(in_a_tree)(at)
+    assert found["a"]["u"] == 2.0
+    np.testing.assert_allclose(found["b"]["v"], 2 * at["v"])
+    np.testing.assert_allclose(found["c"]["v"], [[0.0, 2.0], [2.0, 0.0]])

@@ -190,8 +190,19 @@ def unit(x: Any, k: int) -> Any:
     return complex(one) if is_complex(x) else one
 
 
-def assembled(parts: Any, output: Any, leaf: Any, axis: int) -> Any:
-    """The Jacobian of an output by a leaf, of its columns (axis -1) or rows (axis 0); a number of a number by a number."""
+def directions(x: Any) -> Any:
+    """All units of an array, along an axis in front."""
+    return np.reshape(np.eye(x.size, dtype=x.dtype), (x.size, *x.shape))
+
+
+def assembled(found: Any, k: int, output: Any, leaf: Any, axis: int) -> Any:
+    """The Jacobian of an output by a leaf, of its columns (axis -1) or rows (axis 0); a number of a number by a number.
+
+    These are the k-th of each that has been found, a list, or of all, a tuple of arrays whose first axis that is.
+    """
+    if isinstance(found, tuple):
+        return np.reshape(np.moveaxis(found[k], 0, axis), shape_of(output) + shape_of(leaf))
+    parts = [one[k] for one in found]
     if not isinstance(output, np.ndarray) and not isinstance(leaf, np.ndarray):
         return parts[0]
     if not parts:
