@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hovis.errors import DerivativeError
-from hovis.ir.analysis import Loop, reverse_postorder, uses
+from hovis.ir.analysis import Loop, uses
 from hovis.ir.builder import BOOL, INT
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, edges
 from hovis.ir.operations import get, make_list, make_tuple, put, revise, slot_of
@@ -49,6 +49,7 @@ from hovis.transforms.log import Log
 from hovis.transforms.normal import Normal, items, normalize, type_of, where
 from hovis.transforms.places import told
 from hovis.transforms.rounds import Rounds
+from hovis.transforms.route import Route, Way, way_source
 from hovis.transforms.sharing import Groups, Shadows, in_place, is_store, is_view, may_copy
 from hovis.transforms.updates import with_updates
 from hovis.transforms.variables import NOTHING, Found, Variable, Variables, absent
@@ -96,15 +97,6 @@ class Cotangent(Variable):
         self.value = value
 
 
-class Way:
-    """From the beginning of a block (in the reverse sweep: its end) to the end of one before it, along an edge, if it is one edge."""
-
-    __slots__ = ("edge", "source")
-
-    def __init__(self, source: Block, edge: Edge | None) -> None:
-        self.source, self.edge = source, edge
-
-
 class Sweep:
     """The reverse sweep of one function, while it is written."""
 
@@ -135,14 +127,8 @@ class Sweep:
         for block in self.forward:
             for edge in edges(block.terminator):
                 self.variables.link(block, edge)
-        self.busy = {block for block in self.forward if self.activity.is_busy(block)}
-        self.busy_loops = {loop for loop in normal.loops.loops if loop.blocks & self.busy}
-        self.ways: dict[Block, list[Way]] = {}
-        self.back: dict[Block, Block] = {}
+        self.route = Route(normal, self.activity)
         self.rounds: dict[Loop, Rounds] = {}
-        self.ends: dict[Loop, list[Block]] = {}
-        self.dispatch: dict[Loop, Block] = {}
-        self.chosen: dict[Loop, Variable] = {}
         self.came: dict[Block, Variable] = {}
         self.owned = self._read_in_parts()
 
@@ -170,12 +156,11 @@ class Sweep:
         """
         end = self.normal.end
         self.alone = alone
-        self._plan()
-        for loop in self.rounds_of():
+        for loop in self.route.rounds:
             self.rounds[loop] = Rounds(loop, self.normal, self.variables, self.of, self.is_fixed)
         self._note()
         self._count()
-        self.first = first = self.back[end]
+        self.first = first = self.route.back[end]
         finish = end.terminator
         assert isinstance(finish, Return)
         end.terminator = Jump(Edge(first), finish.location)
@@ -190,7 +175,7 @@ class Sweep:
             if isinstance(value, Param | Op):
                 kept = self.kept[value] = Variable(value.type, absent, None, value.dims)
                 self.variables.write(kept, first, self.available(value, first))
-        for block, forward in self._order(first):
+        for block, forward in self.route.order(first):
             self._fill(writer if block is first else Writer(block, self), block, forward, finish)
         self.log.close(first)
         self.variables.settle()
@@ -199,157 +184,43 @@ class Sweep:
         """Does what is in an array never change?"""
         return not self.groups.is_stored(value)
 
-    def rounds_of(self) -> list[Loop]:
-        return [loop for loop in self.normal.loops.loops if loop.header in self.ways and loop in self.busy_loops]
-
-    def _plan(self) -> None:
-        """Which blocks are reversed, and which ways lead from each."""
-        todo = [self.normal.end]
-        while todo:
-            block = todo.pop()
-            if block in self.ways:
-                continue
-            self.ways[block] = self._ways(block)
-            for way in self.ways[block]:
-                way.source = self._outside(block, way.source)
-                todo.append(way.source)
-        for block, ways in self.ways.items():
-            self.back[block] = Block()
-            for way in ways:
-                for loop in self._entered(block, way.source):
-                    ends = self.ends.setdefault(loop, [])
-                    if way.source not in ends:
-                        ends.append(way.source)
-        for loop, ends in self.ends.items():
-            if len(ends) > 1:
-                latch = self.normal.latch[loop]
-                if latch not in ends:
-                    ends.append(latch)
-                self.dispatch[loop] = Block()
-                self.chosen[loop] = Variable(INT, absent)
-
-    def _ways(self, block: Block) -> list[Way]:
-        incoming = self.normal.incoming[block]
-        if len(incoming) < 2:
-            return [Way(source, edge) for source, edge in incoming]
-        loop = self.normal.loops.innermost.get(block)
-        if loop is not None and loop.header is block and loop in self.busy_loops:
-            front, latch = self.normal.front[loop], self.normal.latch[loop]
-            return [Way(at, next(e for s, e in incoming if s is at)) for at in (front, latch)]
-        if not any(param in self.activity.active for param in block.params):
-            top = self.normal.dominators.order[self.normal.dominators.parent[self.normal.dominators.number[block]]]
-            if not self._between(top, block) & self.busy:
-                return [Way(top, None)]
-        return [Way(source, edge) for source, edge in incoming]
-
-    def _between(self, top: Block, block: Block) -> set[Block]:
-        """The blocks on the ways from top to block."""
-        found: set[Block] = set()
-        todo = [source for source, _ in self.normal.incoming[block]]
-        while todo:
-            at = todo.pop()
-            if at is not top and at not in found:
-                found.add(at)
-                todo += [source for source, _ in self.normal.incoming[at]]
-        return found
-
-    def _outside(self, block: Block, source: Block) -> Block:
-        """source, or where a loop that it is in begins, if nothing in that matters."""
-        for loop in self.normal.around(source):
-            if loop not in self.busy_loops and block not in loop.blocks:
-                return self.normal.front[loop]
-        return source
-
-    def _entered(self, block: Block, source: Block) -> list[Loop]:
-        """The loops, outermost first, that are entered backwards on the way from block to source."""
-        return [loop for loop in self.normal.around(source) if block not in loop.blocks]
-
     def _note(self) -> None:
         """On each edge into a join note which one it is."""
-        for block, ways in self.ways.items():
-            if len(ways) > 1 and not self._is_header(block):
+        for block, ways in self.route.ways.items():
+            if len(ways) > 1 and not self.route.is_header(block):
                 came = self.came[block] = Variable(BOOL if len(ways) == 2 else INT, absent, block)
                 for k, way in enumerate(ways):
                     self.variables.write(came, way_source(self.normal, block, way), Const(k == 0 if len(ways) == 2 else k))
 
-    def _is_header(self, block: Block) -> bool:
-        loop = self.normal.loops.innermost.get(block)
-        return loop is not None and loop in self.rounds and loop.header is block
-
-    def _targets(self, block: Block, way: Way) -> tuple[Block, list[tuple[Loop, int]]]:
-        """Where the sweep goes on, and what is to be chosen behind that."""
-        entered = self._entered(block, way.source)
-        chosen = [(loop, self.ends[loop].index(way.source)) for loop in entered if loop in self.dispatch]
-        return (self.dispatch[chosen[0][0]] if chosen else self.back[way.source]), chosen
-
-    def _behind(self, loop: Loop, end: Block) -> Block:
-        """Where the choice of end leads from loop's dispatch."""
-        inner = [one for one in self.normal.around(end) if one is not loop and one.blocks < loop.blocks and one in self.dispatch]
-        return self.dispatch[inner[0]] if inner else self.back[end]
-
-    def _again(self, loop: Loop) -> tuple[Block, list[tuple[Loop, int]]]:
-        """Where a further round begins."""
-        latch = self.normal.latch[loop]
-        if loop in self.dispatch:
-            return self.dispatch[loop], [(loop, self.ends[loop].index(latch))]
-        return self.back[latch], []
-
     def _count(self) -> None:
         """How many ways lead to each block of the sweep."""
         ways = self.variables.ways
-        for block in self.ways:
-            for target in self._successors(block):
-                ways[target] = ways.get(target, 0) + 1
-        for loop in self.dispatch:
-            for end in self.ends[loop]:
-                target = self._behind(loop, end)
-                ways[target] = ways.get(target, 0) + 1
-        for block in self.ways:
+        for target in self.route.leads():
+            ways[target] = ways.get(target, 0) + 1
+        for block in self.route.ways:
             live = self.activity.live[block]
-            self.variables.hooks[self.back[block]] = lambda variable, at, live=live: _if_live(variable, live)  # type: ignore[misc]
-        for loop, at in self.dispatch.items():
-            live = {v for end in self.ends[loop] for v in self.activity.live[end]}
+            self.variables.hooks[self.route.back[block]] = lambda variable, at, live=live: _if_live(variable, live)  # type: ignore[misc]
+        for loop, at in self.route.dispatch.items():
+            live = {v for end in self.route.ends[loop] for v in self.activity.live[end]}
             self.variables.hooks[at] = lambda variable, at, live=live: _if_live(variable, live)  # type: ignore[misc]
-
-    def _successors(self, block: Block) -> list[Block]:
-        found = []
-        for way in self.ways[block]:
-            loop = self._loop_between(block, way)
-            found.append(self._again(loop)[0] if loop is not None else self._targets(block, way)[0])
-        return found
-
-    def _loop_between(self, block: Block, way: Way) -> Loop | None:
-        """The loop whose round before begins with this way."""
-        loop = self.normal.loops.innermost.get(block)
-        return loop if self._is_header(block) and loop is not None and way.source is self.normal.latch[loop] else None
-
-    def _order(self, first: Block) -> list[tuple[Block, Block | Loop]]:
-        forward: dict[Block, Block | Loop] = {at: block for block, at in self.back.items()}
-        forward |= {at: loop for loop, at in self.dispatch.items()}
-
-        def follow(at: Block) -> list[Block]:
-            block = forward[at]
-            return [self._behind(block, end) for end in self.ends[block]] if isinstance(block, Loop) else self._successors(block)
-
-        return [(at, forward[at]) for at in reverse_postorder(first, follow)]
 
     # --------------------------------------------------------------------------------------------- filling
 
     def _fill(self, writer: Writer, at: Block, block: Block | Loop, finish: Return) -> None:
         self.function.blocks.append(at)
         if isinstance(block, Loop):
-            chosen = self.variables.value(self.chosen[block], at)
-            targets = [self._behind(block, end) for end in self.ends[block]]
+            chosen = self.variables.value(self.route.chosen[block], at)
+            targets = [self.route.behind(block, end) for end in self.route.ends[block]]
             self._choose(writer, chosen, [functools.partial(self._jump, target=to, chosen=[]) for to in targets])
             return
         for op in reversed(block.ops):
             self._reverse(writer, op)
-        ways = self.ways[block]
+        ways = self.route.ways[block]
         if not ways:
             self._finish(writer, finish)
         elif len(ways) == 1:
             self._along(writer, block, ways[0])
-        elif self._is_header(block):
+        elif self.route.is_header(block):
             self._round(writer, block)
         else:
             came = self.variables.value(self.came[block], writer.block)
@@ -358,7 +229,7 @@ class Sweep:
     def _round(self, writer: Writer, header: Block) -> None:
         """To the round before, if there is one, else out of the loop."""
         loop = self.normal.loops.innermost[header]
-        front, latch = self.ways[header]
+        front, latch = self.route.ways[header]
         rounds = self.rounds[loop]
         more = rounds.down(writer.block)
         out = Block()
@@ -398,14 +269,14 @@ class Sweep:
             call = way_source(self.normal, block, way).terminator
             if isinstance(call, Invoke) and call.ok is way.edge:
                 self._reverse(writer, call.op)
-        loop = self._loop_between(block, way)
-        target, chosen = self._again(loop) if loop is not None else self._targets(block, way)
+        loop = self.route.loop_between(block, way)
+        target, chosen = self.route.again(loop) if loop is not None else self.route.targets(block, way)
         self._jump(writer, target, chosen)
 
     def _jump(self, writer: Writer, target: Block, chosen: list[tuple[Loop, int]]) -> None:
-        self.towards[writer.block] = [self.ends[loop][k] for loop, k in chosen]
+        self.towards[writer.block] = [self.route.ends[loop][k] for loop, k in chosen]
         for loop, k in chosen:
-            self.variables.write(self.chosen[loop], writer.block, Const(k))
+            self.variables.write(self.route.chosen[loop], writer.block, Const(k))
         writer.block.terminator = Jump(Edge(target))
         self.variables.link(writer.block, writer.block.terminator.edge)
 
@@ -670,11 +541,6 @@ def _is_bool(operand: Operand) -> bool:
 def _if_live(variable: Variable, live: set[Value]) -> Found | None:
     """A cotangent to which nothing can have been added yet is nothing."""
     return NOTHING if isinstance(variable, Cotangent) and variable.value not in live else None
-
-
-def way_source(normal: Normal, block: Block, way: Way) -> Block:
-    """The block that the edge of a way leaves."""
-    return next((source for source, edge in normal.incoming[block] if edge is way.edge), way.source)
 
 
 rules.TRANSFORMS["reverse"] = reverse
