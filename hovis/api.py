@@ -490,6 +490,8 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
             raise
         return _fallback(fn, signature, chosen, f"tracing failed: {type(error).__name__}: {error}")
     start = engine.arranged(result, signature.leaf_params())
+    if function is not fn:
+        start.name = getattr(fn, "__name__", start.name)
     signature.replace(result.params)
     put_in(start)
     custom.expanded(start)
@@ -582,7 +584,7 @@ def _remarks(traced: Trace) -> tuple[list[Remark], int]:
 
 
 def _name(fn: Any) -> str:
-    return str(getattr(fn, "__qualname__", None) or f"a {type(fn).__qualname__}")
+    return str(getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or f"a {type(fn).__qualname__}")
 
 
 __all__ = ["Options", "Report", "Trace", "Type", "evaluate", "explain", "load", "options", "return_type", "specialize", "trace"]

@@ -45,6 +45,8 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
 class Checkpointed(Transformed):
     """See :func:`checkpoint`."""
 
+    called = "checkpoint"
+
     def __init__(self, fn: Any) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.checkpoint takes a callable, not {type(fn).__name__}")
@@ -118,7 +120,7 @@ def _kernel(function: Function, mirror: Mirror) -> tuple[Kernel, list[int], tupl
     if not all(is_number(made.params[k]) for k in places):
         return None
     made.blocks[0].params = tuple(made.params[k] for k in places)
-    kernel = Kernel(assemble(made, mirror.namespace))
+    kernel = Kernel(assemble(made, mirror.namespace, mends=False))
     row = TABLE.row(kernel)
     row.definition, row.again = kernel.fn, True
     return kernel, places, found.plans[0], found.tree

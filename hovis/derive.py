@@ -143,11 +143,10 @@ class Transformed(Following):
 class Gradient(Transformed):
     """See :func:`grad` and :func:`value_and_grad`."""
 
-    called = "grad"
-
     def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, with_value: bool) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.grad takes a callable, not {type(fn).__name__}")
+        self.called = "value_and_grad" if with_value else "grad"
         self.fn = fn
         self.how = argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value
 
@@ -172,6 +171,8 @@ class Gradient(Transformed):
 
 class Push(Transformed):
     """See :func:`jvp`."""
+
+    called = "jvp"
 
     def __init__(self, fn: Any, has_aux: bool) -> None:
         self.fn = fn

@@ -51,6 +51,8 @@ TRANSFORMS["inverse"] = Transform(inverted, lambda library: OWN | library)
 class Inverse(Transformed):
     """See :func:`inverse`."""
 
+    called = "inverse"
+
     def __init__(self, fn: Any, argnum: int, like: Any) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.inverse takes a callable, not {type(fn).__name__}")

@@ -170,7 +170,7 @@ def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any
     pair = (halves.pulling if way == "pull" else halves.pushing)(made, places, len(found.computed[0]))
     if pair is None:
         return None
-    there, back = (assemble(one, mirror.namespace) for one in pair)
+    there, back = (assemble(one, mirror.namespace, mends=False) for one in pair)
     return there, back, tuple(found.plans), found.tree
 
 

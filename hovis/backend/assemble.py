@@ -17,6 +17,7 @@ from hovis.backend.making import make_function
 from hovis.backend.marks import Marks
 from hovis.backend.slots import Slots
 from hovis.ir.model import Function, callees
+from hovis.ir.origins import Origins, origins_of
 
 
 def assemble(
@@ -105,7 +106,7 @@ class _Assembler:
         variables = [unique(given, taken) for given in parameters]
         flow = Flow(function)
         pool = Pool(self.cell_of, taken)
-        marks = Marks(flow, self.mends)
+        marks = Marks(function, flow, self.mends)
         linear = Linear(flow, pool, self.namespace, marks.watched)
         marks.ruled = linear.rules
         code = {block: linear.block(block) for block in flow.order}
@@ -115,6 +116,8 @@ class _Assembler:
         emitter = Emitter(flow, linear, code, slots, marks, carried)
         emitter.clears = dict.fromkeys(stay, False)
         emitter.run()
+        if not self.mends:
+            pool.constant(Origins())
         made = _code(function, emitter, shape, name, qualname)
         return make_function(made, self.namespace, tuple(pool.cells), *defaults)
 
@@ -151,4 +154,7 @@ def _code(function: Function, emitter: Emitter, shape: tuple[int, int, bool, boo
     )
     if emitter.mending is not None:
         emitter.mending.fill(starts, emitter.asm.places, emitter.marks.inner)
+    origins = origins_of(code)
+    if origins is not None:
+        origins.fill(starts, emitter.asm.places, emitter.marks.outline)
     return code

@@ -75,12 +75,12 @@ class Tracebacks:
     __slots__ = ("chains", "starts")
 
     def __init__(self) -> None:
-        #: offsets in bytes where the inlined calls change, and what they are from there on, outermost first;
-        #: None where the residual only stands in front of the original
+        #: offsets in bytes where the inlined calls change, and from there on: has the residual an entry of its own, and
+        #: what are the calls, outermost first
         self.starts: list[int] = []
-        self.chains: list[tuple[Location, ...] | None] = []
+        self.chains: list[tuple[bool, tuple[Location, ...]]] = []
 
-    def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[Location, ...] | None]) -> None:
+    def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[bool, tuple[Location, ...]]]) -> None:
         """Remember which instruction stands where."""
         last: object = self
         for offset, place in zip(offsets, places, strict=False):
@@ -123,12 +123,10 @@ class Tracebacks:
     def _right(self, at: TracebackType) -> TracebackType | None:
         """An entry with those of the inlined calls behind it; without itself, where it is none of the user's."""
         rest = _without_helpers(at.tb_next)
-        chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
-        if chain is None:
-            return rest
+        shown, chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
         for place in reversed(chain):
             rest = _entry(place, rest)
-        return TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno or at.tb_frame.f_code.co_firstlineno)
+        return rest if not shown else TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno or at.tb_frame.f_code.co_firstlineno)
 
 
 class Trim:

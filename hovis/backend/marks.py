@@ -6,7 +6,7 @@ from typing import Final
 from hovis.backend.flow import Flow, Sightings
 from hovis.backend.load import outline
 from hovis.backend.rules import Rule
-from hovis.ir.model import Location, Op, Raise, Value
+from hovis.ir.model import Function, Location, Op, Raise, Value
 from hovis.ir.operations import PACKAGE, bind, current_exception, drop, keep, make_exception, with_attribute
 
 #: Helpers that are never called.
@@ -16,9 +16,12 @@ _SILENT: Final = (drop, keep, current_exception, bind, make_exception, with_attr
 class Marks:
     """Which ops stand in inlined code, or call a helper of hovis: there tracebacks have to be mended."""
 
-    def __init__(self, flow: Flow, mends: bool) -> None:
+    def __init__(self, function: Function, flow: Flow, mends: bool) -> None:
         self._flow = flow
         self._mends = mends
+        at = function.location
+        #: what stands in hovis itself has no entry of its own in a traceback
+        self._hidden = at is not None and at.file.startswith(PACKAGE)
         self._outlines: dict[int, tuple[Location, ...]] = {}
         self._sightings: Sightings | None = None
         #: ops that became instructions: their callee is not called
@@ -33,9 +36,11 @@ class Marks:
             found = self._outlines[id(place)] = outline(place)
         return found
 
-    def inner(self, place: object) -> tuple[Location, ...] | None:
-        """The inlined calls around a place, outermost first; None: it is in front of all that is the user's."""
-        return None if self.foremost(place) else self.outline(place)[1:]
+    def inner(self, place: object) -> tuple[bool, tuple[Location, ...]]:
+        """Has the residual itself an entry here, and the inlined calls around a place, outermost first."""
+        if self.foremost(place):
+            return False, ()
+        return (False, self.outline(place)) if self._hidden and self.outline(place) else (True, self.outline(place)[1:])
 
     def foremost(self, place: object) -> bool:
         """Is it a place in hovis itself alone: the call of an original?"""
@@ -43,7 +48,9 @@ class Marks:
 
     def inlined(self, location: Location | None) -> bool:
         """Does it stand in a function that was inlined?"""
-        return location is not None and location.caller is not None and len(self.outline(location)) > 1
+        if location is None:
+            return False
+        return (location.caller is not None and len(self.outline(location)) > 1) or (self._hidden and bool(self.outline(location)))
 
     def marked(self, op: Op) -> bool:
         """Would a traceback that begins here be wrong?"""

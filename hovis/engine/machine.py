@@ -23,6 +23,7 @@ from hovis.engine.unwinding import unwind
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, unchanged
+from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.library.core import Library
 
@@ -149,7 +150,12 @@ class Machine(Reader, abc.ABC):
             return self.locations[key]
         code = frame.code
         found: Location | None
-        if code.filename.startswith(self.package):
+        origins = origins_of(code.code)
+        if origins is not None:
+            found = caller
+            for at in origins.at(code.instructions[frame.pc].offset):
+                found = at._replace(caller=found)
+        elif code.filename.startswith(self.package):
             found = caller
         else:
             line, end_line, col, end_col = code.instructions[frame.pc].position

@@ -4,6 +4,7 @@ import importlib
 import math
 import operator
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,3 +139,36 @@ def test_an_autograd_engine_dissolves() -> None:
     assert {op.callee for op in steps} <= {operator.add, operator.sub, operator.mul, operator.pow, operator.neg, math.tanh}
     assert all(op.effect & ~Effect.RAISES == Effect.PURE for op in steps)
     assert (len(numbers.args), len(result.args)) == (len(expected), 2)
+
+
+def too_large(x: Any) -> Any:
+    if x > 1.0:
+        raise ValueError("too large")
+    return x * x
+
+
+def through_another(x: Any) -> Any:
+    return too_large(2.0 * x) + 1.0
+
+
+@pytest.mark.parametrize("call", [
+    lambda: hovis.grad(through_another)(3.0),
+    lambda: hovis.grad(hovis.grad(through_another))(3.0),
+    lambda: hovis.jvp(through_another, (3.0,), (1.0,)),
+    lambda: hovis.vjp(through_another, 3.0),
+    lambda: hovis.vmap(through_another)(np.array([0.1, 3.0])),
+    lambda: hovis.vmap(hovis.grad(through_another))(np.array([0.1, 3.0])),
+    lambda: hovis.jit(hovis.grad(through_another))(3.0),
+])  # fmt: skip
+def test_what_is_raised_shows_where(call: Any) -> None:
+    with pytest.raises(ValueError, match="too large") as raised:
+        call()
+    shown = [(frame.name, frame.line) for frame in traceback.extract_tb(raised.tb)]
+    assert shown[-2:] == [("through_another", "return too_large(2.0 * x) + 1.0"), ("too_large", 'raise ValueError("too large")')]
+
+
+def test_transformed_functions_are_told_by_name() -> None:
+    gradient = hovis_xla.jit(hovis.vmap(hovis.grad(root)), target="xla")
+    gradient(np.array([2.0, 3.0]))
+    assert gradient.explain().startswith("vmap(grad(root)) runs as one XLA executable.")
+    assert str(hovis.explain(hovis.trace(hovis.value_and_grad(root), hovis.Float))).startswith("value_and_grad(root)(args_0 :: Float)")
