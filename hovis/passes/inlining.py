@@ -5,7 +5,7 @@ Their frames stay in tracebacks: the locations of what is inlined say from where
 
 from typing import Final
 
-from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Location, Op, Param, Return, callees
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Location, Op, Operand, Param, Return, Value, callees
 from hovis.ir.operations import enter_handler
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis.passes.rewriting import Pass, copy, substitute
@@ -54,8 +54,18 @@ def put_in(function: Function) -> None:
             if op is not None:
                 before = len(one.blocks)
                 assert isinstance(op.callee, Called)
-                inline(one, block, op, copy(op.callee))
+                inline(one, block, op, _with_params_of_its_own(copy(op.callee)))
                 todo += one.blocks[before:]
+
+
+def _with_params_of_its_own(function: Function) -> Function:
+    """A copy has the params of the original; put in twice, they would be defined twice."""
+    entry = function.blocks[0]
+    params = tuple(Param(param.type, param.dims, param.name) for param in entry.params)
+    own: dict[Value, Operand] = dict(zip(entry.params, params, strict=True))
+    entry.params = params
+    substitute(function, own)
+    return function
 
 
 def _plain(function: Function) -> bool:

@@ -392,3 +392,16 @@ def test_the_second_derivative_of_a_loop_that_may_have_no_rounds():
 
     # 2 (x + x^2 + x^4)
     assert hovis.grad(hovis.grad(powers))(0.3, 3.0) == pytest.approx(2 * (2 + 12 * 0.3**2), rel=1e-12)
+
+
+def test_a_derivative_with_loops_is_taken_twice() -> None:
+    def root(a: Any) -> Any:
+        x = a
+        while abs(x * x - a) > 1e-13 * a:
+            x = 0.5 * (x + a / x)
+        return x
+
+    second = hovis.grad(hovis.grad(root))
+    trace = hovis.trace(lambda a: (second(a[0]), second(a[1])), hovis.float64[2])
+    verify(trace.function)
+    np.testing.assert_allclose(trace(np.array([2.0, 3.0])), [-0.25 / 2.0**1.5, -0.25 / 3.0**1.5], rtol=1e-9)
