@@ -14,10 +14,13 @@ from hovis_xla.emit import T, tensor_type
 from hovis_xla.inplace import is_computed_in_place, unread
 from hovis_xla.ops import extents
 from hovis_xla.places import Box, Location, Place, Step, c_strides
+from hovis_xla.reals import numbers
 from hovis_xla.slots import block_of, is_within, tensor
 from hovis_xla.stores import is_sharing
 from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 
+#: An array is put together of so many parts at most, where it is known what is stored into.
+PIECES: Final = 64
 #: So many parts of an array that were read are looked at for one that is the same.
 REMEMBERED: Final = 8
 
@@ -197,6 +200,8 @@ class Arrays(Walker):
         """The array with the update in it, after what has been read of it here."""
         if update.shape == t.shape:
             return update
+        if not self.depth and update.size * PIECES >= t.size and (known := numbers([s.ir for s in starts])) is not None:
+            return emit.put_together(t, update, [max(0, min(int(k), d - n)) for k, d, n in zip(known, t.shape, update.shape, strict=True)])
         here = ir.InsertionPoint.current.block
         reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
         at_once = self.depth and is_computed_in_place(t, update, starts, reads, self.stored)

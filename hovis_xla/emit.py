@@ -13,6 +13,7 @@ import numpy as np
 from hovis.ir.model import Location
 from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.earlier import before, filling, pieces, shape_of
 from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal, may_turn_zero, numbers
 from hovis_xla.types import BOOL, INT32, INT64
 
@@ -295,6 +296,12 @@ def transpose(a: T, order: Sequence[int]) -> T:
 
 def static_slice(a: T, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> T:
     shape = tuple(max(0, -(-(p - b) // s)) for b, p, s in zip(starts, stops, steps, strict=True))
+    if a.size and shape != a.shape:
+        found, starts, stops = before(a.ir, starts, stops)
+        number = filling(found)
+        if number is not None:
+            return broadcast(T(number, a.dtype, ()), shape)
+        a = T(found, a.dtype, shape_of(found))
     return a if shape == a.shape else T(hlo.slice(a.ir, list(starts), list(stops), list(steps)), a.dtype, shape)
 
 
@@ -336,6 +343,18 @@ def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
 def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
     """Of a single element: no start is less than zero then, and of unsigned ones XLA clamps but one end."""
     return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
+
+
+def put_together(a: T, update: T, starts: Sequence[int]) -> T:
+    """The same at places that are known, as a concatenation of what stays and what comes."""
+    axis = next((k for k, (n, d) in enumerate(zip(update.shape, a.shape, strict=True)) if n != d), None)
+    if axis is None:
+        return update
+    start, stop = starts[axis], starts[axis] + update.shape[axis]
+    row = along(a, axis, start, stop)
+    made = put_together(row, update, [0 if k == axis else s for k, s in enumerate(starts)])
+    ends = [[along(T(v, a.dtype, shape_of(v)), axis, b, e) for v, b, e in pieces(a.ir, axis, *span)] for span in ((0, start), (stop, a.shape[axis]))]
+    return concatenate([*ends[0], made, *ends[1]], axis)
 
 
 def take(a: T, indices: T, axis: int) -> T:

@@ -25,18 +25,18 @@ _ZEROS: Final = {
 
 def _source(value: Any) -> Any:
     """The value whose elements these are."""
-    while isinstance(value, ir.OpResult) and _name(value) in _ARRANGE:
+    while isinstance(value, ir.OpResult) and name_of(value) in _ARRANGE:
         value = value.owner.operands[0]
     return value
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
     """The operation that a value is the result of."""
     return str(value.owner.name).removeprefix("stablehlo.") if isinstance(value, ir.OpResult) else ""
 
 
 def _made_by(value: Any, *names: str) -> bool:
-    return _name(_source(value)) in names
+    return name_of(_source(value)) in names
 
 
 def is_constant(value: Any) -> bool:
@@ -45,7 +45,7 @@ def is_constant(value: Any) -> bool:
 
 def numbers(values: Sequence[Any]) -> list[float] | None:
     """What these are, if they are single constant floats."""
-    if any(_name(value) != "constant" for value in values):
+    if any(name_of(value) != "constant" for value in values):
         return None
     return [ir.DenseElementsAttr(value.owner.attributes["value"]).get_splat_value().value for value in values]
 
@@ -53,9 +53,9 @@ def numbers(values: Sequence[Any]) -> list[float] | None:
 def is_zero(value: Any, negative: bool = False) -> bool:
     """Is this a constant, of nothing but 0.0 (or -0.0)?  (Its attribute can't be asked, if it is complex.)"""
     source = _source(value)
-    if _name(source) == "complex":
+    if name_of(source) == "complex":
         return all(is_zero(part, negative) for part in source.owner.operands)
-    if _name(source) != "constant":
+    if name_of(source) != "constant":
         return False
     text = source.owner.get_asm(large_elements_limit=8)
     return any(f"dense<{zero}>" in text for zero in _ZEROS[negative])
@@ -63,12 +63,12 @@ def is_zero(value: Any, negative: bool = False) -> bool:
 
 def may_turn_zero(value: Any) -> bool:
     """May XLA's algebra find a constant 0.0 here, as in ``float(n ^ n)``?"""
-    while _name(value) in _ARRANGE - {"convert"}:
+    while name_of(value) in _ARRANGE - {"convert"}:
         value = value.owner.operands[0]
-    if _name(value) == "select":
+    if name_of(value) == "select":
         return any(map(is_zero, value.owner.operands))
     source = _source(value)
-    computed = isinstance(source, ir.OpResult) and _name(source) not in ("constant", "iota", "gather", "bitcast_convert")
+    computed = isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert")
     return computed and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
 
 
@@ -79,7 +79,7 @@ def hidden(value: Any) -> Any:
 
 def _hidden_number(value: Any) -> Any:
     """The same for a constant that fills an array, which is made again of the number: no array is kept apart."""
-    if _name(value) not in ("broadcast_in_dim", "reshape") or not is_constant(value):
+    if name_of(value) not in ("broadcast_in_dim", "reshape") or not is_constant(value):
         return hidden(value)
     number = _hidden_number(value.owner.operands[0])
     copy = value.owner.clone().operation
@@ -90,7 +90,7 @@ def _hidden_number(value: Any) -> Any:
 def _has_constant(value: Any, *names: str) -> bool:
     """Is this made by one of these operations, of a constant and something?"""
     source = _source(value)
-    return _name(source) in names and any(map(is_constant, source.owner.operands))
+    return name_of(source) in names and any(map(is_constant, source.owner.operands))
 
 
 def _chain(*names: str) -> Callable[[Any, Any], tuple[bool, bool]]:
@@ -110,7 +110,7 @@ def _divide(a: Any, b: Any) -> tuple[bool, bool]:
 
 def _is_square(value: Any) -> bool:
     source = _source(value)
-    return _name(source) == "multiply" and source.owner.operands[0] == source.owner.operands[1]
+    return name_of(source) == "multiply" and source.owner.operands[0] == source.owner.operands[1]
 
 
 def _log(a: Any) -> tuple[bool]:
@@ -141,10 +141,10 @@ BARRIERS_ARE_FREE: Final = tuple(map(int, version().split(".")[:2])) < (0, 11)
 
 def is_rounded(value: Any, numbers: bool = False) -> bool:
     """Would XLA multiply with the reciprocal of this array, which is no power of two?  numbers: is it one number, wherever one looks?"""
-    while _name(value) in ("reshape", "convert"):
+    while name_of(value) in ("reshape", "convert"):
         value = value.owner.operands[0]
-    source = value.owner.operands[0] if _name(value) == "broadcast_in_dim" else value
-    if _name(source) != "constant":
+    source = value.owner.operands[0] if name_of(value) == "broadcast_in_dim" else value
+    if name_of(source) != "constant":
         return source is not value and (not numbers or not ir.RankedTensorType(source.type).shape)
     known = ir.DenseElementsAttr(source.owner.attributes["value"])
     return not known.is_splat or abs(math.frexp(float(known.get_splat_value().value))[0]) != 0.5

@@ -176,7 +176,7 @@ case(np.ufunc.outer, lambda x, y: np.multiply.outer(x, y), V, B)
 
 # contractions
 for _op in (operator.matmul, np.matmul):
-    calls(_op, (X, a(4, 2)), (X, B), (a(3), X), (B, a(4)), (a(2, 3, 4), a(4, 5)), (a(2, 1, 3, 4), a(5, 4, 2)), (c(2, 3), a(3, 2)), (a(4), a(2, 4, 3)),
+    calls(_op, (X, a(4, 2)), (X, B), (a(3), X), (B, a(4)), (a(2, 3, 4), a(4, 5)), (c(2, 1, 3, 4), c(4, 2)), (a(2, 0, 3), a(3, 2)), (a(2, 1, 3, 4), a(5, 4, 2)), (c(2, 3), a(3, 2)), (a(4), a(2, 4, 3)),
           (a(2, 3, 4), B), (a(0, 3), a(3, 2)))
 for _f in (np.dot, np.ndarray.dot):
     case(_f, lambda x, y: x.dot(y), X, a(4, 2)) if _f is np.ndarray.dot else calls(_f, (X, B), (a(2, 3, 4), a(2, 4, 3)), (X, 2.0), (B, a(4)))

@@ -47,6 +47,34 @@ def test_all_kinds_of_basic_indexes():
     check(f, (X, 40), bails=True)
 
 
+def test_places_that_are_known():
+    def f(x, flag):
+        a = np.zeros(6)
+        for k in (5, 0, 3, 1):
+            a[k] += x[k]
+        before = a * 2
+        a[2:5] = a[1:4] + x[:3]
+        a[4] -= a[-1]
+        a[::2] *= 3.0
+        b = x.reshape(3, 2, 2)[:]
+        c = np.zeros((3, 2, 2))
+        for i in range(3):
+            for j in range(2):
+                c[i, j] += b[i, j] @ b[2 - i, j]
+            c[i, :, 1] += 1.0
+        if flag:
+            c[1, 1, 1] = a[4]
+            a[0] = c[1, 1, 1] + c[0, 1].sum()
+        c[:2, 0] = c[1:, 1]
+        z = np.zeros(4, complex)
+        z[1], z[-1] = 2j, x[0]
+        z[1] += 1
+        return a, before, c, z, np.sum(c[1:, 1]), a[1:3]
+    check(f, (X, True), (X, False), bails=False)
+    text = hovis_xla.jit(f).lower(X, True).as_text()
+    assert "dynamic_update_slice" not in text.partition("stablehlo.if")[0]
+
+
 @pytest.mark.parametrize("dtype", ["i8", "i1", "u1", "u8", "f4", "f8", "?", "c16"])
 @pytest.mark.parametrize("value", [3, -1, 300, 2.7, float("nan"), 1e30, True, np.float32(2.5), np.int64(-7), np.uint8(200)])
 def test_what_is_stored_becomes_the_dtype(dtype, value):

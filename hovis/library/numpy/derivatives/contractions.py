@@ -29,6 +29,10 @@ def _matmul_right(g: Any, y: Any, a: Any, b: Any) -> Any:
         return fitted(np.expand_dims(conjugate(a), -1) * np.expand_dims(g, -2), b)
     if b.ndim == 1:
         return fitted(np.matmul(swapped(a), np.expand_dims(g, -1))[..., 0], b)
+    if b.ndim == 2 and a.ndim > 2:
+        # one matrix for all: one product, and no sum of many
+        rows = list(range(a.ndim - 1))
+        return fitted(np.tensordot(conjugate(a), g, axes=(rows, rows)), b)
     return fitted(np.matmul(swapped(a), g), b)
 
 
