@@ -37,6 +37,7 @@ class Arrays(Walker):
     cells: dict[Any, list[tuple[list[Any], T]]]
     windows: dict[Any, T]
     parts_read: dict[Any, list[tuple[list[T], T]]]
+    in_range_already: dict[Any, T]
     #: the values that are, or may be, stored into
     mutable: set[object]
     mutable_constants: set[object]

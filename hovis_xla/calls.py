@@ -348,15 +348,15 @@ class Calls(Arrays):
     def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
         """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
         value = cast(Val, args[k])
-        tag, outer = T(value.tag, BOOL, ()), self.bail
+        tag, outer, in_range = T(value.tag, BOOL, ()), self.bail, self.in_range_already
         found: list[Operand] = []
         bails: list[T | None] = []
         for kind in (PYTHON, SCALAR):
-            self.bail = None
+            self.bail, self.in_range_already = None, dict(in_range)  # what one of them has looked at, the other has not
             plain = Val(Num(kind, value.num.dtype), value.ir)
             found.append(self.call(callee, [*args[:k], plain, *args[k + 1 :]], kwargs, op))
             bails.append(self.bail)
-        self.bail = outer
+        self.bail, self.in_range_already = outer, in_range
         if any(b is not None for b in bails):
             python, scalar = (b if b is not None else emit.constant(False) for b in bails)
             self.bail_if(emit.select(tag, scalar, python))

@@ -116,6 +116,8 @@ class Lowering(Calls):
         self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
         #: numbers of elements that are known at run time only: how wide what they count is, and what of it counts
         self.measured: dict[Any, tuple[int, T]] = {}
+        #: index arrays that have been found to be in range of a size, from the front
+        self.in_range_already: dict[Any, T] = {}
         self.mutable: set[object] = set()
         #: tapes by the ops that make them, and what is known of them where they are written to (``ops/tapes``)
         self.reels: dict[Op, Reel] = {}

@@ -23,7 +23,7 @@ _ZEROS: Final = {
 }
 
 
-def _source(value: Any) -> Any:
+def source_of(value: Any) -> Any:
     """The value whose elements these are."""
     while isinstance(value, ir.OpResult) and name_of(value) in _ARRANGE:
         value = value.owner.operands[0]
@@ -36,7 +36,7 @@ def name_of(value: Any) -> str:
 
 
 def _made_by(value: Any, *names: str) -> bool:
-    return name_of(_source(value)) in names
+    return name_of(source_of(value)) in names
 
 
 def is_constant(value: Any) -> bool:
@@ -52,7 +52,7 @@ def numbers(values: Sequence[Any]) -> list[float] | None:
 
 def is_zero(value: Any, negative: bool = False) -> bool:
     """Is this a constant, of nothing but 0.0 (or -0.0)?  (Its attribute can't be asked, if it is complex.)"""
-    source = _source(value)
+    source = source_of(value)
     if name_of(source) == "complex":
         return all(is_zero(part, negative) for part in source.owner.operands)
     if name_of(source) != "constant":
@@ -67,7 +67,7 @@ def may_turn_zero(value: Any) -> bool:
         value = value.owner.operands[0]
     if name_of(value) == "select":
         return any(map(is_zero, value.owner.operands))
-    source = _source(value)
+    source = source_of(value)
     computed = isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert")
     return computed and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
 
@@ -89,7 +89,7 @@ def _hidden_number(value: Any) -> Any:
 
 def _has_constant(value: Any, *names: str) -> bool:
     """Is this made by one of these operations, of a constant and something?"""
-    source = _source(value)
+    source = source_of(value)
     return name_of(source) in names and any(map(is_constant, source.owner.operands))
 
 
@@ -109,7 +109,7 @@ def _divide(a: Any, b: Any) -> tuple[bool, bool]:
 
 
 def _is_square(value: Any) -> bool:
-    source = _source(value)
+    source = source_of(value)
     return name_of(source) == "multiply" and source.owner.operands[0] == source.owner.operands[1]
 
 

@@ -5,6 +5,7 @@ picked are a ``types.Ragged`` that can be read and stored into, whether or not i
 chooses stays where it was, all else is gathered, and scattered (the last of equal places wins).
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +15,15 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit, narrowing
+from hovis_xla.adapter import ir
+from hovis_xla.earlier import shape_of
 from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops import extents, ragged
 from hovis_xla.ops.arith import any_of
 from hovis_xla.ops.extents import Counts
 from hovis_xla.ops.python import L, position
-from hovis_xla.slots import tensor
+from hovis_xla.reals import name_of, source_of
+from hovis_xla.slots import block_of, is_within, tensor
 from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Ragged, Raises, Stored, Struct, Val
 
 #: A size that no stand-in for an array has.
@@ -203,15 +207,41 @@ def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of
         raise Raises(f"{error}: this raises", IndexError) from None
     inside = extents.counted(where, counts)
     only_extent = counts[0] if len(counts) == 1 else None
-    points = [in_range(low, emit.broadcast(t, where), shape[axis], inside, only_extent) for t, axis in zip(tensors, axes, strict=True)]
+    points = all_in_range(low, [emit.broadcast(t, where) for t in tensors], [shape[axis] for axis in axes], inside, only_extent)
     return Picked(view, axes, points, counts, at)
 
 
-def in_range(low: L, x: T, size: int, inside: T | None = None, extent: T | None = None) -> T:
-    """Places from the front; an IndexError where one (of those that count) is out of range."""
-    x = emit.convert(x, INT64)
-    wrapped = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
-    outside = or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, like(size, x)))
+def in_range(low: L, x: T, size: int) -> T:
+    """Places from the front; an IndexError where one is out of range."""
+    return all_in_range(low, [x], [size])[0]
+
+
+def all_in_range(low: L, places: Sequence[T], sizes: Sequence[int], inside: T | None = None, extent: T | None = None) -> list[T]:
+    """Places along several axes from the front; an IndexError where one (of those that count) is out of range.
+
+    What is known to be in range is not looked at, what has been is not again, and of all others it is asked once whether one is not.
+    """
+    wrapped, outside = [], []
+    for x, size in zip((emit.convert(x, INT64) for x in places), sizes, strict=True):
+        known = x if _is_counted_to(x, size) else low.in_range_already.get((x.ir, size))
+        if known is None or not is_within(ir.InsertionPoint.current.block, block_of(known.ir)):
+            known = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
+            outside.append(or_(compare("LT", known, like(0, x)), compare("GE", known, like(size, x))))
+            if inside is None:
+                low.in_range_already[x.ir, size] = known
+        wrapped.append(known)
+    if outside:
+        _refuse(low, functools.reduce(or_, outside), inside, extent)
+    return wrapped
+
+
+def _is_counted_to(x: T, size: int) -> bool:
+    """Are these certainly some of 0 … size - 1?"""
+    source = source_of(x.ir)
+    return name_of(source) == "iota" and shape_of(source)[int(source.owner.attributes["iota_dimension"])] <= size
+
+
+def _refuse(low: L, outside: T, inside: T | None, extent: T | None) -> None:
     found = None
     if low.depth and isinstance(extent, extents.Span):
         none = emit.full(False, _BOOL, (narrowing.WIDTH,))
@@ -219,7 +249,6 @@ def in_range(low: L, x: T, size: int, inside: T | None = None, extent: T | None 
     if found is None:
         found = outside if inside is None else emit.and_(outside, inside)
     low.bail_if(any_of(found))
-    return wrapped
 
 
 def places_of(low: L, x: Operand) -> list[Ragged]:

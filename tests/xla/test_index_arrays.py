@@ -208,3 +208,33 @@ def test_random_programs(lines, seed):
     got = hovis_xla.jit(scope["f"], target="xla")
     for _ in range(2):
         agree(scope["f"], got, *rng.normal(size=(2, 4, 5)), rng.integers(0, 4, size=3), rng.integers(-5, 5, size=3), 1.5)
+
+
+def test_what_is_in_range_is_looked_at_once():
+    def f(x, rows, columns):
+        g = np.zeros_like(x)
+        g[rows, columns] += x[rows, columns]
+        g[np.arange(len(x)), columns[: len(x)]] -= 1.0
+        return g, x[rows] * 2, x[np.arange(2)]
+
+    x = np.arange(12.0).reshape(4, 3)
+    rows, columns = np.array([0, -1, 3, 2]), np.array([2, 0, -3, 1])
+    check(f, (x, rows, columns), bails=False)
+    check(f, (x, rows + 1, columns), (x, rows, columns - 1), bails=True)
+    looks = [line for line in hovis_xla.jit(f).lower(x, rows, columns).as_text().splitlines() if "applies stablehlo.or" in line]
+    assert len(looks) == 1
+
+
+def test_what_one_branch_has_looked_at():
+    def f(x, i, flag, n):
+        total = 0.0
+        if flag:
+            total += x[i].sum()
+        for k in range(n):
+            total += x[i][k]
+        return total, x[i] * 2 if not flag else x
+
+    x, i = np.arange(6.0), np.array([1, -6, 5])
+    for flag in (True, False):
+        check(f, (x, i, flag, 0), (x, i, flag, 3), bails=False)
+        check(f, (x, i + 1, flag, 1))
