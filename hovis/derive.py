@@ -25,7 +25,7 @@ from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
 from hovis.specs import Any as Unknown
 from hovis.specs import is_spec
-from hovis.through import APPLYING, EAGER, certain, through
+from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, through
 from hovis.transforms.moving import Following
 from hovis.transforms.recorder import follow, is_recorded
 
@@ -156,13 +156,14 @@ class Gradient(Transformed):
         wanted = Wanted(fn, args, argnums)
 
         def flat(*leaves: Any) -> Any:
-            result = follow(fn, wanted.arguments(leaves), kwargs)
+            result, left = wanted.called(leaves, kwargs)
             if has_aux:
                 value, aux = result
-                return real_scalar(value, fn), aux
-            return real_scalar(result, fn), None
+                return real_scalar(value, fn), aux, left
+            return real_scalar(result, fn), None, left
 
-        value, aux, *found = through("reverse", (1,), flat, tuple(wanted.leaves), ())
+        value, aux, left, *found = through("reverse", (1,), flat, tuple(wanted.leaves), ())
+        wanted.leave(left)
         gradient = wanted.rebuilt(found)
         if with_value:
             return ((value, aux) if has_aux else value), gradient
@@ -182,7 +183,8 @@ class Push(Transformed):
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         primals, tangents = args
         wanted = Wanted(fn, primals, tuple(range(len(primals))))
-        result, aux, change = pushed(fn, wanted, kwargs, wanted.alike(tangents), how[0])
+        result, aux, change, left = pushed(wanted, kwargs, wanted.alike(tangents), how[0])
+        wanted.leave(left)
         return (result, change, aux) if how[0] else (result, change)
 
 
@@ -218,7 +220,7 @@ def columns(fn: Any, wanted: "Wanted", args: tuple[Any, ...], kwargs: dict[str, 
             mine = Wanted(fn, args, argnums)
             tangents = [direction if k == j else unit(other, -1) for k, other in enumerate(mine.leaves)]
             leaves: list[Any] = []
-            tree = pytree.flatten(pushed(fn, mine, kwargs, tangents, has_aux)[2], leaves)
+            tree = pytree.flatten(pushed(mine, kwargs, tangents, has_aux)[2], leaves)
             return tuple(leaves), tree
 
         pushes = in_all_directions(push, leaf)
@@ -264,15 +266,15 @@ def in_all_directions(way: Any, x: Any) -> Any:
     return found
 
 
-def pushed(fn: Any, wanted: "Wanted", kwargs: dict[str, Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, Any, Any]:
-    """The result, what comes with it, and the tangent of the result."""
+def pushed(wanted: "Wanted", kwargs: dict[str, Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, Any, Any, Any]:
+    """The result, what comes with it, the tangent of the result, and what is left in the arguments."""
 
     def flat(*leaves: Any) -> Any:
-        result = follow(fn, wanted.arguments(leaves), kwargs)
-        return result if has_aux else (result, None)
+        result, left = wanted.called(leaves, kwargs)
+        return (*result, left) if has_aux else (result, None, left)
 
-    (result, aux), (change, _) = through("forward", (), flat, tuple(wanted.leaves), tuple(tangents))
-    return result, aux, change
+    (result, aux, left), (change, _, _) = through("forward", (), flat, tuple(wanted.leaves), tuple(tangents))
+    return result, aux, change, left
 
 
 class Wanted:
@@ -300,6 +302,25 @@ class Wanted:
             given[k] = argument
         return given
 
+    def called(self, leaves: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """What the function gives for these leaves, and what it leaves in the containers of the arguments (see ``leave``)."""
+        given = self.arguments(leaves)
+        inner = pytree.holders(tuple([given[k] for k in self.places]), self.tree)
+        before = [pytree.contents(holder) for holder in inner]
+        result = follow(self.fn, given, kwargs)
+        left = [unless_same(pytree.contents(inner[k]), before[k], is_followed(inner[k])) for k in range(len(inner))]
+        changed = [one is not None for one in left]
+        return result, (inner, left) if any(changed) else None
+
+    def leave(self, left: Any) -> None:
+        """The containers of the arguments become what the function has made of those that stood for them."""
+        if left is not None:
+            own = pytree.holders(tuple([self.args[k] for k in self.places]), self.tree)
+            for k in range(len(own)):
+                found = left[1][k]
+                if found is not None:
+                    pytree.refill(own[k], found[0], [instead(child, left[0], own) for child in found[1]])
+
     def alike(self, tangents: Any) -> list[Any]:
         """The tangents of the leaves, of trees like the arguments."""
         held: list[Any] = []
@@ -322,6 +343,23 @@ class Wanted:
     def _tree(self, leaves: Sequence[Any], others: Sequence[Any]) -> Any:
         rest = list(reversed(leaves))
         return pytree.rebuilt(self.tree, [rest.pop() if changes(old) else other for old, other in zip(self.all, others, strict=True)])
+
+
+def unless_same(now: Any, before: Any, known: bool) -> Any:
+    """What is in a container now; None if that is, for all that is known while tracing, what was there before."""
+    if known and now[0] == before[0] and len(now[1]) == len(before[1]):
+        still = [is_still(now[1][k], before[1][k]) for k in range(len(now[1]))]
+        return None if all(still) else now
+    return now
+
+
+def instead(child: Any, inner: Sequence[Any], own: Sequence[Any]) -> Any:
+    """A child of a container: if it is one of those that stood for the caller's own, that one."""
+    if not isinstance(child, int | float | complex) and not is_array(child):
+        for k in range(len(inner)):
+            if child is inner[k]:
+                return own[k]
+    return child
 
 
 def place(fn: Any, args: tuple[Any, ...], k: int) -> int:

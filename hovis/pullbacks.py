@@ -212,4 +212,4 @@ class Linear(Transformed):
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         wanted = Wanted(fn, data, tuple(range(len(data))))
-        return pushed(fn, wanted, kwargs, wanted.alike(args), False)[2]
+        return pushed(wanted, kwargs, wanted.alike(args), False)[2]

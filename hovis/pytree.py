@@ -94,6 +94,55 @@ def flatten(x: Any, leaves: list[Any]) -> Any:
     return Node(kind, type(x), extra, tuple([flatten(child, leaves) for child in children]))
 
 
+def holders(x: Any, tree: Any) -> list[Any]:
+    """The containers and instances in a tree that may be changed, in order."""
+    if tree is LEAF or tree.kind == "registered":
+        return []
+    if tree.kind == "sequence" or tree.kind == "named":
+        children = list(x)
+    elif tree.kind == "dict":
+        children = list(x.values())
+    else:
+        children = [getattr(x, name) for name in tree.extra]
+    found = [] if isinstance(x, tuple) else [x]
+    for k in range(len(children)):
+        found += holders(children[k], tree.children[k])
+    return found
+
+
+def contents(x: Any) -> tuple[Any, Any]:
+    """What is in one of these now: the names of the children, and these."""
+    if isinstance(x, list):
+        return None, tuple(x)
+    if isinstance(x, dict):
+        return tuple(x), tuple(x.values())
+    names = names_in(x)
+    return names, tuple([getattr(x, name) for name in names])
+
+
+def names_in(x: Any) -> tuple[str, ...]:
+    """The names of what is in an instance of a plain class."""
+    return (attributes(x) or ()) if hasattr(type(x), "__slots__") else tuple(x.__dict__)
+
+
+def refill(x: Any, extra: Any, children: Sequence[Any]) -> None:
+    """One of these gets other contents."""
+    if isinstance(x, list):
+        x[:] = children
+        return
+    if isinstance(x, dict):
+        if tuple(x) != extra:
+            x.clear()
+        for k in range(len(extra)):
+            x[extra[k]] = children[k]
+        return
+    for name in names_in(x):
+        if name not in extra:
+            object.__delattr__(x, name)
+    for k in range(len(extra)):
+        object.__setattr__(x, extra[k], children[k])
+
+
 def paths(tree: Any, at: str) -> list[str]:
     """How each leaf of a tree is written, if the tree is ``at``: ``d['w'][0]``, ``layer.bias``.
 

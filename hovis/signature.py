@@ -109,7 +109,7 @@ class Signature:
         for u in self.unknown:
             if isinstance(u.part, Structure):
                 leaf = Leaf(u.part.param)
-                self.parts = [leaf if p is u.part else p for p in self.parts]
+                self.parts = [_instead(p, u.part, leaf) for p in self.parts]
                 self.positional = [leaf if p is u.part else p for p in self.positional]
                 self.keywords = {k: leaf if p is u.part else p for k, p in self.keywords.items()}
                 u.part = leaf
@@ -118,6 +118,13 @@ class Signature:
     def call_arguments(self) -> "tuple[tuple[Operand, ...], tuple[tuple[str, Operand], ...]]":
         """Operands that call the original; parts must be leaves or fixed."""
         return tuple(map(_operand, self.positional)), tuple((k, _operand(p)) for k, p in self.keywords.items())
+
+
+def _instead(part: Part, old: Part, new: Part) -> Part:
+    """A part, in which, if it is made of the arguments of a call, new stands for old."""
+    if isinstance(part, Fresh):
+        return Fresh(part.keys, tuple([_instead(inner, old, new) for inner in part.parts]))
+    return new if part is old else part
 
 
 def _operand(part: Part) -> Operand:

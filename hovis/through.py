@@ -272,6 +272,29 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     return value
 
 
+def is_followed(holder: Any) -> bool:
+    """In a trace: is it known what is in there?"""
+    return True
+
+
+def _is_followed(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    return Known(m.obj(args[0]) is not None)
+
+
+def is_still(new: Any, old: Any) -> bool:
+    """Is it the same thing?  In a trace: is that known?"""
+    return new is old
+
+
+def _is_still(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    new, old = map(m.resolve, args)
+    if isinstance(new, Known) and isinstance(old, Known):
+        return Known(new.value is old.value)
+    if isinstance(new, Ref) and isinstance(old, Ref):
+        return Known(new.aid == old.aid)
+    return Known(isinstance(new, Dyn) and isinstance(old, Dyn) and new.value is old.value)
+
+
 #: The codes of what applies transforms, and of what calls that where nothing is around it.
 APPLYING: Final[set[Any]] = set()
 EAGER: Final[set[Any]] = set()
@@ -279,4 +302,6 @@ EAGER: Final[set[Any]] = set()
 STANDARD.actions[through] = _through
 STANDARD.actions[certain] = _certain
 STANDARD.actions[whole] = _whole
+STANDARD.actions[is_followed] = _is_followed
+STANDARD.actions[is_still] = _is_still
 STANDARD.actions[function_of] = _function_of

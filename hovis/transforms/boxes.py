@@ -32,6 +32,8 @@ class Box:
         return type(bare(self))
 
     def __getattr__(self, name: str) -> Any:
+        if name in _RAW:
+            raise AttributeError(name)
         found = getattr(self.value, name)
         if callable(found):
             return Method(self, name)
@@ -105,6 +107,8 @@ class Box:
         return record(fn, tuple(args), kwargs)
 
 
+#: By what C code would read an array without its being seen.
+_RAW: Final = ("__array_interface__", "__array_struct__", "__dlpack__")
 #: What shows the memory of an array in ways that are not followed.
 _INSIDE: Final = ("flat", "data", "ctypes", "base")
 
@@ -147,6 +151,11 @@ def bare(x: Any) -> Any:
     while type(x) is Box:
         x = x.value
     return x
+
+
+def bared(x: Any) -> Any:
+    """What is in a box, or a list or tuple of what is in such."""
+    return [bared(item) for item in x] if type(x) in (list, tuple) else bare(x)
 
 
 # ------------------------------------------------------------------------------------------------- calls
@@ -210,4 +219,4 @@ def boxes_in(values: Any, found: list[Box], depth: int) -> None:
             boxes_in((value.start, value.stop, value.step), found, 0)
 
 
-__all__ = ["OPEN", "Box", "bare", "boxes_in", "has_boxes", "record", "within"]
+__all__ = ["OPEN", "Box", "bare", "bared", "boxes_in", "has_boxes", "record", "within"]

@@ -53,6 +53,9 @@ def moves(callee: Any, args: tuple[Any, ...]) -> bool:
     """Does a call only move values about, whatever they are, or do with them what Python's own operators do?"""
     if isinstance(callee, Following):
         return True
+    # a list several times
+    if (callee is o.mul or callee is o.imul) and {type(x) for x in args[:2]} & {list, tuple}:
+        return any(isinstance(x, int) or shadows.is_integer(x) for x in args[:2])
     if is_in(callee, _MOVING):
         looked_at = args[:1] if callee in _BY_FIRST else args[:2] if callee in _BY_BOTH else ()
         return not any(map(_is_numeric, looked_at))
@@ -89,6 +92,8 @@ def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Give
         if named.keys() & (double or {}).keys():
             return callee, args, kwargs
         return unfolded(function, (*values[:count], *star), {**named, **(double or {})})
+    if shadows.is_ufunc(getattr(callee, "__self__", None)) and not isinstance(callee, type):
+        return getattr(type(callee.__self__), callee.__name__), (callee.__self__, *args), kwargs
     if type(callee) is functools.partial:
         return unfolded(callee.func, (*callee.args, *args), {**callee.keywords, **kwargs})
     return callee, args, kwargs

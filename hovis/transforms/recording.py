@@ -19,7 +19,7 @@ from hovis.library.numpy import shadows
 from hovis.library.numpy.cotangents import alike, overwritten, scatter, taken
 from hovis.library.numpy.tangents import added, fitted
 from hovis.transforms import rules
-from hovis.transforms.boxes import OPEN, Box, bare, boxes_in, record, within
+from hovis.transforms.boxes import OPEN, Box, bare, bared, boxes_in, record, within
 from hovis.transforms.moving import CALLING, Entered, is_in
 from hovis.transforms.places import where
 from hovis.transforms.sharing import PLAIN
@@ -43,7 +43,11 @@ class Call:
         op = Op(self.callee, (), location=self.location)
         for k, operand in enumerate(self.boxed):
             if _has_box(operand, tape) and self._flows(k):
-                tape.share(operand, self._pulled(tape, op, k, g))
+                try:
+                    share = self._pulled(tape, op, k, g)
+                except NotImplementedError as why:
+                    raise DerivativeError(rules.not_for(str(why), op)) from None
+                tape.share(operand, share)
 
     def _flows(self, k: int) -> bool:
         """Is the result a differentiable function of the k-th operand?"""
@@ -92,16 +96,19 @@ class Store:
     def reverse(self, tape: "Tape") -> None:
         """What is there came from what was stored; what was there before is put back."""
         shadow = tape.shadow(self.target)
-        if shadow is not None and self.sign:
-            g = tape.run(overwritten, shadow, self.index)
+        if shadow is not None:
+            g = tape.run(overwritten if self.sign else taken, shadow, self.index)
             if _has_box(self.value, tape):
-                value = self.value.value
-                tape.share(self.value, tape.run(fitted, g if self.sign > 0 else -g, value))
-        elif shadow is not None:
-            g = tape.run(taken, shadow, self.index)
-            if _has_box(self.value, tape):
-                tape.share(self.value, tape.run(fitted, g, self.value.value))
+                tape.share(self.value, _parted(tape, -g if self.sign < 0 else g, self.value))
         tape.outer(o.setitem, (self.target, self.index, self.before), {})
+
+
+def _parted(tape: "Tape", g: Any, value: Any) -> Any:
+    """The cotangent of an array that was made of this, which may be a list of what is in it, and need not be as large."""
+    if type(value) is Box:
+        return tape.run(fitted, g, tape.opened(value))
+    rows = tape.run(fitted, g, shadows.array_of(bared(value)))
+    return [_parted(tape, tape.run(o.getitem, rows, k), part) if _has_box(part, tape) else None for k, part in enumerate(value)]
 
 
 def _kept(x: Any) -> Any:
@@ -217,6 +224,12 @@ class Tape:
         if sign:
             self._store(args[1], args[2], args[3], sign, lambda: self.outer(callee, tuple(map(self.opened, args)), {}))
             return None
+        if callee is shadows.AT:
+            self._one_by_one(*args)
+            return None
+        if is_in(callee, shadows.PLACING):
+            self._place(callee, args, kwargs)
+            return None
         return self._numeric(callee, list(args), kwargs)
 
     def entered(self, callee: Any, python: Entered, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -263,7 +276,8 @@ class Tape:
             raise DerivativeError(rules.unknown(Op(callee, (), location=self.location)))
         if not row.constant:
             boxed, kwargs = self._by_position(callee, row, boxed, kwargs)
-        boxed = [_kept(arg) for arg in boxed]
+        level = shadows.takes_lists(callee)
+        boxed = [self._with_arrays(_kept(arg), level) for arg in boxed]
         args = [self.opened(arg) for arg in boxed]
         y = self.outer(callee, tuple(args), {name: self.opened(value) for name, value in kwargs.items()})
         if row.constant:
@@ -272,6 +286,12 @@ class Tape:
         if own is not None:
             self.entries.append(Call(callee, row, boxed, args, kwargs, y, own, self.location))
         return made
+
+    def _with_arrays(self, x: Any, level: int) -> Any:
+        """x, in which arrays stand for lists that hold boxes: for x itself (1), or for what is in it (2)."""
+        if not level or type(x) not in (list, tuple) or not _has_box(x, self):
+            return x
+        return record(shadows.array, (x,), {}) if level == 1 else [self._with_arrays(item, level - 1) for item in x]
 
     def _by_position(self, callee: Any, row: Derivative, boxed: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """What is passed by name and changes stands by position."""
@@ -337,6 +357,25 @@ class Tape:
             self.roots[id(root)] = root
             if type(target) is not Box or target.tape is not self:
                 self.touched[id(root)] = root
+
+    def _one_by_one(self, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
+        """``ufunc.at``: what is done to an element several times is done to it one after the other."""
+        index = self.opened(index)
+        steps = shadows.steps_of(bare(target).shape, index)
+        shape = bare(target)[index].shape
+        wide = [record(shadows.flattened, (record(shadows.broadcast, (value, shape), {}),), {}) for value in values]
+        for k, at in enumerate(steps):
+            old = record(o.getitem, (target, at), {})
+            record(o.setitem, (target, at, record(ufunc, (old, *[record(o.getitem, (value, k), {}) for value in wide]), {})), {})
+
+    def _place(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """What stores values where other arguments say."""
+        which = shadows.placing(callee, args, kwargs)
+        values = kwargs[which] if isinstance(which, str) else args[which]
+        values = record(shadows.as_array, (values,), {})
+        plain = [bare(arg) for arg in args], {name: bare(value) for name, value in kwargs.items()}
+        at = shadows.spots(callee, *plain, bare(values))
+        self._write(args[0], record(shadows.placed, (args[0], at, values), {}))
 
     def _write(self, target: Any, value: Any) -> None:
         """All of target becomes value, as operators write their results."""

@@ -217,18 +217,19 @@ def _apart(writer: Writer, operand: Operand) -> Operand:
 def _usable(function: Function, op: Op) -> Function:
     """A rule for the operands of an op.  NotImplementedError says that it is not for some; what always raises is for none."""
     if not any(isinstance(block.terminator, Return) for block in function.blocks):
-        raise DerivativeError(_not_for(refusal(function) or "its rule can't be followed", op))
+        raise DerivativeError(not_for(refusal(function) or "its rule can't be followed", op))
     if not any(made.callee is NotImplementedError for made in function.ops()):
         return function
     placed = copy(function)
     for made in placed.ops():
         if made.callee is NotImplementedError:
             why = made.args[0] if made.args else Const("")
-            made.callee, made.args, made.type = DerivativeError, (Const(_not_for(str(getattr(why, "value", "")), op)),), Type(DerivativeError)
+            made.callee, made.args, made.type = DerivativeError, (Const(not_for(str(getattr(why, "value", "")), op)),), Type(DerivativeError)
     return placed
 
 
-def _not_for(why: str, op: Op) -> str:
+def not_for(why: str, op: Op) -> str:
+    """That the rule of an op is not for its operands, and what to do."""
     return f"{why}: {told(op)}.  {_ADVICE}"
 
 
@@ -343,4 +344,4 @@ def unknown(op: Op, k: int | None = None) -> str:
 _ADVICE: Final = "hovis.custom_vjp gives a function one of its own, hovis.stop_gradient leaves it out"
 
 
-__all__ = ["ROWS", "TRANSFORMS", "Writer", "described", "of", "pulled", "pulled_again", "pushed", "traced", "unknown"]
+__all__ = ["ROWS", "TRANSFORMS", "Writer", "described", "not_for", "of", "pulled", "pulled_again", "pushed", "traced", "unknown"]

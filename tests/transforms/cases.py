@@ -349,6 +349,7 @@ calls(np.fft.ifftshift, (V,))
 
 # calculus
 case(np.interp, lambda x, f: np.interp(x, np.array([0.0, 0.4, 1.0]), f), np.array([0.1, 0.5, 0.9]), a(3))
+case(np.interp, lambda x, at, f: np.interp(x, at, f, period=1.2), np.array([0.15, 0.55, -0.9, 3.3]), np.array([0.7, 0.1, 0.35]), a(3))
 case(np.polyval, lambda q, x: np.polyval(q, x), a(3), V)
 for _f in (np.polyadd, np.polysub, np.polymul):
     calls(_f, (V, a(3)))
@@ -357,6 +358,9 @@ calls(np.polyint, (V,))
 case(np.polyfit, lambda y: np.polyfit(np.arange(5.0), y, 2), V)
 case(np.gradient, lambda x: np.gradient(x), V)
 case(np.gradient, lambda x: np.gradient(x, 0.5, axis=0), X)
+case(np.gradient, lambda x: np.gradient(x, 0.5, edge_order=2), V)
+case(np.gradient, lambda x: np.gradient(x, np.array([0.0, 1.0, 3.0, 3.5]), axis=1, edge_order=2), X)
+case(np.gradient, lambda x, h: np.gradient(x, h), V, np.cumsum(p(5)))
 case(np.unwrap, lambda x: np.unwrap(x), V)
 case(np.cross, lambda x, y: np.cross(x, y), a(4, 3), a(3))
 case(np.linalg.cross, lambda x, y: np.linalg.cross(x, y), a(2, 3), a(2, 3))

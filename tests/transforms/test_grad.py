@@ -127,3 +127,12 @@ def test_a_number_that_chooses_is_known_where_it_is() -> None:
         return found
 
     assert hovis.jit(all_of)(2.0) == [1.0, 4.0, 12.0]
+
+
+def test_cross_products():
+    a, d, b = np.random.default_rng(3).normal(size=(3, 3))
+
+    def f(x):
+        return np.sum(np.cross(x, b) ** 2)
+
+    assert np.isclose(np.sum(hovis.grad(f)(a) * d), (f(a + 1e-6 * d) - f(a - 1e-6 * d)) / 2e-6)

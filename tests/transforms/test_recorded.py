@@ -232,6 +232,39 @@ def stored_elsewhere(v, n):
     return np.sum(a * a)
 
 
+def lists_into_arrays(v, n):
+    y, kept = v * 1.0, []
+    for k in range(n):
+        kept.append(v[k] * v[k + 1])
+        y[0:2] = [kept[-1], v[0]]
+        y[...] = (y[1] * 2.0, y[0], v[3], 1.0)
+        y[2:] += [kept[0], v[1:2]][0]
+    return np.sum(y * np.array([v[0], 1.0, kept[-1], kept[0]])) + np.sum(np.stack([kept, [v[0]] * n]) ** 2)
+
+
+def placed_by_arguments(v, n):
+    y, square = v * 1.0, np.outer(v, v)
+    for k in range(n):
+        np.put(y, [1, 3, 1], v[1:] ** 2)
+        y.put(k, v[k] * y[3])
+        np.place(y, y > 0.1, v[:2] * y[:2])
+        np.putmask(y, y < 0.0, y**2)
+        np.multiply.at(y, [0, 1, 1], v[1:])
+        np.sin.at(y, [2, 2])
+        np.fill_diagonal(square, y)
+        np.put_along_axis(square, np.array([[1], [0], [3], [2]]), y[:, None] * 2.0, axis=1)
+        square[k].partition(2)
+    return np.sum(y * square[0]) + np.sum(square**2)
+
+
+def several_times(v, n):
+    kept = []
+    for k in range(n):
+        kept.append(v[k] * v[k + 1])
+    several = kept[:1] * n + n * [v[0]]
+    return np.sum(np.stack([several, [v[1]] * (2 * n)]) ** 2) + np.max([kept[0], kept[-1] * v[0]]) * np.sum([v[0], kept[0]])
+
+
 def picked(v, n):
     kept = [v * v]
     for _ in range(n):
@@ -245,7 +278,8 @@ CONTAINERS: list[Any] = [
     (stops_by_exception, drawn(4)),
 ]  # fmt: skip
 OBJECTS: list[Any] = [(linked, 0.6, 5), (scalar_engine, 0.7, 3), (generated, 0.5, 6)]
-ARRAYS: list[Any] = [(into_arrays, drawn(4, seed=3), 0.3), (views_in_a_list, drawn(4), 3), (stored_elsewhere, drawn(4), 3), (picked, drawn(6), 3)]
+ARRAYS: list[Any] = [(into_arrays, drawn(4, seed=3), 0.3), (views_in_a_list, drawn(4), 3), (stored_elsewhere, drawn(4), 3), (picked, drawn(6), 3),
+                     (lists_into_arrays, drawn(4), 2), (placed_by_arguments, drawn(4, seed=4), 2), (several_times, drawn(4), 2)]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", [*CONTAINERS, *OBJECTS, *ARRAYS], ids=lambda case: case[0].__name__)
@@ -322,6 +356,63 @@ def test_what_has_no_derivative_names_the_line():
 
     with pytest.raises(DerivativeError, match=r"tobytes.*test_recorded.py:\d+"):
         hovis.grad(f)(0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("f", "why"),
+    [
+        (lambda x: sum(float(t) for t in np.nditer(x)), "has no derivative"),
+        (lambda x: np.pad(x, 2, mode="mean").sum(), r"np\.pad.*mode='mean'.*test_recorded.py:\d+.*custom_vjp"),
+        (lambda x: np.einsum(np.outer(x, x), [0, 1], x, [1], [0]).sum(), r"subscripts are a string.*test_recorded.py:\d+"),
+    ],
+)
+def test_no_silent_zeros(f, why):
+    with pytest.raises(DerivativeError, match=why):
+        hovis.grad(f)(drawn(3))
+    with pytest.raises(DerivativeError):
+        hovis.jvp(lambda x: np.einsum(np.outer(x, x), [0, 1], x, [1], [0]), (drawn(3),), (drawn(3),))
+
+
+def changed(t, x, n):
+    t["l"].append(x * t["l"][0])
+    t["d"]["p"] *= 2.0
+    t["l"][0] = t["d"]["p"] + t["l"][1] * x
+    t["o"].value, t["o"].more = t["o"].value * x, [x]
+    t["same"] = t["l"]
+    t["w"][0] = x
+    for k in range(n):
+        t["d"][k] = x * k
+    return t["l"][0] * t["d"]["p"] + t["o"].value + t["w"][0] + len(t["d"])
+
+
+@pytest.mark.parametrize("n", [1, np.int64(2)])
+@pytest.mark.parametrize("jitted", [False, True])
+def test_containers_that_are_wanted_and_changed(n, jitted):
+    def given():
+        return {"l": [1.0, 2.0], "d": {"p": 3.0}, "o": Node(2.0, None), "w": np.ones(3), "u": [3.0]}
+
+    expected, t = given(), given()
+    array, inner = t["w"], t["l"]
+    changed(expected, 1.5, n)
+    g = hovis.grad(changed)
+    found = (hovis_xla.jit(g) if jitted else g)(t, 1.5, n)
+    assert (found["l"], found["d"], found["o"].value) == ([0.0, 9.0], {"p": 30.0}, 1.5)
+    assert vars(t.pop("o")) == vars(expected.pop("o"))
+    np.testing.assert_array_equal(t.pop("w"), expected.pop("w"))
+    assert t == expected
+    assert t["l"] is t["same"] is inner
+    assert array[0] == 1.5
+
+
+def test_a_push_changes_what_it_is_given():
+    def f(t):
+        t["l"].append(t["l"][0] * 3.0)
+        t["p"] = t["l"][-1]
+        return t["p"]
+
+    t = {"l": [1.0]}
+    assert hovis.jvp(f, (t,), ({"l": [2.0]},)) == (3.0, 6.0)
+    assert t == {"l": [1.0, 3.0], "p": 3.0}
 
 
 def test_an_adaptive_loop_that_is_entered_in_two_places():

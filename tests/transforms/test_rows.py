@@ -24,7 +24,7 @@ def _name(fn: Any) -> str:
     return str(getattr(fn, "__qualname__", None) or fn.__name__)
 
 
-#: Rows that reverse mode can't follow so far, whatever they are called with.
+#: Rows that reverse mode can't follow where the operands' shapes are not known as such (they are recorded).
 NOT_REVERSED = {np.cross, np.linalg.cross}
 _MARKED = [pytest.param(*one, marks=[pytest.mark.xfail(strict=True)] if one[0] in NOT_REVERSED else []) for one in CASES]
 

@@ -4,11 +4,25 @@ All views of one array have one *root*, the array that owns the memory.  Its sha
 with the strides of an array it is the cotangent of that array, whatever that is a view of.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+#: What makes an array of lists in lists.
+array: Final = np.array
+#: What is given several arrays in a list.
+OF_SEVERAL: Final = frozenset(
+    {
+        np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.choose, np.linalg.multi_dot, np.einsum, np.ix_,
+        np.piecewise, np.lexsort,
+    }
+)  # fmt: skip
+#: What does something to elements, again and again; and what makes an array wider, and flat.
+AT: Final = np.ufunc.at
+broadcast: Final = np.broadcast_to
+flattened: Final = np.ravel
 #: Operators on scalars of NumPy's that are methods of arrays.
 METHODS: Final = np.ndarray
 
@@ -30,6 +44,11 @@ def is_scalar(x: object) -> bool:
     return issubclass(type(x), np.generic)
 
 
+def is_integer(x: object) -> bool:
+    """Is it an integer of NumPy's?"""
+    return issubclass(type(x), np.integer)
+
+
 def varies(x: object) -> bool:
     """Is it a real or complex number, or an array of these?"""
     kind = type(x)
@@ -39,6 +58,18 @@ def varies(x: object) -> bool:
         dtype: Any = x.dtype  # type: ignore[attr-defined]
         return dtype.kind in "fc"
     return issubclass(kind, float | complex)
+
+
+def takes_lists(callee: Any) -> int:
+    """Is a list that it is given an array (1), or a list of arrays (2), to it?  Else 0."""
+    if callee is np.array or not (isinstance(callee, np.ufunc) or str(getattr(callee, "__module__", "")).startswith("numpy")):
+        return 0
+    return 2 if callee in OF_SEVERAL else 1
+
+
+def array_of(x: Any) -> Any:
+    """What a list of numbers and arrays is, where an array is wanted."""
+    return np.asarray(x)
 
 
 def root_of(x: Any) -> Any:
@@ -99,8 +130,8 @@ def written(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Writt
         return into, callee, args, {name: value for name, value in kwargs.items() if name != "out"}, into
     if isinstance(callee, np.ufunc) and len(args) > callee.nin and callee.nout == 1:
         return args[-1], callee, args[:-1], kwargs, args[-1]
-    if callee is np.ndarray.sort:
-        return args[0], np.sort, args, kwargs, None
+    if callee is np.ndarray.sort or callee is np.ndarray.partition:
+        return args[0], np.sort if callee is np.ndarray.sort else np.partition, args, kwargs, None
     if callee is np.ndarray.fill:
         return args[0], np.broadcast_to, (args[1], args[0].shape), {}, None
     if callee is np.copyto:
@@ -109,6 +140,47 @@ def written(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Writt
             return args[0], np.broadcast_to, (args[1], args[0].shape), {}, None
         return args[0], np.where, (where, args[1], args[0]), {}, None
     return None
+
+
+#: What stores values in places that other arguments say.
+PLACING: Final = frozenset({np.put, np.ndarray.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis})
+#: By what names these are given the values, and where that stands.
+_VALUES: Final = {"v": 2, "vals": 2, "values": 2, "val": 1}
+
+
+def placing(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int | str:
+    """Which argument of one of these has the values: its position, or its name."""
+    return next((name for name in kwargs if name in _VALUES), 1 if callee is np.fill_diagonal else 2)
+
+
+def spots(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any], values: Any) -> Any:
+    """Which of these values each element of the array gets from such a call; -1 where it gets none.  The call itself tells."""
+    found = np.full(args[0].shape, -1)
+    which = placing(callee, args, kwargs)
+    numbers = np.arange(np.size(values)).reshape(np.shape(values))
+    given = [found, *[numbers if k == which else arg for k, arg in enumerate(args[1:], 1)]]
+    callee(*given, **{name: numbers if name == which else value for name, value in kwargs.items()})
+    return found
+
+
+def placed(x: Any, at: Any, values: Any) -> Any:
+    """x, with these values where they belong."""
+    return np.where(at >= 0, np.take(np.ravel(values), np.maximum(at, 0)), x)
+
+
+def as_array(x: Any) -> Any:
+    """A number or a list as an array of one axis or more."""
+    return np.array([x]) if isinstance(x, float | complex | np.number) else np.array(x) if isinstance(x, list | tuple) else x
+
+
+def steps_of(shape: tuple[int, ...], index: Any) -> list[Any]:
+    """The places that an index means, one after the other."""
+    return list(zip(*np.unravel_index(np.ravel(np.arange(math.prod(shape)).reshape(shape)[index]), shape), strict=True))
+
+
+def is_ufunc(x: Any) -> bool:
+    """Is it a universal function?"""
+    return isinstance(x, np.ufunc)
 
 
 def writes_out(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

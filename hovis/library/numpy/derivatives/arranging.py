@@ -217,6 +217,9 @@ def _pad(g: Any, y: Any, a: Any, width: Any, mode: str = "constant", **named: An
 
 def _pad_push(t: Any, y: Any, a: Any, width: Any, mode: str = "constant", **named: Any) -> Any:
     pad: Any = np.pad
+    if mode == "linear_ramp":
+        # towards zero: the ends do not change
+        return pad(t, width, mode)
     return pad(t, width) if mode == "constant" else pad(t, width, mode, **named)
 
 

@@ -103,10 +103,19 @@ constant(np.fft.fftfreq, np.fft.rfftfreq)
 # ------------------------------------------------------------------------------------------------- interpolation
 
 
+def _array(x: Any) -> Any:
+    return np.array(x) if isinstance(x, list | tuple) else x
+
+
 def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """``np.interp`` by the piece in which each point lies."""
     if period is not None:
-        raise NotImplementedError("the derivative of np.interp is not known with a period")
+        # as NumPy does it: all into one period, in order, with a piece of the next one at either end
+        period = abs(period)
+        x, xp = np.mod(_array(x), period), np.mod(_array(xp), period)
+        order = np.argsort(xp)
+        xp, fp, left, right = xp[order], _array(fp)[order], None, None
+        xp, fp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period)), np.concatenate((fp[-1:], fp, fp[:1]))
     at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
     low, high = xp[at], xp[at + 1]
     found = fp[at] + (fp[at + 1] - fp[at]) * ((x - low) / (high - low))
@@ -170,16 +179,25 @@ defined(np.polyfit, _polyfit, parameters="x y deg rcond full w cov")
 
 
 def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """``np.gradient`` with one spacing for each axis, a number."""
+    """``np.gradient``, of which the spacings are numbers, or the places along an axis."""
     axes = list(range(f.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-    if edge_order != 1 or max([rank_of(h) for h in spacing], default=0):
-        raise NotImplementedError("the derivative of np.gradient is known for numbers as spacings, and edge_order=1")
     found = []
     for j, k in enumerate(axes):
         h = 1.0 if not spacing else spacing[0] if len(spacing) == 1 else spacing[j]
         row = np.moveaxis(f, k, 0)
-        inner = (row[2:] - row[:-2]) / (2.0 * h)
-        found.append(np.moveaxis(np.concatenate((row[1:2] - row[:1], inner * h, row[-1:] - row[-2:-1])) / h, 0, k))
+        steps = (row[1:] - row[:-1]) / 1.0
+        if isinstance(h, list | tuple) or rank_of(h):
+            widths = np.reshape(np.diff(_array(h)), [-1] + [1] * (f.ndim - 1))
+            steps, before, after = steps / widths, widths[:-1], widths[1:]
+            inner = (after * steps[:-1] + before * steps[1:]) / (before + after)
+            first, last = (before / (before + after))[:1], (after / (before + after))[-1:]
+        else:
+            steps = steps / h
+            inner, first, last = (steps[:-1] + steps[1:]) * 0.5, 0.5, 0.5
+        ends = steps[:1], steps[-1:]
+        if edge_order == 2:
+            ends = ends[0] - first * (steps[1:2] - steps[:1]), ends[1] + last * (steps[-1:] - steps[-2:-1])
+        found.append(np.moveaxis(np.concatenate((ends[0], inner, ends[1])), 0, k))
     return found[0] if len(found) == 1 else tuple(found)
 
 

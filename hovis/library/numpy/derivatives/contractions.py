@@ -98,6 +98,8 @@ def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: An
 
 
 def _einsum_push(k: int, t: Any, y: Any, subscripts: Any, *operands: Any, **named: Any) -> Any:
+    if not isinstance(subscripts, str):
+        raise NotImplementedError("the derivative of einsum is known where its subscripts are a string")
     return np.einsum(subscripts, *operands[: k - 1], t, *operands[k:], **named)
 
 

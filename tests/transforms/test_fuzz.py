@@ -1,0 +1,7 @@
+"""One of the random programs of :mod:`tests.transforms.fuzz`."""
+
+from tests.transforms import fuzz
+
+
+def test_a_drawn_program() -> None:
+    assert fuzz.compare(fuzz.text_of(11000001), 11000001, compiled=False) != "no differences"
