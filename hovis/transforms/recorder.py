@@ -68,7 +68,7 @@ class Known(NamedTuple):
 #: the function and what is known of its arguments -> what was traced
 _traced: dict[Any, Known] = {}
 _tried: Counter[Any] = Counter()
-#: So often a function that is made anew is traced.
+#: So many traces of one code object are kept: it may be given functions that are made anew each time.
 OFTEN: Final = 16
 
 
@@ -112,10 +112,10 @@ def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, .
     known = _traced.get(key)
     if known is not None and known.holds():
         return known.function
-    if _tried[fn.__code__] >= OFTEN:
-        return None
+    found = _trace(fn, held, parts, names)
     _tried[fn.__code__] += 1
-    _traced[key] = found = _trace(fn, held, parts, names)
+    if _tried[fn.__code__] <= OFTEN:
+        _traced[key] = found
     return found.function
 
 

@@ -14,7 +14,8 @@ import pytest
 import hovis
 import hovis_xla
 from hovis.errors import DerivativeError
-from hovis.transforms.recorder import recorded_python
+from hovis.transforms.recorder import recorded_python, run
+from hovis.transforms.recording import Tape
 
 STEP = 1e-6
 
@@ -434,3 +435,27 @@ def test_an_adaptive_loop_that_is_entered_in_two_places():
         return y
 
     check(solve, 0.8, 1.0)
+
+
+def test_functions_made_anew_are_followed_each_time() -> None:
+    """However many there are: what is not followed is lost to NumPy, and its derivative would be zero."""
+
+    def loss(x: Any, fn: Any) -> Any:
+        parts: list[Any] = []
+        while len(parts) < 2 + int(x[0]):
+            parts.append(np.sum(fn(x)))
+        return parts[0] * parts[-1]
+
+    x = np.array([0.5, 1.5])
+    for k in range(20):
+        g = hovis.grad(loss)(x, lambda v, k=k: np.asarray(v) * (k + 1.0))
+        np.testing.assert_allclose(g, 2 * (k + 1.0) ** 2 * x.sum() * np.ones(2))
+
+
+def test_memory_is_not_handed_over_by_a_box() -> None:
+    """What NumPy takes of an object by itself is no part of the tape: an error, and no zero."""
+    with Tape(run) as tape:
+        box = tape.begin(np.arange(3.0))
+        for take in (np.array, np.ascontiguousarray, lambda v: np.array([v, v])):
+            with pytest.raises(DerivativeError):
+                take(box)
