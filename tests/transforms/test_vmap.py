@@ -399,7 +399,7 @@ def stores_parts(x):
     return np.sum(y * y)
 
 
-@pytest.mark.parametrize("f", [by_view, on_one_way, counts_up, kept, stores_parts, hovis.grad(stores_parts), hovis.grad(kept)], ids=str)
+@pytest.mark.parametrize("f", [by_view, on_one_way, counts_up, kept, stores_parts, hovis.grad(stores_parts), hovis.grad(kept)])
 def test_numbers_of_lanes_are_no_views_and_views_of_lanes_are(f):
     x = np.array([0.5, 2.0, -1.5])
     given = x.copy()
