@@ -46,18 +46,19 @@ class Executable:
         self.exact = exact
         self._program = program
         self._function: Function | None = None
+        self._ordered = False
         #: what has been done of a call that Python has to do again
         self.log = Log()
 
     @staticmethod
-    def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> "Executable":
-        """The executable of a Function; NotLowerable if it can't be one."""
+    def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, ordered: bool = False) -> "Executable":
+        """The executable of a Function; NotLowerable if it can't be one.  ``ordered``: see ``lower``."""
         known = parameters(function, types)
         with garbage.seldom():
-            made = Executable(function.name, known, lower(function, known, True), exact)
+            made = Executable(function.name, known, lower(function, known, True, ordered=ordered), exact)
         if made.lowered.work.loops:
             reliance.check()
-        made._function = function
+        made._function, made._ordered = function, ordered
         return made
 
     @functools.cached_property
@@ -75,7 +76,7 @@ class Executable:
     def _again(self, narrow: bool, slots: Mapping[int, int] = NO_SLOTS) -> "Executable":
         """Another one of the same Function."""
         assert self._function is not None
-        made = Executable(self.name, self.types, lower(self._function, self.types, narrow, slots), self.exact)
+        made = Executable(self.name, self.types, lower(self._function, self.types, narrow, slots, self._ordered), self.exact)
         made.log = self.log
         made._function = self._function
         if slots:

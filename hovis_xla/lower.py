@@ -30,6 +30,7 @@ from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
 from hovis_xla.ops import extents
 from hovis_xla.ops.tapes import Reel, reels
+from hovis_xla.places import is_contiguous
 from hovis_xla.ranges import SMALL, Ranges
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
 from hovis_xla.repeating import repeated
@@ -76,7 +77,8 @@ INLINE_DEPTH: Final = 16
 class Lowering(Calls):
     """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
-    def __init__(self, may_narrow: bool = False) -> None:
+    def __init__(self, may_narrow: bool = False, ordered: bool = False) -> None:
+        self.ordered = ordered
         #: may ints that are passed be taken to be small? are they?
         self.may_narrow = may_narrow
         self.narrow = False
@@ -240,6 +242,8 @@ class Lowering(Calls):
         for k, leaf in enumerate(leaves):
             if leaf is value or same_object(leaf, value):
                 return "leaf", k
+        if self.ordered and len(self.active) == 1 and not _in_order(value):
+            raise NotLowerable("its elements may not be in C order, and Python looks at their order", location)
         leaves.append(value)
         return "leaf", len(leaves) - 1
 
@@ -279,16 +283,23 @@ class Lowering(Calls):
         return OneOf(as_tensor(arrival.choice).ir, tuple(found))
 
 
+def _in_order(value: Val) -> bool:
+    """Are its elements certainly in memory as XLA gives them?"""
+    shape = value.num.shape
+    return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
+
+
 def control_start(function: Function, args: list[Operand]) -> Arrival:
     """The Arrival at the function's entry."""
     return Arrival([(function.blocks[0], list(args))])
 
 
-def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS) -> Lowered:
+def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False) -> Lowered:
     """The module of a function whose parameters are these.
 
     may_narrow   it may be for small ints only (``Lowered.narrow``)
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
+    ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     """
     function = unrolled(repeated(nested(rerolled(function))))
     with context(), ir.Location.unknown(context()):
@@ -296,15 +307,14 @@ def lower(function: Function, args: list["Num | Known"], may_narrow: bool = Fals
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
             try:
-                return _lower_main(module, function, args, may_narrow, slots)
+                return _lower_main(module, function, args, Lowering(may_narrow, ordered), slots)
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
 
 
-def _lower_main(module: Any, function: Function, args: list["Num | Known"], may_narrow: bool, slots: Mapping[int, int]) -> Lowered:
+def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int]) -> Lowered:
     nums = [a for a in args if isinstance(a, Num)]
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
-    lowering = Lowering(may_narrow)
     lowering.main = main
     lowering.module = module
     block = main.add_entry_block()

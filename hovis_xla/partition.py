@@ -18,6 +18,7 @@ from hovis_xla.contest import PATIENCE
 from hovis_xla.executable import Executable
 from hovis_xla.outline import Outlined, outline
 from hovis_xla.piece import Piece
+from hovis_xla.stores import looks_at_order
 from hovis_xla.types import Known, NotLowerable, Num, ShapeUnknown, num_of_type
 
 #: How often a function is cut up anew.
@@ -59,6 +60,7 @@ class Parts:
     def __init__(self, traced: api.Trace, reason: NotLowerable | None, exact: bool) -> None:
         self.traced = traced
         self.exact = exact
+        self.ordered = any(map(looks_at_order, callees(traced.function)))
         self.limits = Limits()
         self.pieces: list[Piece] = []
         self.borders: list[NotLowerable] = []
@@ -110,7 +112,7 @@ class Parts:
         return made
 
     def _piece(self, start: Op | None, heads: list[Any], outlined: Outlined) -> Piece:
-        piece = Piece(outlined, self.exact, lambda _, reason: self._blame(reason, start, heads))
+        piece = Piece(outlined, self.exact, self.ordered, lambda _, reason: self._blame(reason, start, heads))
         types = [num_of_type(p.type, p.dims) for p in outlined.params]
         known = [t for t in types if t is not None]
         same = start, sum(len(b.ops) for b in outlined.function.blocks)

@@ -42,11 +42,15 @@ PYTHON: Final = Kind(None)
 
 
 class Piece:
-    """A region of a function, outlined.  ``complain`` is told why it can't be compiled; then the function is cut up anew."""
+    """A region of a function, outlined.  ``complain`` is told why it can't be compiled; then the function is cut up anew.
 
-    def __init__(self, outlined: Outlined, exact: bool, complain: Callable[["Piece", NotLowerable], None]) -> None:
+    ``ordered``: it matters in which order the elements of its results are in memory.
+    """
+
+    def __init__(self, outlined: Outlined, exact: bool, ordered: bool, complain: Callable[["Piece", NotLowerable], None]) -> None:
         self.outlined = outlined
         self.exact = exact
+        self.ordered = ordered
         self.complain = complain
         self.__name__ = self.__qualname__ = f"xla:{outlined.function.name}"
         self.__module__ = "builtins"
@@ -155,7 +159,7 @@ class Piece:
 
     def _executable(self, types: list[Num | Known | None]) -> Executable | None:
         try:
-            return Executable.of(self.outlined.function, types, self.exact)
+            return Executable.of(self.outlined.function, types, self.exact, self.ordered)
         except ShapeUnknown:
             if self.sizes_known or not any(isinstance(t, Num) and t.python is int for t in types):
                 raise
@@ -167,7 +171,7 @@ class Piece:
     def prepare(self, types: list[Num]) -> NotLowerable | None:
         """Lower it for what is known of the arguments before any have come; the reason if that can't be."""
         try:
-            Executable.of(self.outlined.function, types, self.exact)
+            Executable.of(self.outlined.function, types, self.exact, self.ordered)
         except ShapeUnknown:
             return None
         except NotLowerable as reason:

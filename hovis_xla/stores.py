@@ -234,3 +234,19 @@ def _stored_into(function: Function) -> set[object]:
     return {k for k in keys | set(targets) if classes.root(k) in wanted} if wanted else set()
 
 
+#: What is a view of an array or a copy, as its elements are in memory.
+_BY_ORDER: Final = frozenset({
+    np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.ascontiguousarray, np.asfortranarray, np.require, np.ndarray.view,
+})  # fmt: skip
+#: What shows it.
+_ORDER: Final = frozenset({"flags", "strides", "ctypes", "data", "__array_interface__"})
+
+
+def looks_at_order(function: Function) -> bool:
+    """May what a Function does depend on the order in which the elements of an array are in memory?"""
+    ops = list(function.ops())
+    if any(op.callee is getattr and isinstance(op.args[1], Const) and op.args[1].value in _ORDER for op in ops if len(op.args) > 1):
+        return True
+    by_order = [op for op in ops if op.callee in _BY_ORDER]
+    stored = stored_into(function) if by_order else set()
+    return any(value in stored for op in by_order for value in (op, *op.args))

@@ -405,3 +405,12 @@ def test_numbers_of_lanes_are_no_views_and_views_of_lanes_are(f):
     given = x.copy()
     np.testing.assert_allclose(hovis.vmap(f)(given), [f(one) for one in x], rtol=1e-12)
     np.testing.assert_array_equal(given, x)
+
+
+def test_each_lane_is_rolled_by_a_number_of_its_own():
+    x, shifts = np.arange(12.0).reshape(4, 3), np.array([0, 1, -2, 7])
+    m = np.arange(24.0).reshape(4, 2, 3)
+    np.testing.assert_array_equal(hovis.vmap(np.roll)(x, shifts), [np.roll(v, int(n)) for v, n in zip(x, shifts, strict=True)])
+    np.testing.assert_array_equal(hovis.vmap(np.roll, in_axes=(None, 0))(x, shifts), [np.roll(x, int(n)) for n in shifts])
+    along = hovis.vmap(lambda v, n: np.roll(v, n, axis=-1))
+    np.testing.assert_array_equal(along(m, shifts), [np.roll(v, int(n), axis=-1) for v, n in zip(m, shifts, strict=True)])

@@ -298,3 +298,37 @@ def test_pieces_in_handlers():
     jitted = hovis_xla.jit(raises_in_handlers)
     for x in (np.arange(9.0), np.arange(9.0) - 6, np.arange(5.0)):
         agree(raises_in_handlers, jitted, x, [], 4)
+
+
+def unknown(*given):
+    return eval("None")
+
+
+def transposed_and_flat(x):
+    y = np.exp(x).T + np.cos(x.T) * 3
+    for _ in range(20):
+        y = np.sin(y) + y
+    unknown(y)
+    z = y.reshape(-1)
+    z[0] = 77
+    return y, z
+
+
+def places_and_flat(x):
+    v = np.argwhere(x > 0.5)
+    big = x @ x.T
+    for _ in range(20):
+        big = big @ big / np.abs(big).max()
+    w = v.reshape(-1)
+    w *= 2
+    unknown(w)
+    return v, w, big.sum()
+
+
+@pytest.mark.parametrize("fn", [transposed_and_flat, places_and_flat])
+def test_the_order_of_elements_in_memory_where_python_looks_at_it(fn):
+    x = np.random.default_rng(0).random((12, 10))
+    jitted = hovis_xla.jit(fn, target="xla")
+    for given in (x, np.asfortranarray(x)):
+        for _ in range(2):
+            agree(fn, jitted, given.copy(order="K"))

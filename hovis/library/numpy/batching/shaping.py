@@ -76,9 +76,23 @@ by(_with_axes, np.flip)
 
 @batched(np.roll)
 def _roll(lanes: int, which: tuple[bool, ...], x: Any, shift: Any, axis: Any = None) -> Any:
+    if any(which[1:]):
+        return _rolled(spread(lanes, x, which[0]), shift, axis)
     if axis is None:
         return np.reshape(np.roll(np.reshape(x, (lanes, -1)), shift, 1), x.shape)
     return np.roll(x, shift, shifted(axis, x.ndim))
+
+
+def _rolled(x: Any, shift: Any, axis: Any) -> Any:
+    """By another number in each lane."""
+    if not isinstance(shift, np.ndarray) or shift.ndim != 1 or isinstance(axis, tuple):
+        raise NotImplementedError("several axes along which it is rolled by another number in each lane")
+    whole = np.reshape(x, (x.shape[0], -1)) if axis is None else x
+    at = 1 if axis is None else shifted(axis, x.ndim) % x.ndim
+    size = whole.shape[at]
+    places = (np.arange(size) - np.expand_dims(shift, 1)) % max(size, 1)
+    places = np.reshape(places, [x.shape[0] if k == 0 else size if k == at else 1 for k in range(whole.ndim)])
+    return np.reshape(np.take_along_axis(whole, np.broadcast_to(places, whole.shape), at), x.shape)
 
 
 def _joining(fn: Any) -> Rule:
