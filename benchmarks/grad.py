@@ -6,7 +6,6 @@ Each contender has a process of its own and they take turns; NumPy arrays go in 
 jax's, the median over the rounds of ratios within a round; below 1 hovis is faster.  ``first``: the first call, tracing and compiling
 included, without a cache on disk.  ``loops``: how many of the loops in the optimised program are native code.  Numbers, not a gate.
 """
-import argparse
 import contextlib
 import copy
 import dataclasses
@@ -27,7 +26,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from gradients import PROGRAMS  # noqa: E402
-from xla import Worker, leaves, mean, ratio, shown  # noqa: E402
+from xla import Worker, leaves, mean, options, ratio, shown  # noqa: E402
 
 #: What the time may be of jax's.
 AIMS = {"models": 1.0, "loops": 1.3, "numbers": 1.3}
@@ -183,13 +182,7 @@ def summary(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="programs or their groups; all, if none is given")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.05, help="of each contender in a round")
-    parser.add_argument("--json", type=Path, help="keep the numbers in this file")
-    parser.add_argument("--worker", choices=CONTENDERS, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
+    chosen = options(__doc__, "programs", "the numbers in this file", CONTENDERS).parse_args()
     if chosen.worker:
         work(chosen.worker)
         return

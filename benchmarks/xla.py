@@ -266,14 +266,20 @@ def summary(rows):
     return told
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="kernels or their groups; all, if none is given")
+def options(description, what, kept, contenders):
+    """What a contest takes on its command line.  what: it is of these; kept: what of it a file may hold."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help=f"{what} or their groups; all, if none is given")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.05, help="of each contender in a round")
-    parser.add_argument("--json", type=Path, help="keep the ratios in this file, as notebooks/xla.ipynb reads them")
+    parser.add_argument("--json", type=Path, help=f"keep {kept}")
+    parser.add_argument("--worker", choices=contenders, help=argparse.SUPPRESS)
+    return parser
+
+
+def main():
+    parser = options(__doc__, "kernels", "the ratios in this file, as notebooks/xla.ipynb reads them", CONTENDERS)
     parser.add_argument("--without", nargs="*", default=[], choices=["jax", "numba"])
-    parser.add_argument("--worker", choices=CONTENDERS, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.worker:
         work(chosen.worker)
