@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from hovis.backend.assemble import assemble
 from hovis.backend.load import Tracebacks
 from hovis.engine import trace as engine
+from hovis.engine.budget import OutOfFuel
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
@@ -174,10 +175,16 @@ def remembered(m: Machine, mirror: Mirror, what: Any, library: Library, make: Ca
         mirror.pin()
     found = m.tables.answers.get((*what, *mirror.key))
     if found is None:
-        function, guards, held = _function(m, mirror, what, library)
+        try:
+            function, guards, held = _function(m, mirror, what, library)
+            found = make(function), guards, held, mirror
+        except OutOfFuel as why:  # it would take as long again, and this trace may begin anew many times
+            found = why, [], [], mirror
         # the mirror holds what is in the key
-        found = m.tables.answers[(*what, *mirror.key)] = make(function), guards, held, mirror
+        m.tables.answers[(*what, *mirror.key)] = found
     made, guards, held, _ = found
+    if isinstance(made, OutOfFuel):
+        raise OutOfFuel
     for guard in guards:
         m.guard(guard.kind, guard.holder, guard.name, guard.value)
     for value in held:

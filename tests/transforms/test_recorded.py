@@ -13,6 +13,8 @@ import pytest
 
 import hovis
 import hovis_xla
+from hovis import through
+from hovis.engine import trace
 from hovis.errors import DerivativeError
 from hovis.transforms.recorder import recorded_python, run
 from hovis.transforms.recording import Tape
@@ -459,3 +461,28 @@ def test_memory_is_not_handed_over_by_a_box() -> None:
         for take in (np.array, np.ascontiguousarray, lambda v: np.array([v, v])):
             with pytest.raises(DerivativeError):
                 take(box)
+
+
+class Branching:
+    def __init__(self, x: Any, depth: int) -> None:
+        self.x = x
+        self.kids = [Branching(x, depth - 1) for _ in range(2)] if depth else []
+
+    def total(self) -> Any:
+        return self.x + sum(kid.total() * 0.5 for kid in self.kids)
+
+
+def test_what_takes_too_long_to_trace_is_tried_once(monkeypatch: Any) -> None:
+    """A trace that begins anew does not spend the fuel again."""
+    tried: list[Any] = []
+    function = through._function
+
+    def counted(m: Any, mirror: Any, *rest: Any) -> Any:
+        tried.append((*rest[0], *mirror.key))
+        return function(m, mirror, *rest)
+
+    monkeypatch.setattr(through, "_function", counted)
+    monkeypatch.setattr(trace, "FUEL", 1_500)
+    assert hovis.grad(lambda x, depth: Branching(x * x, depth).total())(1.5, 2) == pytest.approx(9.0)
+    assert tried
+    assert all(tried.count(key) == 1 for key in tried)
