@@ -25,7 +25,7 @@ from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
 from hovis.specs import Any as Unknown
 from hovis.specs import is_spec
-from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, through
+from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, is_untouched, through, watch
 from hovis.transforms.moving import Following
 from hovis.transforms.recorder import follow, is_recorded
 
@@ -307,8 +307,10 @@ class Wanted:
         given = self.arguments(leaves)
         inner = pytree.holders(tuple([given[k] for k in self.places]), self.tree)
         before = [pytree.contents(holder) for holder in inner]
+        for k in range(len(inner)):
+            watch(inner[k], k)
         result = follow(self.fn, given, kwargs)
-        left = [unless_same(pytree.contents(inner[k]), before[k], is_followed(inner[k])) for k in range(len(inner))]
+        left = [None if is_untouched(inner[k], k) else unless_same(pytree.contents(inner[k]), before[k], is_followed(inner[k])) for k in range(len(inner))]
         changed = [one is not None for one in left]
         return result, (inner, left) if any(changed) else None
 

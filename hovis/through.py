@@ -288,6 +288,29 @@ def _is_followed(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     return Known(m.obj(args[0]) is not None)
 
 
+def watch(holder: Any, number: int) -> None:
+    """From here on it matters whether anything is stored into it (see ``is_untouched``)."""
+
+
+def _watch(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    if isinstance(args[0], Ref):
+        m.watched[args[0].aid] = args[1].value
+    return Known(None)
+
+
+def is_untouched(holder: Any, number: int) -> bool:
+    """In a trace: is it known that nothing has been stored into what is watched under this number, on any way?"""
+    return False
+
+
+def _is_untouched(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    number = args[1].value
+    known = m.obj(args[0]) is not None and m.watched.get(args[0].aid) == number and number not in m.tables.rewritten
+    if known:
+        m.trusted.add(number)
+    return Known(known)
+
+
 def is_still(new: Any, old: Any) -> bool:
     """Is it the same thing?  In a trace: is that known?"""
     return new is old
@@ -311,4 +334,6 @@ STANDARD.actions[certain] = _certain
 STANDARD.actions[whole] = _whole
 STANDARD.actions[is_followed] = _is_followed
 STANDARD.actions[is_still] = _is_still
+STANDARD.actions[watch] = _watch
+STANDARD.actions[is_untouched] = _is_untouched
 STANDARD.actions[function_of] = _function_of

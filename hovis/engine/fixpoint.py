@@ -92,6 +92,7 @@ class Engine(Meeting):
         self.entries, self.label_owner, self.work, self.again = {}, [], [], []
         self.read_static = set()
         self.static_objects = {}
+        self.watched, self.trusted = {}, set()
         self.crowds.clear()
         start = self.initial()
         self.push_work(start)

@@ -18,7 +18,7 @@ from hovis.engine.heap import VObj, holds, may_be_one
 from hovis.engine.reading import Reader
 from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
-from hovis.engine.tables import Tables
+from hovis.engine.tables import Restart, Tables
 from hovis.engine.unwinding import unwind
 from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
@@ -82,6 +82,9 @@ class Machine(Reader, abc.ABC):
         self.watching = False
         #: is the trace done, and are edges being resolved?
         self.resolving = False
+        #: objects of which it is asked whether anything is stored into them, by number; and those of which it was said that nothing is
+        self.watched: dict[int, int] = {}
+        self.trusted: set[int] = set()
 
     # --------------------------------------------------------------------------------------------- the frame
 
@@ -192,7 +195,15 @@ class Machine(Reader, abc.ABC):
             raise NotMaterializable(escape.lent_to(old.lent))
         if self.endings:
             lifetimes.replaced(self, old.cells, obj.cells)
+        if self.watched and ref.aid in self.watched:
+            self._rewritten(self.watched[ref.aid])
         self.state.heap[ref.aid] = obj
+
+    def _rewritten(self, which: int) -> None:
+        """What was watched is stored into: nothing that was said before without knowing it stands."""
+        self.tables.rewritten.add(which)
+        if which in self.trusted:
+            raise Restart("rewritten")
 
     def resolve(self, value: V) -> V:
         """value; an SSA value, if it is a real object whose contents are not to be trusted (any more)."""

@@ -68,6 +68,8 @@ class Tables:
         self.generators = ""
         self.not_entered: dict[CodeType, str] = {}
         self.not_virtual: set[Any] = set()
+        #: objects that were watched, and are stored into somewhere
+        self.rewritten: set[int] = set()
         self.thawed: dict[int, object] = {}
         self.thawed_globals: set[tuple[int, str]] = set()
         #: (class, name) → of what type the attributes of classes are that the traced code writes to

@@ -1,5 +1,6 @@
 """Gradients of plain functions: eager, in what is traced, nested, in trees of arguments."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import hovis
+import hovis_xla
 
 
 def cube(x: Any) -> Any:
@@ -136,3 +138,59 @@ def test_cross_products():
         return np.sum(np.cross(x, b) ** 2)
 
     assert np.isclose(np.sum(hovis.grad(f)(a) * d), (f(a + 1e-6 * d) - f(a - 1e-6 * d)) / 2e-6)
+
+
+def _recurrent(p: Any, xs: Any) -> Any:
+    h = np.zeros(2)
+    for k in range(xs.shape[0]):
+        h = np.tanh(p["w"] @ h + xs[k])
+    return np.sum(h)
+
+
+def _in_some_rounds(p: Any, xs: Any) -> Any:
+    total = 0.0
+    for k in range(xs.shape[0]):
+        if xs[k, 0] > 0:
+            p["w"] = p["w"] * 0.5
+        total = total + np.sum(p["w"]) * xs[k, 1]
+    return total
+
+
+def _at_the_end(p: Any, xs: Any) -> Any:
+    h = np.zeros(2)
+    for k in range(xs.shape[0]):
+        h = np.tanh(p["w"] @ h + xs[k])
+    if h[0] > 0.1:
+        p["seen"] = 3
+    p["parts"].append(np.sum(h))
+    return np.sum(h)
+
+
+@pytest.mark.parametrize("fn", [_recurrent, _in_some_rounds, _at_the_end])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_containers_are_left_as_the_function_leaves_them(fn: Any, compiled: bool) -> None:
+    """Whether it stores into them in a loop, on one way, or nowhere."""
+    gradient = hovis_xla.jit(hovis.grad(fn), target="xla") if compiled else hovis.grad(fn)
+    for seed in range(3):
+        xs = np.random.default_rng(seed).normal(size=(5, 2))
+        given = {"w": np.eye(2) * 0.7, "parts": [1.0]}
+        plain, mine = copy.deepcopy(given), copy.deepcopy(given)
+        fn(plain, xs)
+        held = mine["parts"]
+        found = gradient(mine, xs)
+        assert list(mine) == list(plain)
+        assert mine["parts"] is held
+        np.testing.assert_allclose(mine["w"], plain["w"], rtol=1e-12)
+        assert mine.get("seen") == plain.get("seen")
+        assert [float(one) for one in mine["parts"]] == pytest.approx([float(one) for one in plain["parts"]])
+        for at in np.ndindex(2, 2):
+            above, below = copy.deepcopy(given), copy.deepcopy(given)
+            above["w"][at] += 1e-6
+            below["w"][at] -= 1e-6
+            assert found["w"][at] == pytest.approx((fn(above, xs) - fn(below, xs)) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+def test_a_dict_that_is_only_read_leaves_no_dict() -> None:
+    compiled = hovis_xla.jit(hovis.grad(_recurrent), strict=True, target="xla")
+    compiled({"w": np.eye(2), "parts": [1.0]}, np.ones((3, 2)))
+    assert "executable" in compiled.explain()
