@@ -14,7 +14,7 @@ from hovis.keys import DYNAMIC, KNOWN, Held, Path, constant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Any as Unknown
-from hovis.specs import Array, Instance, Promotable
+from hovis.specs import Array, Empty, Instance, Promotable
 
 _WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
 _NAMED: Final = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, Enum)
@@ -60,7 +60,7 @@ def _container(value: Any, path: Path, policy: Mapping[Path, str]) -> tuple[Hash
     if kind is tuple and not children:
         return ("value", ()), Const(())
     if kind in (dict, list) and not children:
-        return ("type", kind), Type(kind)
+        return ("empty", kind), Empty(kind)
     told = [looked_at(child, (*path, k), policy) for k, child in enumerate(children)]
     key = how, kind, constant(extra) if extra is not None else None, *[key for key, _ in told]
     return key, _spec(how, kind, extra, [spec for _, spec in told])

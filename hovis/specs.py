@@ -124,6 +124,13 @@ class Instance:
         return f"Instance({self.cls.__qualname__}, {', '.join(f'{k}={v!r}' for k, v in self.fields.items())})"
 
 
+class Empty:
+    """A list or dict in which nothing is yet.  What keys say of arguments is told by this; ``[]`` and ``{}`` are constants."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+
 class Promotable:
     """The spec of an unknown number that the tracer asks for (by Promote) if it turns out to choose: the jit's."""
 
@@ -139,7 +146,7 @@ ArrayMaker = Callable[[Anything, int, str], ArrayType]
 
 def is_spec(value: object) -> bool:
     """Is value a spec, or a container that holds one?"""
-    if isinstance(value, (AbstractValue, Array, OneOf, Instance, DType, Promotable, type)):
+    if isinstance(value, (AbstractValue, Array, OneOf, Instance, DType, Promotable, Empty, type)):
         return True
     if type(value) in (list, tuple) or is_named_tuple(type(value)):
         return any(map(is_spec, value))  # type: ignore[call-overload]
@@ -177,6 +184,8 @@ def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
         raise SpecError(f"{spec!r} needs a shape: {spec!r}[3, :], {spec!r}[()]; the class of a scalar is numpy.{spec!r}")
     if isinstance(spec, Promotable):
         return Leaf(Param(Type(spec.cls), None, name), promotable=True)
+    if isinstance(spec, Empty):
+        return Structure(spec.kind.__name__, spec.kind, (), (), Param(Type(spec.kind), None, name))
     if isinstance(spec, OneOf):
         kind: AbstractValue = Type(type(spec.values[0]))
         for value in spec.values[1:]:

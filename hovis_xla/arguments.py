@@ -21,7 +21,7 @@ from hovis.keys import DYNAMIC, KNOWN, WIDE, Held, Path, constant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Any as Unknown
-from hovis.specs import Array, Instance, Promotable, is_named_tuple
+from hovis.specs import Array, Empty, Instance, Promotable, is_named_tuple
 
 #: Values of these are part of the key: the first by equality, the others by identity.
 WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
@@ -56,9 +56,9 @@ def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
     """A container that is looked into: what its shape is (class and keys), and its parts."""
     kind: Any = type(value)
     if kind is tuple or kind is list:
-        return (kind, list(value)) if value and len(value) <= WIDEST else None
+        return (kind, list(value)) if (value or kind is list) and len(value) <= WIDEST else None
     if kind is dict:
-        known = 0 < len(value) <= WIDEST and all(is_known(k) or type(k) in (int, tuple) for k in value)
+        known = len(value) <= WIDEST and all(is_known(k) or type(k) in (int, tuple) for k in value)
         return ((dict, constant(tuple(value))), list(value.values())) if known else None
     if isinstance(value, tuple):
         return (kind, list(value)) if is_named_tuple(kind) and 0 < len(value) <= WIDEST else None
@@ -147,6 +147,8 @@ class Walk:
 def _spec(value: Any, specs: list[Any]) -> Any:
     """The spec of a container with these parts."""
     kind = type(value)
+    if not specs and kind in (list, dict):
+        return Empty(kind)
     if kind is list:
         return specs
     if kind is dict:
