@@ -19,8 +19,9 @@ from hovis_xla.ops.python import L
 from hovis_xla.slots import block_of, is_within, tensor
 from hovis_xla.types import INT, Known, Operand, Ragged, Struct, Val
 
-#: What takes a shape, and where.
+#: What takes a shape, and where; and where what it is filled with is, if it is given that.
 _SHAPED: Final[dict[Any, int]] = {np.zeros: 0, np.ones: 0, np.empty: 0, np.full: 0, np.broadcast_to: 1}
+_FILLING: Final[dict[Any, int]] = {np.full: 1, np.broadcast_to: 0, np.full_like: 1}
 _LIKE: Final = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
 
 
@@ -44,9 +45,25 @@ def shaped(low: L, callee: Any, args: Sequence[Operand], kwargs: dict[str, Opera
     sizes = [_measure(low, part) for part in parts]
     if any(one is None for one in sizes) or all(counts is None for _, counts in sizes):  # type: ignore[misc]
         return None
-    full = tuple(width for width, _ in sizes)  # type: ignore[misc]
+    full, counts = tuple(width for width, _ in sizes), tuple(extent for _, extent in sizes)  # type: ignore[misc]
+    if not _repeats(callee, args, counts):
+        return None
     made = low.call(callee, [*args[:place], Known(full), *args[place + 1 :]], kwargs)
-    return _counted(made, tuple(counts for _, counts in sizes), callee is not np.broadcast_to)  # type: ignore[misc]
+    return _counted(made, counts, callee is not np.broadcast_to)
+
+
+def _repeats(callee: Any, args: Sequence[Operand], counts: extents.Counts) -> bool:
+    """Is what it is filled with the same all along the dimensions of unknown size?  Else it would have to be just as large."""
+    place = _FILLING.get(callee)
+    if place is None:
+        return True
+    given = args[place] if len(args) > place else None
+    if not isinstance(given, Val | Known):
+        return False
+    shape = given.num.shape if isinstance(given, Val) else np.shape(given.value)
+    if callee is np.broadcast_to and shape:
+        return False  # a view, of what may be the caller's
+    return all(size == 1 or extent is None for size, extent in zip(reversed(shape), reversed(counts), strict=False))
 
 
 def _measure(low: L, part: Operand) -> tuple[int, T | None] | None:
@@ -64,7 +81,7 @@ def alike(low: L, callee: Any, args: Sequence[Operand], kwargs: dict[str, Operan
     x = args[0] if args else None
     if callee is fitted_like:
         return _fitted(low, x, args[1])
-    if callee not in _LIKE or not isinstance(x, Ragged):
+    if callee not in _LIKE or not isinstance(x, Ragged) or "shape" in kwargs or not _repeats(callee, args, x.counts):
         return None
     return _counted(low.call(callee, [_whole(x), *args[1:]], kwargs), x.counts)
 

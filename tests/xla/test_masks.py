@@ -1,6 +1,7 @@
 """Masks as indices, and what nonzero gives: the number of elements is known at run time only, the program is one all the same."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -336,3 +337,14 @@ def test_a_copy_by_a_mask_is_no_view():
         return x, kept
 
     both(f)
+
+
+@pytest.mark.parametrize("made", [
+    lambda x: np.broadcast_to(x, x[x > 0].shape), lambda x: np.full(len(x[x > 0]), x), lambda x: np.full_like(x[x > 0], x),
+    lambda x: np.zeros_like(x[x > 0], shape=(3,)), lambda x: np.full((17, len(x[x > 0])), x[:, None]), lambda x: np.full_like(x[x > 0], 3, dtype=np.int64),
+    lambda x: np.broadcast_to(x[:1], x[x > 0].shape), lambda x: np.broadcast_to(x, (len(x[x > 0]), 17)),
+])  # fmt: skip
+def test_what_they_are_filled_with_has_to_fit(made):
+    """As large as the whole is not as large as what a mask chooses: NumPy raises, unless it chooses all."""
+    for x in (A, ALL_HOLD, NONE_HOLDS):
+        agree(made, hovis_xla.jit(made, target="xla"), x)
