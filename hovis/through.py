@@ -260,23 +260,21 @@ def certain(value: Any) -> Any:
     return value
 
 
-def _certain(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
-    value = m.resolve(args[0])
-    if isinstance(value, Dyn) and not is_leaf(value.type):
-        return _left(m, f"of a part of what it is given it is only known that it is {value.type}")
-    return value
-
-
 def whole(value: Any) -> Any:
     """value, which is taken for a leaf of a tree, of one kind or of several.  In a trace it has to be known that it is no tree."""
     return value
 
 
-def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
-    value = m.resolve(args[0])
-    if isinstance(value, Dyn) and not is_whole(value.type):
-        return _left(m, f"of a part of what it gives it is only known that it is {value.type}")
-    return value
+def _only_if(known: Callable[[Any], bool], where: str) -> Any:
+    """The value, if its type says that it is no tree."""
+
+    def act(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+        value = m.resolve(args[0])
+        if isinstance(value, Dyn) and not known(value.type):
+            return _left(m, f"of a part of what it {where} it is only known that it is {value.type}")
+        return value
+
+    return act
 
 
 def is_followed(holder: Any) -> bool:
@@ -330,8 +328,8 @@ APPLYING: Final[set[Any]] = set()
 EAGER: Final[set[Any]] = set()
 
 STANDARD.actions[through] = _through
-STANDARD.actions[certain] = _certain
-STANDARD.actions[whole] = _whole
+STANDARD.actions[certain] = _only_if(is_leaf, "is given")
+STANDARD.actions[whole] = _only_if(is_whole, "gives")
 STANDARD.actions[is_followed] = _is_followed
 STANDARD.actions[is_still] = _is_still
 STANDARD.actions[watch] = _watch
