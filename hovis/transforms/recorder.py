@@ -6,7 +6,6 @@
 
 import functools
 import types
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -67,9 +66,8 @@ class Known(NamedTuple):
 
 #: the function and what is known of its arguments -> what was traced
 _traced: dict[Any, Known] = {}
-_tried: Counter[Any] = Counter()
-#: So many traces of one code object are kept: it may be given functions that are made anew each time.
-OFTEN: Final = 16
+#: So many traces are kept: functions may be made anew each time.
+KEPT: Final = 512
 
 
 def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -112,10 +110,9 @@ def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, .
     known = _traced.get(key)
     if known is not None and known.holds():
         return known.function
-    found = _trace(fn, held, parts, names)
-    _tried[fn.__code__] += 1
-    if _tried[fn.__code__] <= OFTEN:
-        _traced[key] = found
+    while len(_traced) >= KEPT:
+        del _traced[next(iter(_traced))]
+    _traced[key] = found = _trace(fn, held, parts, names)
     return found.function
 
 
