@@ -35,3 +35,10 @@ class InverseError(TransformError, ValueError):
 
 class DerivativeError(TransformError):
     """A function has no derivative that hovis knows: the message says what in it has none, where, and what to do."""
+
+
+class Declined(HovisError):
+    """What a row of the library raises for operands that it is not for: the message says which it is for.
+
+    Nobody sees it: of a derivative it becomes a :class:`DerivativeError` that names the call, of ``vmap`` the call goes lane by lane.
+    """

@@ -22,7 +22,7 @@ from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by bei
 from hovis.library.numpy.batching.base import NUMBER, copied, lane_by_lane, of_python, own, shaped, spread
 from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
-from hovis.transforms.rules import Writer, refusal, traced
+from hovis.transforms.rules import Writer, declines, refusal, traced
 from hovis.transforms.sharing import PLAIN, Groups, in_place, is_array, is_view
 
 
@@ -282,7 +282,7 @@ class Batching:
             row = of_python(op.callee)
         if row is not None and not any(any_of(self.of(a)) for _, a in op.kwargs) and _binds(row, self.lanes, flags, *args, **named):
             function, values = traced(row, [Const(self.lanes), Const(flags), *args], dict(named))
-            if refusal(function) is None:
+            if refusal(function) is None and not declines(function):
                 return writer.inline(function, values)
         return self.apart(writer, op, args, named)
 

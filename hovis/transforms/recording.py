@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from hovis.errors import DerivativeError
+from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Location, Op
 from hovis.library.derivatives import TABLE, Derivative
 from hovis.library.numpy import shadows
@@ -45,7 +45,7 @@ class Call:
             if _has_box(operand, tape) and self._flows(k):
                 try:
                     share = self._pulled(tape, op, k, g)
-                except NotImplementedError as why:
+                except Declined as why:
                     raise DerivativeError(rules.not_for(str(why), op)) from None
                 tape.share(operand, share)
 

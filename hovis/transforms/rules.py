@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hovis.engine import trace as engine
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part
-from hovis.errors import DerivativeError
+from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, Value, edges
 from hovis.ir.operations import PACKAGE, make_list, make_tuple
 from hovis.lattice import ANY, Const, Partial, Type
@@ -215,17 +215,22 @@ def _apart(writer: Writer, operand: Operand) -> Operand:
 
 
 def _usable(function: Function, op: Op) -> Function:
-    """A rule for the operands of an op.  NotImplementedError says that it is not for some; what always raises is for none."""
+    """A rule for the operands of an op: where it declines, it says of which op, and what to do.  What always raises is for none."""
     if not any(isinstance(block.terminator, Return) for block in function.blocks):
         raise DerivativeError(not_for(refusal(function) or "its rule can't be followed", op))
-    if not any(made.callee is NotImplementedError for made in function.ops()):
+    if not declines(function):
         return function
     placed = copy(function)
     for made in placed.ops():
-        if made.callee is NotImplementedError:
+        if made.callee is Declined:
             why = made.args[0] if made.args else Const("")
             made.callee, made.args, made.type = DerivativeError, (Const(not_for(str(getattr(why, "value", "")), op)),), Type(DerivativeError)
     return placed
+
+
+def declines(function: Function) -> bool:
+    """Is a rule not for some of the operands that it was traced at?"""
+    return any(made.callee is Declined for made in function.ops())
 
 
 def not_for(why: str, op: Op) -> str:
@@ -344,4 +349,4 @@ def unknown(op: Op, k: int | None = None) -> str:
 _ADVICE: Final = "hovis.custom_vjp gives a function one of its own, hovis.stop_gradient leaves it out"
 
 
-__all__ = ["ROWS", "TRANSFORMS", "Writer", "described", "not_for", "of", "pulled", "pulled_again", "pushed", "traced", "unknown"]
+__all__ = ["ROWS", "TRANSFORMS", "Writer", "declines", "described", "not_for", "of", "pulled", "pulled_again", "pushed", "traced", "unknown"]

@@ -79,3 +79,11 @@ def test_what_has_no_row_says_where() -> None:
         hovis.grad(lambda x: np.sum(np.polydiv(x, np.array([1.0, 2.0]))[0]))(np.ones(4))
 
 
+
+
+def test_a_row_that_declines_says_where_and_what_it_is_for() -> None:
+    def unpadded(x: Any) -> Any:
+        return np.sum(np.pad(x, 1, mode=lambda row, width, axis, extra: None))
+
+    with pytest.raises(hovis.DerivativeError, match=r"mode=.*test_rows.py:\d+.*custom_vjp"):
+        hovis.grad(unpadded)(np.ones(4))

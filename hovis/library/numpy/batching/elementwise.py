@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.batching import Rule, batched, by
 from hovis.library.numpy.batching.base import aligned
 from hovis.library.numpy.tangents import afresh
@@ -32,7 +33,7 @@ by(each_element, *ELEMENTWISE, *(fn for fn in OPERATORS if fn is not divmod), *I
 @batched(np.where)
 def _where(lanes: int, which: tuple[bool, ...], *args: Any) -> Any:
     if len(args) == 1:
-        raise NotImplementedError("there are as many places in each lane as there are truths in it")
+        raise Declined("there are as many places in each lane as there are truths in it")
     return np.where(*aligned(which, args))
 
 

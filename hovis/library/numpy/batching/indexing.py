@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.batching import batched
 from hovis.library.numpy.batching.base import rank, spread, widened
 from hovis.library.numpy.cotangents import updated
@@ -17,7 +18,7 @@ def subscript(lanes: int, which: tuple[Any, ...], array: Any, index: Any) -> tup
     """
     parts, flags = _items(rank(array, which[0]), index, which[1])
     if any(flag and (isinstance(part, slice) or part.dtype.kind == "b") for part, flag in zip(parts, flags, strict=True)):
-        raise NotImplementedError("masks and bounds of slices that differ from lane to lane")
+        raise Declined("masks and bounds of slices that differ from lane to lane")
     wide = max([part.ndim - flag for part, flag in zip(parts, flags, strict=True) if isinstance(part, np.ndarray)], default=0)
     among = [k for k, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
     apart = wide > 0 and among[-1] - among[0] >= len(among)
@@ -40,7 +41,7 @@ def _items(most: int, index: Any, which: Any) -> tuple[list[Any], list[bool]]:
         count += 0 if part is None or part is Ellipsis else part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
     for part, flag in zip(given, which if isinstance(which, tuple) else (which,) * len(given), strict=True):
         if isinstance(flag, tuple):
-            raise NotImplementedError("bounds of slices that differ from lane to lane")
+            raise Declined("bounds of slices that differ from lane to lane")
         if part is Ellipsis:
             parts += [slice(None)] * (most - count)
             flags += [False] * (most - count)
@@ -49,7 +50,7 @@ def _items(most: int, index: Any, which: Any) -> tuple[list[Any], list[bool]]:
             parts += found
             flags += [False] * len(found)
         elif isinstance(part, bool | np.bool_):
-            raise NotImplementedError("a truth as an index")
+            raise Declined("a truth as an index")
         else:
             parts.append(part)
             flags.append(flag)

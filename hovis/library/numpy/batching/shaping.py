@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.batching import Rule, batched, by
 from hovis.library.numpy.batching.base import shifted, spread
 
@@ -86,7 +87,7 @@ def _roll(lanes: int, which: tuple[bool, ...], x: Any, shift: Any, axis: Any = N
 def _rolled(x: Any, shift: Any, axis: Any) -> Any:
     """By another number in each lane."""
     if not isinstance(shift, np.ndarray) or shift.ndim != 1 or isinstance(axis, tuple):
-        raise NotImplementedError("several axes along which it is rolled by another number in each lane")
+        raise Declined("several axes along which it is rolled by another number in each lane")
     whole = np.reshape(x, (x.shape[0], -1)) if axis is None else x
     at = 1 if axis is None else shifted(axis, x.ndim) % x.ndim
     size = whole.shape[at]

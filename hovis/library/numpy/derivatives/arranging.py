@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.derivatives import constant, defined, linear, pull, push
 from hovis.library.numpy.cotangents import updated, zero_tape
 from hovis.library.numpy.tangents import fitted, rank_of, shape_of, spread, zeros_like
@@ -212,7 +213,7 @@ def _pad(g: Any, y: Any, a: Any, width: Any, mode: str = "constant", **named: An
             np.add.at(rest, (slice(None),) * k + (at,), g)
             g = rest
         return g
-    raise NotImplementedError(f"the derivative of np.pad is not known for mode={mode!r}")
+    raise Declined(f"the derivative of np.pad is not known for mode={mode!r}")
 
 
 def _pad_push(t: Any, y: Any, a: Any, width: Any, mode: str = "constant", **named: Any) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.derivatives import absent, constant, defined, linear, pull, push
 from hovis.library.numpy.tangents import choose, fitted, rank_of
 
@@ -154,7 +155,7 @@ def _polyder(p: Any, m: int = 1) -> Any:
 
 def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if k is not None:
-        raise NotImplementedError("the derivative of np.polyint is known without constants of integration")
+        raise Declined("the derivative of np.polyint is known without constants of integration")
     for _ in range(m):
         p = np.concatenate((p / np.arange(p.shape[0], 0, -1), np.zeros(1)))
     return p
@@ -166,7 +167,7 @@ defined(np.polyint, _polyint)
 
 def _polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: bool = False) -> Any:
     if full or cov:
-        raise NotImplementedError("the derivative of np.polyfit is known for the coefficients alone")
+        raise Declined("the derivative of np.polyfit is known for the coefficients alone")
     powers = np.vander(x, deg + 1)
     if w is not None:
         powers, y = powers * np.expand_dims(w, -1), y * (w if y.ndim == 1 else np.expand_dims(w, -1))

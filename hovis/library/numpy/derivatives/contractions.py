@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.derivatives import defined, linear, multilinear, pull, push
 from hovis.library.numpy.tangents import conjugate, fitted, rank_of
 
@@ -67,7 +68,7 @@ def _explicit(subscripts: str, operands: Any) -> tuple[list[str], str]:
 
 def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: Any) -> Any:
     if not isinstance(subscripts, str):
-        raise NotImplementedError("the derivative of einsum is known where its subscripts are a string")
+        raise Declined("the derivative of einsum is known where its subscripts are a string")
     at = k - 1
     terms, result = _explicit(subscripts, operands)
     x, own = operands[at], terms[at]
@@ -99,7 +100,7 @@ def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: An
 
 def _einsum_push(k: int, t: Any, y: Any, subscripts: Any, *operands: Any, **named: Any) -> Any:
     if not isinstance(subscripts, str):
-        raise NotImplementedError("the derivative of einsum is known where its subscripts are a string")
+        raise Declined("the derivative of einsum is known where its subscripts are a string")
     return np.einsum(subscripts, *operands[: k - 1], t, *operands[k:], **named)
 
 

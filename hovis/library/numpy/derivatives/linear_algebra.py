@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.derivatives import constant, defined, pull, push
 from hovis.library.numpy.derivatives.contractions import swapped
 from hovis.library.numpy.tangents import conjugate, fitted, is_complex, zeros_like
@@ -250,7 +251,7 @@ def _singular(g: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bo
     k = s.shape[-1]
     if u.shape[-1] != k or vh.shape[-2] != k:
         if gu is not None or gvh is not None:
-            raise NotImplementedError("the derivative of np.linalg.svd is known for full_matrices=False")
+            raise Declined("the derivative of np.linalg.svd is known for full_matrices=False")
         u, vh = u[..., :k], vh[..., :k, :]
     uh, v = swapped(u), swapped(vh)
     eye = np.eye(k)
@@ -287,7 +288,7 @@ def _singular_push(t: Any, y: Any, a: Any, full_matrices: bool = True, compute_u
     if not compute_uv:
         return ds
     if not thin:
-        raise NotImplementedError("the derivative of np.linalg.svd is known for full_matrices=False")
+        raise Declined("the derivative of np.linalg.svd is known for full_matrices=False")
     eye = np.eye(k)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     f = (1.0 - eye) / (row * row - column * column + eye)
@@ -309,7 +310,7 @@ push(np.linalg.svdvals, lambda t, y, a: _singular_push(t, y, a, False, False))
 
 def _qr(g: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
     if mode != "reduced" or a.shape[-2] < a.shape[-1]:
-        raise NotImplementedError("the derivative of np.linalg.qr is known for mode='reduced' and at least as many rows as columns")
+        raise Declined("the derivative of np.linalg.qr is known for mode='reduced' and at least as many rows as columns")
     q, r = y[0], y[1]
     gq, gr = _of(g[0], q), _of(g[1], r)
     middle = np.matmul(r, swapped(gr)) - np.matmul(swapped(gq), q)
@@ -321,7 +322,7 @@ def _qr(g: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
 
 def _qr_push(t: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
     if mode != "reduced" or a.shape[-2] < a.shape[-1]:
-        raise NotImplementedError("the derivative of np.linalg.qr is known for mode='reduced' and at least as many rows as columns")
+        raise Declined("the derivative of np.linalg.qr is known for mode='reduced' and at least as many rows as columns")
     q, r = y[0], y[1]
     across = swapped(np.linalg.solve(swapped(r), swapped(t)))
     inner = np.matmul(swapped(q), across)
@@ -385,7 +386,7 @@ defined(np.linalg.norm, norm)
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """``np.linalg.vector_norm``."""
     if axis is None and keepdims:
-        raise NotImplementedError("the derivative of vector_norm is known along an axis, or without keepdims")
+        raise Declined("the derivative of vector_norm is known along an axis, or without keepdims")
     return norm(np.reshape(x, (-1,)), ord, 0) if axis is None else norm(x, ord, axis, keepdims)
 
 

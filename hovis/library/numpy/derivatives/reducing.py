@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.derivatives import constant, defined, linear, pull, push
 from hovis.library.numpy.tangents import choose, conjugate, rank_of, shape_of, spread
 
@@ -251,7 +252,7 @@ def _axis_of(a: Any, axis: Any) -> tuple[Any, int]:
 def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False) -> Any:
     """``np.quantile`` along one axis, by linear interpolation between sorted elements."""
     if method != "linear" or isinstance(axis, tuple):
-        raise NotImplementedError("the derivative of a quantile is known for method='linear' and along one axis")
+        raise Declined("the derivative of a quantile is known for method='linear' and along one axis")
     row, at = _axis_of(a, axis)
     row = np.moveaxis(np.sort(row, axis=at), at, 0)
     place = np.asarray(q) * (row.shape[0] - 1)
@@ -287,7 +288,7 @@ def _reducing(u: Any) -> Callable[..., Any]:
         return np.max
     if u is np.minimum:
         return np.min
-    raise NotImplementedError("the derivative of reductions is known for add, multiply, maximum and minimum")
+    raise Declined("the derivative of reductions is known for add, multiply, maximum and minimum")
 
 
 def reduced(u: Any, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **named: Any) -> Any:
@@ -301,7 +302,7 @@ def accumulated(u: Any, a: Any, axis: int = 0, dtype: Any = None, out: Any = Non
         return np.cumsum(a, axis=axis)
     if u is np.multiply:
         return np.cumprod(a, axis=axis)
-    raise NotImplementedError("the derivative of accumulations is known for add and multiply")
+    raise Declined("the derivative of accumulations is known for add and multiply")
 
 
 def outer(u: Any, a: Any, b: Any) -> Any:
