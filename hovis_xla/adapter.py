@@ -13,6 +13,7 @@ import importlib.metadata
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -25,9 +26,15 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, mhlo, sdy, stablehlo
 
-__all__ = ["Program", "XlaError", "chlo", "compile_module", "context", "func", "ir", "self_test", "stablehlo", "use_lapack", "version"]
+__all__ = ["DeviceArray", "Program", "XlaError", "chlo", "compile_module", "context", "func", "ir", "self_test", "stablehlo", "use_lapack", "version"]
 
 XlaError: Final = _jax.JaxRuntimeError
+
+#: An array on a device; jax calls it jax.Array.
+DeviceArray: Final = _jax.ArrayImpl
+
+#: The dtypes that such an array may have, of NumPy's.
+DTYPES: Final = frozenset("?bBhHiIlLqQefdFD")
 
 #: Loops that touch fewer bytes an iteration become one native function; see docs: the default of 0.10 is a cliff.
 NATIVE_LOOP_BYTES: Final = 1 << 20
@@ -176,6 +183,20 @@ def as_numpy(buffer: Any) -> Array:
     if view.nbytes < COPY_BELOW:
         return view.copy()
     return np.asarray(_Memory(buffer, view))
+
+
+def device_array(array: Array, alone: bool) -> Any:
+    """An array of jaxlib's with what is in one of NumPy's: the same memory if nobody else has it (``alone``), else a copy.
+
+    Where jax has been imported, it is an array of jax.
+    """
+    base: Any = array.base
+    buffer = base._buffer if alone and type(base) is _Memory else None
+    if buffer is None or (buffer.aval.shape, buffer.aval.dtype) != (array.shape, array.dtype) or not array.flags.c_contiguous:
+        own = array if alone and base is None else array.copy("C")
+        buffer = put(own, own.shape, own.dtype)
+    jax: Any = sys.modules.get("jax")
+    return jax.dlpack.from_dlpack(buffer) if hasattr(jax, "dlpack") else buffer
 
 
 def put(array: object, shape: tuple[int, ...], dtype: Any) -> Any:

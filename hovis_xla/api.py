@@ -20,11 +20,12 @@ from hovis.jit import VARIANTS
 from hovis.jit import Jitted as PythonJitted
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.transforms.interpret import Interpreter
+from hovis_xla.adapter import DeviceArray
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
 from hovis_xla.contest import Spending
-from hovis_xla.foreign import as_numpy
+from hovis_xla.foreign import as_device, as_numpy
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
 from hovis_xla.variant import Variant, without_checks
@@ -52,6 +53,7 @@ def jit(
     target: str | None = None,
     debug_nans: bool | str = False,
     convert: bool = False,
+    device_results: bool = False,
 ) -> Any:
     """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
 
@@ -64,11 +66,13 @@ def jit(
     debug_nans    run op by op, and raise NanError on the line where the first NaN arises; "inf": or the first infinity
     convert       arrays of other libraries (jax, torch, anything with __dlpack__ or __array__) are NumPy arrays to fn; without
                   it they are what they are, and fn does with them in Python what it would do
+    device_results  the same, and arrays of the result are jaxlib's (jax's, where jax has been imported): they go into the next
+                  call as they are
     """
     if fn is None:
         return lambda wrapped: jit(
             wrapped, static=static, int_overflow=int_overflow, exact=exact, strict=strict, target=target, debug_nans=debug_nans,
-            convert=convert,
+            convert=convert, device_results=device_results,
         )  # fmt: skip
     if int_overflow not in OVERFLOW:
         raise ValueError(f"int_overflow is one of {', '.join(map(repr, OVERFLOW))}, not {int_overflow!r}")
@@ -78,7 +82,7 @@ def jit(
         raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     names = (static,) if isinstance(static, str) else tuple(static)
     watch = Nans(debug_nans == "inf") if debug_nans else Overflows() if int_overflow == "raise" else None
-    return (Converting if convert else Jitted)(fn, names, exact, strict, target, watch)
+    return (Placing if device_results else Converting if convert else Jitted)(fn, names, exact, strict, target, watch)
 
 
 class Jitted(PythonJitted):
@@ -316,6 +320,16 @@ class Converting(Jitted):
     def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
         """The Trace for arguments like these."""
         return super().trace(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
+
+
+class Placing(Converting):
+    """The same, and arrays of the result are jaxlib's."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        taken, named = [*map(as_numpy, args)], {name: as_numpy(v) for name, v in kwargs.items()}
+        values = zip([*taken, *named.values()], [*args, *kwargs.values()], strict=True)
+        given = {id(own): theirs for own, theirs in values if type(theirs) is DeviceArray}
+        return as_device(lambda: Jitted.__call__(self, *taken, **named), given)
 
 
 @dataclass(slots=True)
