@@ -7,7 +7,7 @@ from hovis.engine import trace as engine
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part
 from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, Value, edges
-from hovis.ir.operations import PACKAGE, make_list, make_tuple
+from hovis.ir.operations import PACKAGE, make_exception, make_list, make_tuple
 from hovis.lattice import ANY, Const, Partial, Type
 from hovis.lattice.constants import constant_key
 from hovis.library import derivatives
@@ -222,15 +222,29 @@ def _usable(function: Function, op: Op) -> Function:
         return function
     placed = copy(function)
     for made in placed.ops():
-        if made.callee is Declined:
-            why = made.args[0] if made.args else Const("")
-            made.callee, made.args, made.type = DerivativeError, (Const(not_for(str(getattr(why, "value", "")), op)),), Type(DerivativeError)
+        if _raised(made) is Declined:
+            made.callee, made.args, made.type = DerivativeError, (Const(not_for(_said(made), op)),), Type(DerivativeError)
     return placed
 
 
 def declines(function: Function) -> bool:
     """Is a rule not for some of the operands that it was traced at?"""
-    return any(made.callee is Declined for made in function.ops())
+    return any(_raised(made) is Declined for made in function.ops())
+
+
+def _raised(op: Op) -> type[Exception] | None:
+    """The class of the exception that an op makes."""
+    made = op.args[0].value if op.callee is make_exception and isinstance(op.args[0], Const) else op.callee
+    return made if isinstance(made, type) and issubclass(made, Exception) else None
+
+
+def _said(op: Op) -> str:
+    """The message of the exception that an op makes, as far as it is known."""
+    given: Any = op.args
+    if op.callee is make_exception:
+        known = getattr(op.args[1], "value", None)
+        given = [Const(one) for one in known] if isinstance(known, tuple) else getattr(op.args[1], "args", ())
+    return str(given[0].value) if given and isinstance(given[0], Const) else ""
 
 
 def not_for(why: str, op: Op) -> str:
@@ -242,8 +256,7 @@ def refusal(function: Function) -> str | None:
     """Why a rule is not for the operands that it was traced at; None, if it is for some of them."""
     if any(isinstance(block.terminator, Return) for block in function.blocks):
         return None
-    made = next((o for o in function.ops() if isinstance(o.callee, type) and issubclass(o.callee, Exception) and o.args), None)
-    return str(made.args[0].value) if made is not None and isinstance(made.args[0], Const) else ""
+    return next((_said(made) for made in function.ops() if _raised(made) is not None), "")
 
 
 def _defined(definition: Any, op: Op, k: int) -> tuple[Function, list[Operand], list[int]]:

@@ -253,8 +253,15 @@ case(np.repeat, lambda x: np.repeat(x, [1, 2, 0], axis=0), X)
 case(np.ndarray.repeat, lambda x: x.repeat(2), X)
 case(np.tile, lambda x: np.tile(x, (2, 3)), X)
 case(np.tile, lambda x: np.tile(x, 2), V)
-for _mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
-    case(np.pad, lambda x, _mode=_mode: np.pad(x, ((1, 2), (0, 1)), mode=_mode), X)
+for _mode in ("constant", "edge", "reflect", "symmetric", "wrap", "mean", "median", "maximum", "minimum", "linear_ramp"):
+    case(np.pad, lambda x, _mode=_mode: np.pad(x, ((1, 2), (0, 5)), mode=_mode), X)
+case(np.pad, lambda x, v: np.pad(x, 2, constant_values=v), X, 0.5)
+case(np.pad, lambda x, v, w: np.pad(x, (1, 2), constant_values=((v, 1.0), (v, w))), X, 0.5, 0.25)
+case(np.pad, lambda x, v: np.pad(x, ((1,), (2,)), "linear_ramp", end_values=(v, 1.0)), X, 0.5)
+case(np.pad, lambda x: np.pad(x, ((0, 0), (1, 2)), "mean", stat_length=((1, 2), (3, 2))), X)
+case(np.pad, lambda x: np.pad(x, (1, 2), "maximum", stat_length=2), X)
+for _mode in ("reflect", "symmetric"):
+    case(np.pad, lambda x, _mode=_mode: np.pad(x, (3, 8), _mode, reflect_type="odd"), X)
 case(np.concatenate, lambda x, y: np.concatenate((x, y), axis=1), X, a(3, 2))
 case(np.concatenate, lambda x, y: np.concatenate((x, y), axis=None), X, a(3, 2))
 case(np.concat, lambda x, y: np.concat((x, y)), X, Y)

@@ -81,9 +81,27 @@ def test_what_has_no_row_says_where() -> None:
 
 
 
-def test_a_row_that_declines_says_where_and_what_it_is_for() -> None:
-    def unpadded(x: Any) -> Any:
-        return np.sum(np.pad(x, 1, mode=lambda row, width, axis, extra: None))
+def _unpadded(x: Any) -> Any:
+    return np.sum(np.pad(x, 1, mode=lambda row, width, axis, extra: None))
 
-    with pytest.raises(hovis.DerivativeError, match=r"mode=.*test_rows.py:\d+.*custom_vjp"):
-        hovis.grad(unpadded)(np.ones(4))
+
+def _recorded(x: Any) -> Any:
+    return np.sum(next(iter([np.pad(x, 1, mode=lambda row, width, axis, extra: None)])))
+
+
+def _reduced(x: Any) -> Any:
+    return np.hypot.reduce(x)
+
+
+@pytest.mark.parametrize("f", [_unpadded, _recorded, _reduced], ids=_name)
+def test_a_row_that_declines_says_where_and_what_it_is_for(f: Any) -> None:
+    for derived in (lambda: hovis.grad(f)(np.ones(4)), lambda: hovis.jvp(f, (np.ones(4),), (np.ones(4),))):
+        with pytest.raises(hovis.DerivativeError, match=r"the derivative of .*test_rows.py:\d+.*custom_vjp"):
+            derived()
+
+
+def test_widths_of_a_padding_that_are_no_tuples() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    expected = hovis.grad(lambda x: np.sum(np.pad(x, ((0, 0), (1, 2)), "edge") ** 2))(x)
+    for widths in ({-1: (1, 2)}, np.array([[0, 0], [1, 2]])):
+        assert np.array_equal(hovis.grad(lambda x, widths=widths: np.sum(np.pad(x, widths, "edge") ** 2))(x), expected)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hovis.errors import Declined
 from hovis.library.derivatives import constant, defined, linear, pull, push
 from hovis.library.numpy.cotangents import updated, zero_tape
 from hovis.library.numpy.tangents import fitted, rank_of, shape_of, spread, zeros_like
@@ -190,42 +189,6 @@ def _tile(g: Any, y: Any, a: Any, reps: Any) -> Any:
 
 linear(np.tile, _tile)
 
-
-def _widths(width: Any, ndim: int) -> list[tuple[int, int]]:
-    if isinstance(width, int):
-        return [(width, width)] * ndim
-    width = list(width)
-    if isinstance(width[0], int):
-        return [(width[0], width[-1])] * ndim
-    pairs = [(w[0], w[-1]) for w in width]
-    return pairs * ndim if len(pairs) == 1 else pairs
-
-
-def _pad(g: Any, y: Any, a: Any, width: Any, mode: str = "constant", **named: Any) -> Any:
-    widths = _widths(width, a.ndim)
-    if mode == "constant":
-        return g[tuple([slice(low, low + size) for (low, _), size in zip(widths, a.shape, strict=True)])]
-    if mode in ("edge", "reflect", "symmetric", "wrap"):
-        for k, (low, high) in enumerate(widths):
-            pad: Any = np.pad
-            at = pad(np.arange(a.shape[k]), (low, high), mode, **named)
-            rest = np.zeros([a.shape[k] if j == k else size for j, size in enumerate(g.shape)])
-            np.add.at(rest, (slice(None),) * k + (at,), g)
-            g = rest
-        return g
-    raise Declined(f"the derivative of np.pad is not known for mode={mode!r}")
-
-
-def _pad_push(t: Any, y: Any, a: Any, width: Any, mode: str = "constant", **named: Any) -> Any:
-    pad: Any = np.pad
-    if mode == "linear_ramp":
-        # towards zero: the ends do not change
-        return pad(t, width, mode)
-    return pad(t, width) if mode == "constant" else pad(t, width, mode, **named)
-
-
-pull(np.pad, _pad)
-push(np.pad, _pad_push)
 
 # ------------------------------------------------------------------------------------------------- joining
 

@@ -30,10 +30,11 @@ push(
     lambda t, y, items, start=0: np.sum(t, axis=0) if isinstance(items, np.ndarray) else builtins.sum([one for one in t if one is not None]),
     lambda t, y, items, start: spread(t, y),
 )
-pull(afresh, lambda g, y, x, after: g, None)
-push(afresh, lambda t, y, x, after: t, None)
-pull(fitted_like, lambda g, y, a, x: np.broadcast_to(g, a.shape), None)
-push(fitted_like, lambda t, y, a, x: fitted_like(t, x))
+pull(afresh, lambda g, y, x, after: g, lambda g, y, x, after: None)
+push(afresh, lambda t, y, x, after: t, lambda t, y, x, after: None)
+# of the second operand it asks the shape
+pull(fitted_like, lambda g, y, a, x: np.broadcast_to(g, a.shape), lambda g, y, a, x: None)
+push(fitted_like, lambda t, y, a, x: fitted_like(t, x), lambda t, y, a, x: None)
 
 constant(
     np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, ops.format_value, np.iterable, operator.length_hint,
