@@ -32,7 +32,8 @@ from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, measured, ragged, storing, views
+from hovis_xla.listing import Listing
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, lists, measured, ragged, storing, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
@@ -85,6 +86,8 @@ class Calls(Arrays):
     #: what a run does that can be seen from outside
     record: list[Any]
     op: Op | None
+    #: lists that grow, by the ops that make them
+    listings: dict[Op, Listing]
 
     @abstractmethod
     def inline(self, function: Function, args: list[Operand]) -> Operand:
@@ -287,8 +290,15 @@ class Calls(Arrays):
         several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
         if several is not None and callee not in BUILDERS:
             return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
+        if op is not None and op in self.listings:
+            return lists.make(self, self.listings[op], args)
         if callee in BUILDERS:
             return Struct(callee, tuple(args), object())
+        if any(map(lists.is_listing, args)):
+            grown = lists.call(self, callee, args, kwargs)
+            if grown is not None:
+                return grown
+            raise NotLowerable(f"{_name(callee)} of a list that grows")
         if isinstance(callee, type) and issubclass(callee, BaseException):
             made = exceptions.make(self, callee, args)
             if made is not None:
@@ -473,7 +483,7 @@ _IN_PLACE: Final[dict[Any, bool]] = dict.fromkeys(IN_PLACE, True)
 
 def _writes(callee: Any, args: list[Operand]) -> bool:
     """Does the call store into an array, or onto a tape?"""
-    if callee in (operator.setitem, operations.put, operations.revise, np.ufunc.at):
+    if callee in (operator.setitem, operations.put, operations.revise, np.ufunc.at, list.append):
         return True
     target = args[0] if args else None
     return _lookup(_IN_PLACE, callee) is True and (isinstance(target, Stored) or (isinstance(target, Ragged) and target.write is not None))

@@ -25,10 +25,11 @@ from hovis_xla.interface import Keyed, Lowered, Tape, Template
 from hovis_xla.intervals import Interval, meet
 from hovis_xla.joining import Arrival, as_tensor
 from hovis_xla.kinds import WHICH
+from hovis_xla.listing import Listing
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
-from hovis_xla.ops import extents
+from hovis_xla.ops import extents, lists
 from hovis_xla.ops.tapes import Reel, reels
 from hovis_xla.places import is_contiguous
 from hovis_xla.ranges import SMALL, Ranges
@@ -124,6 +125,8 @@ class Lowering(Calls):
         #: tapes by the ops that make them, and what is known of them where they are written to (``ops/tapes``)
         self.reels: dict[Op, Reel] = {}
         self.taped: dict[Op, Reel | None] = {}
+        #: lists that grow, by the ops that make them
+        self.listings: dict[Op, Listing] = {}
         self.mutable_constants: set[object] = set()
 
     # --------------------------------------------------------------------------------------------- functions
@@ -204,6 +207,8 @@ class Lowering(Calls):
         if isinstance(operand, Val):
             return self._leaf(operand, leaves, location)
         if isinstance(operand, Struct):
+            if isinstance(operand.callee, Listing):
+                lists.enough(self, operand)
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(self._builder(operand.callee, location)), parts, number
@@ -230,7 +235,7 @@ class Lowering(Calls):
 
     def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
         """What makes a part of the result on the host."""
-        if callee in BUILDERS or (isinstance(callee, type) and callee is not str):
+        if callee in BUILDERS or isinstance(callee, Listing) or (isinstance(callee, type) and callee is not str):
             return callee
         self.texts = True
         if not self.worked and self.token is None:
@@ -334,7 +339,11 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowe
         if any(acts(op) for op in _all_ops(function)):
             lowering.token = emit.create_token()
         lowering.reels = reels(function, slots)
-        lowering.memory.bottom |= {reel.location: emit.constant(0, INT64) for reel in lowering.reels.values()}
+        lowering.listings = lists.found_in(function, len(lowering.reels), slots)
+        growing = dict.fromkeys(lowering.listings.values())
+        lists.prepare(lowering, growing)
+        counted = [*lowering.reels.values(), *(listing.reel for listing in growing)]
+        lowering.memory.bottom |= {reel.location: emit.constant(0, INT64) for reel in counted}
         try:
             arrival = lowering.function(function, operands)
             return _finish(module, main, lowering, arrival, nums)

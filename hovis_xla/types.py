@@ -205,7 +205,7 @@ class Bound:
     """A method of an array that has been looked up and not yet called."""
 
     method: Callable[..., object]
-    instance: Val
+    instance: "Val | Ragged"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ from hovis_xla.ops.arith import check_range, sign_bit
 from hovis_xla.ops.extents import Counts, Span, aligned, counted, filled, is_mask, number, packed, require, same, shifted, unpacked, widened
 from hovis_xla.ops.python import L, position
 from hovis_xla.slots import block_of, is_within, tensor
-from hovis_xla.types import ARRAY, INT64, SCALAR, ZERO, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
+from hovis_xla.types import ARRAY, INT64, SCALAR, ZERO, Bound, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
 
 _NAMES: Final = "add sub mul truediv floordiv mod pow neg pos abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
 _ELEMENTWISE: Final = frozenset({
@@ -482,7 +482,8 @@ def _attribute(low: L, x: Ragged, name: str) -> Operand | None:
     if name == "T":
         full = Num(ARRAY, x.full.dtype, x.full.shape[::-1])
         return _seen(x, lambda t: emit.transpose(t, range(rank)[::-1]), x.counts[::-1], full)
-    return None
+    method = getattr(np.ndarray, name, None)
+    return Bound(method, x) if callable(method) else None
 
 
 # ------------------------------------------------------------------------------------------------- slices

@@ -68,7 +68,7 @@ def parts_of(low: L, x: Operand) -> list[Operand] | None:
 def _getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     if isinstance(a, Known) and type(a.value) is dict:
         return _entry(low, a.value, index)
-    if not _is_index(index):
+    if not is_index(index):
         return None
     items = parts_of(low, a)
     if isinstance(a, Known) and type(a.value) is str and len(a.value) <= MOST:
@@ -87,7 +87,7 @@ def _getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     return pick(low, items, wrapped)
 
 
-def _is_index(x: Operand) -> bool:
+def is_index(x: Operand) -> bool:
     if isinstance(x, Known):
         return isinstance(x.value, int | np.integer)
     return isinstance(x, Val) and x.num.dtype.kind in "iub" and x.num.kind in (PYTHON, SCALAR) and not (x.num.kind == SCALAR and x.num.dtype.kind == "b")

@@ -52,11 +52,15 @@ class Reel:
 
 def reels(function: Function, slots: Mapping[int, int]) -> dict[Op, Reel]:
     """One for each tape that is made; slots has lengths by their numbers."""
-    found: dict[Op, Reel] = {}
-    for op in (op for one in callees(function) for op in one.ops() if op.callee is operations.make_tape):
-        location = Location(INT64, ())
-        location.owner = found[op] = Reel(len(found), location, slots.get(len(found), 0))
-    return found
+    tapes = [op for one in callees(function) for op in one.ops() if op.callee is operations.make_tape]
+    return {op: reel_of(number, slots) for number, op in enumerate(tapes)}
+
+
+def reel_of(number: int, slots: Mapping[int, int]) -> Reel:
+    """That of the tape, or of the list, with a number."""
+    location = Location(INT64, ())
+    location.owner = made = Reel(number, location, slots.get(number, 0))
+    return made
 
 
 def _num(slot: Slot) -> Num | None:

@@ -34,7 +34,7 @@ def collects(x, n):
         s = 0.0
         for j in range(1000):
             s = s * 0.5 + x[j % 8] * i
-        out.append(s)
+        out.append([s])
     return out
 
 

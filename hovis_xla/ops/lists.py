@@ -1,0 +1,259 @@
+"""What is done with lists that grow (``listing``): each is arrays in memory that hold the items, and how many there are."""
+
+import builtins
+import itertools
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.model import Function, Op
+from hovis_xla import emit
+from hovis_xla.emit import T, compare, like, or_, select
+from hovis_xla.listing import GROWS, Item, Listing, listings
+from hovis_xla.ops import ragged, sequences
+from hovis_xla.ops.python import L
+from hovis_xla.ops.storing import NOTHING
+from hovis_xla.ops.tapes import reel_of
+from hovis_xla.places import Box, Location, Place
+from hovis_xla.slots import as_val, num_of, tensor
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT, INT64, TRUTH, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val
+
+#: Calls that store into a list.
+WRITES: Final = frozenset(GROWS)
+_ARRAYS: Final = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray})
+_STACKS: Final = frozenset({np.stack, np.vstack})
+
+
+def is_listing(operand: Operand) -> bool:
+    """Is it a list that grows?"""
+    return isinstance(operand, Struct) and isinstance(operand.callee, Listing)
+
+
+def found_in(function: Function, tapes: int, slots: Mapping[int, int]) -> dict[Op, Listing]:
+    """The lists of a function that grow; their reels have the numbers behind those of tapes."""
+    numbers = itertools.count(tapes)
+    found = listings(function, lambda: reel_of(next(numbers), slots))
+    for listing in set(found.values()):
+        listing.reel.slots, listing.reel.bytes = listing.room(listing.reel.slots), listing.size
+    return found
+
+
+def prepare(low: L, listings: Iterable[Listing]) -> None:
+    """Give each class its memory, at the beginning of a program."""
+    for listing in listings:
+        contents = [emit.constant(0, INT64), *(emit.zeros(num.dtype, (listing.slots, *num.shape)) for num in listing.nums())]
+        places = [Place(Location(t.dtype, t.shape, True)) for t in contents]
+        low.memory.content |= {place.location: t for place, t in zip(places, contents, strict=True)}
+        low.pinned |= {place.location for place in places}
+        listing.memory = tuple(map(low.array_at, places))
+
+
+def make(low: L, listing: Listing, items: Sequence[Operand]) -> Struct:
+    """A new list, with these items; another one of its class is needed no longer."""
+    made = Struct(listing, listing.memory, listing)
+    _counted(low, made, emit.constant(0, INT64))
+    for item in items:
+        _append(low, made, item)
+    return made
+
+
+def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+    """A call with lists among its arguments."""
+    first = args[0]
+    if not kwargs and isinstance(first, Struct) and is_listing(first):
+        does = _ROWS.get(callee)
+        found: Operand | None = does(low, *args) if does is not None and not any(map(is_listing, args[1:])) else None
+        if found is not None:
+            return found
+    if getattr(callee, "__module__", None) is None or not str(callee.__module__).startswith("numpy"):
+        if not isinstance(callee, np.ufunc):
+            return None
+    if callee is np.concatenate:
+        return _joined(low, first) if len(args) == 1 and not kwargs else None
+    as_arrays = [whole(low, a) if isinstance(a, Struct) and is_listing(a) else a for a in args]
+    if any(a is None for a in as_arrays):
+        return None
+    if callee in _ARRAYS or callee in _STACKS:
+        if callee in _STACKS and (kwargs or len(args) > 1 or not _rows(first, 1)):
+            return None
+        dtype = as_arrays[1] if len(args) == 2 else kwargs.get("dtype")
+        if len(args) > 2 or kwargs.keys() - {"dtype"} or (dtype is not None and len(kwargs) == len(args) - 1 == 1):
+            return None
+        return as_arrays[0] if dtype is None else low.call(np.ndarray.astype, [as_arrays[0], dtype], {})
+    return low.call(callee, as_arrays, kwargs) if all(_rows(a, 0) for a in args if is_listing(a)) else None
+
+
+def _rows(a: Operand, rank: int) -> bool:
+    """Are the items numbers (0) or vectors (1)?"""
+    item = a.callee.item if isinstance(a, Struct) and isinstance(a.callee, Listing) else None
+    return isinstance(item, Num) and len(item.shape) == rank
+
+
+# ------------------------------------------------------------------------------------------------- memory
+
+
+def _count(a: Struct) -> T:
+    count = a.parts[0]
+    assert isinstance(count, Val)
+    return tensor(count)
+
+
+def _counted(low: L, a: Struct, count: T) -> None:
+    assert isinstance(a.parts[0], Stored)
+    low.write(a.parts[0].place, count)
+
+
+def _of(a: Struct) -> Listing:
+    assert isinstance(a.callee, Listing)
+    return a.callee
+
+
+def enough(low: L, a: Struct) -> None:
+    """There has to have been room for all items; if not, the host is told how much there should have been."""
+    listing, count = _of(a), _count(a)
+    before = low.memory.read(listing.reel.location)
+    low.bail_if(compare("GT", count, like(listing.slots, count)))
+    low.memory.write(listing.reel.location, select(compare("GT", count, before), count, before))
+
+
+def _cell(array: Stored, at: T) -> Place:
+    shape = array.num.shape[1:]
+    rank = len(shape) + 1
+    place: Place = array.place
+    return place.then(Box((at, *(0,) * (rank - 1)), (1, *shape), (1,) * rank, tuple(range(1, rank)), shape))
+
+
+def _arrays(a: Struct) -> Iterator[Stored]:
+    return iter([part for part in a.parts[1:] if isinstance(part, Stored)])
+
+
+def _store(low: L, item: Item, value: Operand, arrays: Iterator[Stored], at: T) -> None:
+    """Put an item into its place."""
+    if isinstance(item, tuple):
+        parts = [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else getattr(value, "parts", ())
+        if len(parts) != len(item) or (isinstance(value, Struct) and value.callee is not operations.make_tuple):
+            raise NotLowerable("items of different kinds in a list")
+        for kind, part in zip(item, parts, strict=True):
+            _store(low, kind, part, arrays, at)
+        return
+    num = num_of(value)
+    if num is None or num.dtype != item.dtype or num.shape != item.shape or (item.kind not in (num.kind, EITHER)):
+        raise NotLowerable("items of different kinds in a list")
+    found = as_val(value, item)
+    if found.num.shape and isinstance(found, Stored):
+        raise NotLowerable("an array in a list that is stored into later")
+    low.write(_cell(next(arrays), at), tensor(found))
+    if item.kind == EITHER:
+        low.write(_cell(next(arrays), at), T(found.tag, BOOL, ()))
+
+
+def _load(low: L, item: Item, arrays: Iterator[Stored], at: T) -> Operand:
+    if isinstance(item, tuple):
+        return Struct(operations.make_tuple, tuple(_load(low, part, arrays, at) for part in item), object())
+    t = low.load(_cell(next(arrays), at))
+    return Val(item, t.ir, low.load(_cell(next(arrays), at)).ir if item.kind == EITHER else None)
+
+
+def whole(low: L, a: Struct) -> Operand | None:
+    """The array of all items; of none it would be one of floats."""
+    item = _of(a).item
+    if not isinstance(item, Num):
+        return None
+    enough(low, a)
+    count = _count(a)
+    if item.dtype != np.float64 or item.shape:
+        low.bail_if(compare("EQ", count, like(0, count)))
+    t = tensor(next(_arrays(a)))
+    return Ragged(Num(ARRAY, t.dtype, t.shape), ragged.as_array(t), (count, *(None for _ in item.shape)))
+
+
+def _joined(low: L, a: Operand) -> Operand | None:
+    """``np.concatenate``: all rows of all items."""
+    found = whole(low, a) if isinstance(a, Struct) and not _rows(a, 0) else None
+    if not isinstance(found, Ragged):
+        return None
+    slots, rows, *rest = found.full.shape
+    t = emit.reshape(tensor(found.read()), (slots * rows, *rest))
+    return Ragged(Num(ARRAY, t.dtype, t.shape), ragged.as_array(t), (emit.mul(found.counts[0], like(rows, found.counts[0])), *(None for _ in rest)))
+
+
+# ------------------------------------------------------------------------------------------------- what lists do
+
+
+def _append(low: L, a: Struct, value: Operand) -> Operand:
+    count = _count(a)
+    _store(low, _of(a).item, value, _arrays(a), count)
+    _counted(low, a, emit.add(count, like(1, count)))
+    return NOTHING
+
+
+def _place(low: L, a: Struct, index: Operand) -> T | None:
+    """Where an index leads to."""
+    if not sequences.is_index(index) or _of(a).holds_arrays:
+        return None
+    enough(low, a)
+    count, at = _count(a), emit.convert(tensor(low.val(index)), INT64)
+    found = select(compare("LT", at, like(0, at)), emit.add(at, count), at)
+    low.raise_if(or_(compare("LT", found, like(0, found)), compare("GE", found, count)), IndexError)
+    return found
+
+
+def _getitem(low: L, a: Struct, index: Operand) -> Operand | None:
+    at = _place(low, a, index)
+    return None if at is None else _load(low, _of(a).item, _arrays(a), at)
+
+
+def _setitem(low: L, a: Struct, index: Operand, value: Operand) -> Operand | None:
+    at = _place(low, a, index)
+    if at is None:
+        return None
+    _store(low, _of(a).item, value, _arrays(a), at)
+    return NOTHING
+
+
+def _pop(low: L, a: Struct) -> Operand | None:
+    """The last item; where there is none, nothing is changed before Python does it again."""
+    found = _getitem(low, a, Known(-1))
+    if found is not None:
+        count = _count(a)
+        _counted(low, a, select(compare("GT", count, like(0, count)), emit.sub(count, like(1, count)), count))
+    return found
+
+
+def _clear(low: L, a: Struct) -> Operand:
+    _counted(low, a, emit.constant(0, INT64))
+    return NOTHING
+
+
+def _len(low: L, a: Struct) -> Operand:
+    return Val(INT, _count(a).ir)
+
+
+def _truth(low: L, a: Struct) -> Operand:
+    count = _count(a)
+    return Val(TRUTH, compare("GT", count, like(0, count)).ir)
+
+
+def _empty(low: L, a: Struct) -> Operand:
+    return Val(TRUTH, emit.not_(tensor(low.val(_truth(low, a)))).ir)
+
+
+def _reverse(low: L, a: Struct) -> Operand:
+    """The last item is the first one then."""
+    enough(low, a)
+    count = _count(a)
+    for array in _arrays(a):
+        t = tensor(array)
+        at = emit.sub(emit.broadcast(count, (t.shape[0],)), emit.add(emit.iota(INT64, (t.shape[0],), 0), like(1, emit.iota(INT64, (t.shape[0],), 0))))
+        low.write(array.place, emit.take(t, emit.op("maximum", at, like(0, at)), 0))
+    return NOTHING
+
+
+_ROWS: Final[dict[Any, Any]] = {
+    list.append: _append, list.pop: _pop, list.clear: _clear, list.reverse: _reverse, operator.getitem: _getitem, operator.setitem: _setitem,
+    builtins.len: _len, operator.truth: _truth, builtins.bool: _truth,
+    operator.not_: _empty, operations.drop: lambda low, a: NOTHING,
+}  # fmt: skip
