@@ -73,9 +73,11 @@ def _through(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         return None
     if not all(isinstance(v, Ref | Known) for v in (choices, leaves, more)):
         return _left(m, "what it is given is not known", args if TRANSFORMS[str(name.value)].recorded is not None else None)
+    transform = TRANSFORMS[str(name.value)]
+    if transform.optional and not all(isinstance(v, Known) for v in items(m, choices)):
+        return Known(None)
     wanted, further, chosen = items(m, leaves), items(m, more), tuple(v.value for v in items(m, choices))
     what: Any = "through", name.value, chosen
-    transform = TRANSFORMS[str(name.value)]
     try:
         mirror = Mirror(m, fn, wanted, len(wanted))
         found = remembered(m, mirror, what, transform.library(m.library), functools.partial(_residual, mirror, transform, chosen))

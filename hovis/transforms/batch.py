@@ -19,7 +19,9 @@ from hovis.lattice import Array, Const, Partial, Type, Union
 from hovis.lattice.constants import constant_key
 from hovis.library.batching import BATCHING
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
-from hovis.library.numpy.batching.base import NUMBER, copied, lane_by_lane, of_python, own, shaped, spread
+from hovis.library.numpy.batching.base import NUMBER, copied, fitted, lane_by_lane, of_python, own, shaped, spread
+from hovis.library.numpy.batching.fitting import fitting
+from hovis.library.numpy.batching.shaping import FLAT
 from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms.rules import Writer, declines, refusal, traced
@@ -265,12 +267,16 @@ class Batching:
             raise Diverging(told(op, "is called with what differs from lane to lane"))
         if op.effect & Effect.WRITES and not is_store(op):
             raise Diverging(told(op, "is done lane by lane"))
+        if op.callee in FLAT and self.groups.is_stored(op.args[0]):
+            raise Diverging(told(op, "shows an array that is stored into or a copy of it, as that lies in memory"))
         if op.callee in PLAIN and not is_array(op.args[0]):
             # a number is another one then
             op = replace(op, callee=PLAIN[op.callee])
         part = self._part(writer, op, args)
         if part is not None:
             return part
+        fits = fitting(op.callee, op.type, list(map(_type_of, op.args)))
+        args = tuple([arg if to is None or not flag else writer.rule(fitted, arg, Const(to)) for arg, flag, to in zip(args, flags, fits, strict=True)])
         found = self._computed(writer, op, flags, args, named)
         # what is a number in one lane shows no memory
         return writer.rule(copied, found) if op.callee is operator.getitem and not is_array(op) and self.groups.is_stored(op.args[0]) else found
@@ -282,9 +288,24 @@ class Batching:
             row = of_python(op.callee)
         if row is not None and not any(any_of(self.of(a)) for _, a in op.kwargs) and _binds(row, self.lanes, flags, *args, **named):
             function, values = traced(row, [Const(self.lanes), Const(flags), *args], dict(named))
-            if refusal(function) is None and not declines(function):
+            if refusal(function) is None and not declines(function) and self._is_what(op, function):
                 return writer.inline(function, values)
         return self.apart(writer, op, args, named)
+
+    def _is_what(self, op: Op, function: Function) -> bool:
+        """Does the row of an op give what the op gives in each lane, lanes of it?"""
+        if not _is_number(op.type):
+            return True
+        kind, dims = self.lanes_of(op)
+        ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
+        end: Any
+        for end in ends:
+            found = STANDARD.of_value(end.value) if isinstance(end, Const) else end.type
+            if isinstance(found, Array) and found != kind:
+                return False
+            if isinstance(end, Param | Op) and end.dims is not None and not all(map(_may_be, end.dims, dims)):
+                return False
+        return True
 
     def _part(self, writer: Writer, op: Op, args: tuple[Operand, ...]) -> Operand | None:
         """What is taken out of a container: the lanes of an item; None of an array."""
@@ -352,6 +373,20 @@ class Batching:
             raise Diverging("of a part of what a function gives it is not known that it is no tree")
         found = [writer.rule(spread, Const(self.lanes), self.value(part), Const(any_of(self.of(part)))) for part in parts_of(leaves)]
         return writer.op(make_tuple, writer.op(make_tuple, *found, type=Type(tuple)), self.value(tree), type=Type(tuple))
+
+
+def _type_of(operand: Any) -> Any:
+    """What is known of an operand, but for its value."""
+    if not isinstance(operand, Const):
+        return operand.type
+    kind = STANDARD.of_value(operand.value)
+    return kind if isinstance(kind, Array) else Type(type(operand.value))
+
+
+def _may_be(one: Operand, other: Operand) -> bool:
+    """Can two dims be the same?"""
+    sizes = [d.value for d in (one, other) if isinstance(d, Const) and isinstance(d.value, int)]
+    return len(sizes) < 2 or sizes[0] == sizes[1]
 
 
 def parts_of(value: Any) -> Any:

@@ -1,18 +1,21 @@
 """Functions of many values at once: how their lanes go, together, apart, or not at all."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
 from hovis.errors import TransformError
-from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return
+from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, callees, edges
 from hovis.ir.operations import drop, enter_handler, keep, leave_handler, make_tuple
 from hovis.lattice import Const, Type, Union
 from hovis.library.numpy.batching.base import empty_of, like, none_of
 from hovis.transforms.batch import Batching, Diverging, Spreading, array_of, behind, form, is_of_numbers, parts_of, told
 from hovis.transforms.masks import Masked
 from hovis.transforms.rules import Writer
+from hovis.transforms.sharing import Groups, is_array
 
 _HARMLESS = Effect.READS | Effect.RAISES
+_NOTICED: Final = (print, input, open)
 #: What has effects that nobody sees once a lane is through.
 _UNSEEN: Final = frozenset({drop, keep, enter_handler, leave_handler})
 
@@ -23,14 +26,15 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> F
     Each of these has another param, behind the others, for an array of its values; it gives the leaves of what function
     gives, lanes each, and their tree; None if the lanes part.
     """
-    for op in function.ops():
-        if op.callee in _UNSEEN:
-            continue
-        if op.effect & ~(_HARMLESS | Effect.WRITES) and not isinstance(op.callee, Function) and not is_of_numbers(op):
+    unknown = [op for one in callees(function) for op in one.ops() if _may_do_more(op)]
+    for op in unknown:
+        if _is_noticed(op):
             raise TransformError(told(op, "does more than compute, and would have to do it once for each lane: it can't be mapped over"))
     params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
     if not lanes:
         return nothing(function, params)
+    if unknown or stores_into_what_is_shared(function, params):
+        return no_lanes(function, places, mapped)
     try:
         spreading = Spreading(function, params)
         apart = behind(function, spreading)
@@ -38,6 +42,37 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> F
         return made.run()
     except Diverging:
         return no_lanes(function, places, mapped)
+
+
+def _may_do_more(op: Op) -> bool:
+    """May it do more than compute, as far as tracing can tell?"""
+    if op.callee in _UNSEEN or isinstance(op.callee, Function):
+        return False
+    return bool(op.effect & ~(_HARMLESS | Effect.WRITES)) and not is_of_numbers(op)
+
+
+def _is_noticed(op: Op) -> bool:
+    """Does somebody outside of the program notice it?"""
+    return bool(op.effect & Effect.IO) or any(op.callee is one for one in _NOTICED)
+
+
+def stores_into_what_is_shared(function: Function, mapped: list[Param]) -> bool:
+    """May it store into an array that was there before, and is the same one in all lanes?  Each lane sees what those before it did."""
+    stores = [op for op in function.ops() if op.effect & Effect.WRITES and op.callee not in _UNSEEN and op.args]
+    if not stores:
+        return False
+    groups = Groups(function)
+    shared = {groups.of(param) for param in function.params if param not in mapped}
+    for block in function.blocks:
+        shared |= {groups.of(op) for op in block.all_ops() if _may_be_found(op)}
+        for edge in edges(block.terminator):
+            shared |= {groups.of(param) for param, arg in zip(edge.block.params, edge.args, strict=True) if isinstance(arg, Const)}
+    return any(not isinstance(op.args[0], Param | Op) or groups.of(op.args[0]) in shared for op in stores)
+
+
+def _may_be_found(op: Op) -> bool:
+    """May what it gives have been there before, though it is no view of its operand?"""
+    return isinstance(op.callee, Function | Op | Param) or (op.callee in (getattr, operator.getitem) and not is_array(op.args[0]))
 
 
 def no_lanes(function: Function, places: list[int], mapped: Sequence[bool]) -> Function:

@@ -111,7 +111,7 @@ def own(lanes: int, x: Any, dtype: Any = None) -> Any:
 NUMBER: Final = "number"
 
 
-def lane_by_lane(lanes: int, fn: Any, which: Any, dtype: str, *args: Any, **named: Any) -> Any:
+def lane_by_lane(lanes: int, fn: Any, which: Any, dtype: str, /, *args: Any, **named: Any) -> Any:
     """What fn gives in each lane, one after the other."""
     flags, by_name = which
     found = []
@@ -167,6 +167,15 @@ _OF_PYTHON: Final[dict[Any, Any]] = {
 def of_python(fn: Any) -> Any:
     """The row of an operator where its result is a number of Python's; None if there is none of its own."""
     return _OF_PYTHON.get(fn)
+
+
+def fitted(x: Any, dtype: str) -> Any:
+    """Numbers of Python's as NumPy takes them beside numbers of its own: in the dtype of these, into which ints have to fit."""
+    if np.dtype(dtype).kind in "iu" and x.dtype.kind == "i":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if np.any((x < least) | (x > most)):
+            raise OverflowError("Python integer out of bounds for " + dtype)
+    return x.astype(dtype)
 
 
 # ------------------------------------------------------------------------------------------------- some of the lanes

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.library.batching import batched
-from hovis.library.numpy.batching.base import rank, spread
+from hovis.library.numpy.batching.base import rank
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
 
@@ -16,11 +16,11 @@ def _matmul(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
     ranks = rank(a, which[0]), rank(b, which[1])
     if ranks == (1, 1):
         return np.einsum(f"{'z' * which[0]}k,{'z' * which[1]}k->z", a, b)
+    most = max(*ranks, 2)
     if ranks[0] == 1:
-        return np.matmul(a[:, None, :] if which[0] else a[None, :], b)[..., 0, :]
+        return np.matmul(_lifted(a[..., None, :], which[0], most), b)[..., 0, :]
     if ranks[1] == 1:
-        return np.matmul(a, b[..., None])[..., 0] if which[1] else np.matmul(a, b)
-    most = max(ranks)
+        return np.matmul(a, _lifted(b[..., None], which[1], most))[..., 0]
     return np.matmul(_lifted(a, which[0], most), _lifted(b, which[1], most))
 
 
@@ -80,6 +80,7 @@ def _einsum(lanes: int, which: tuple[bool, ...], form: str, *operands: Any) -> A
 
 @batched(np.linalg.solve)
 def _solve(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
+    most = max(rank(a, which[0]), rank(b, which[1]))
     if rank(b, which[1]) == 1:
-        return np.linalg.solve(a, b[..., None] if which[1] else np.broadcast_to(b[:, None], (lanes, *b.shape, 1)))[..., 0]
-    return np.linalg.solve(a, spread(lanes, b, which[1]))
+        return np.linalg.solve(_lifted(a, which[0], most), _lifted(b[..., None], which[1], most))[..., 0]
+    return np.linalg.solve(_lifted(a, which[0], most), _lifted(b, which[1], most))

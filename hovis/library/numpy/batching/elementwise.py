@@ -104,7 +104,7 @@ by(_rounded(np.ceil), math.ceil)
 def _round(lanes: int, which: tuple[bool, ...], x: Any, digits: Any = None) -> Any:
     if digits is None:
         return whole(np.rint(x))
-    return np.round(x, digits)
+    raise Declined("the decimal number that is nearest is another one for Python and for NumPy")
 
 
 @batched(max)
@@ -129,9 +129,10 @@ def _of_math(ufunc: Any, fails: Any = None, error: type[Exception] = ValueError)
 
     def make(fn: Any) -> Rule:
         def rule(lanes: int, which: tuple[bool, ...], *args: Any) -> Any:
-            if fails is not None and np.any(fails(args[0])):
+            ours = [x.astype(np.float64) if isinstance(x, np.ndarray) else x for x in args]
+            if fails is not None and np.any(fails(ours[0])):
                 raise error(message)
-            return ufunc(*args)
+            return ufunc(*ours)
 
         return rule
 

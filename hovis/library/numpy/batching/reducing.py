@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hovis.errors import Declined
 from hovis.library.batching import Rule, by
 from hovis.library.numpy.batching.base import shifted
 
@@ -38,6 +39,8 @@ def _flat(fn: Any, at: int, default: Any = None) -> Rule:
     def rule(lanes: int, which: tuple[bool, ...], x: Any, *more: Any, **named: Any) -> Any:
         axis = more[at - 1] if len(more) >= at else named.get("axis", default)
         if axis is None:
+            if named.get("keepdims"):
+                raise Declined("axes of length one for all that are gone")
             x, axis = np.reshape(x, (lanes, -1)), 0
         named = {**named, "axis": shifted(axis, x.ndim)}
         return fn(x, *more[: at - 1], **named)

@@ -1,6 +1,6 @@
 """What gives arrays another shape or order, and puts them together."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,27 +10,45 @@ from hovis.library.numpy.batching.base import shifted, spread
 
 
 @batched(np.reshape, np.ndarray.reshape)
-def _reshape(lanes: int, which: tuple[bool, ...], x: Any, *shape: Any, **named: Any) -> Any:
-    new = named.get("shape", shape[0] if len(shape) == 1 else shape)
+def _reshape(lanes: int, which: tuple[bool, ...], x: Any, *sizes: Any, shape: Any = None, order: str = "C") -> Any:
+    new = shape if shape is not None else sizes[0] if len(sizes) == 1 else sizes
+    if order != "C":
+        raise Declined("another order of elements")
     return np.reshape(x, (lanes, *(new if isinstance(new, tuple | list) else (new,))))
 
 
-@batched(np.ravel, np.ndarray.ravel, np.ndarray.flatten)
+#: What gives a view of its operand if that has no gaps, and else a copy.
+FLAT: Final = frozenset({np.ravel, np.ndarray.ravel})
+
+
+@batched(*FLAT)
 def _ravel(lanes: int, which: tuple[bool, ...], x: Any) -> Any:
-    return np.reshape(x, (lanes, -1)).copy() if x.ndim == 2 else np.reshape(x, (lanes, -1))
+    return np.reshape(x, (lanes, -1))
+
+
+@batched(np.ndarray.flatten)
+def _flatten(lanes: int, which: tuple[bool, ...], x: Any) -> Any:
+    return np.reshape(x, (lanes, -1)).copy()
 
 
 def _order(axes: Any, ndim: int) -> tuple[int, ...]:
     return (0, *(tuple(range(ndim - 1, 0, -1)) if axes is None else tuple([axis % (ndim - 1) + 1 for axis in axes])))
 
 
-@batched(np.transpose, np.ndarray.transpose)
-def _transpose(lanes: int, which: tuple[bool, ...], x: Any, *axes: Any, **named: Any) -> Any:
-    return np.transpose(x, _order(named.get("axes", axes[0] if len(axes) == 1 else axes or None), x.ndim))
+@batched(np.transpose)
+def _transpose(lanes: int, which: tuple[bool, ...], x: Any, axes: Any = None) -> Any:
+    return np.transpose(x, _order(axes, x.ndim))
+
+
+@batched(np.ndarray.transpose)
+def _transposed(lanes: int, which: tuple[bool, ...], x: Any, *axes: Any) -> Any:
+    return np.transpose(x, _order(axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None, x.ndim))
 
 
 @batched(getattr)
 def _attribute(lanes: int, which: tuple[bool, ...], x: Any, name: str) -> Any:
+    if name not in ("T", "mT", "real", "imag"):
+        raise Declined("what is no array in each lane")
     return np.transpose(x, _order(None, x.ndim)) if name == "T" else getattr(x, name)
 
 
@@ -97,7 +115,9 @@ def _rolled(x: Any, shift: Any, axis: Any) -> Any:
 
 
 def _joining(fn: Any) -> Rule:
-    def rule(lanes: int, which: tuple[Any, ...], parts: Any, axis: int = 0) -> Any:
+    def rule(lanes: int, which: tuple[Any, ...], parts: Any, axis: Any = 0) -> Any:
+        if axis is None or not isinstance(which[0], tuple):
+            raise Declined("all elements in a row, or the parts of an array")
         ours = [spread(lanes, part, flag) for part, flag in zip(parts, which[0], strict=True)]
         return fn(ours, shifted(axis, ours[0].ndim))
 
@@ -108,20 +128,47 @@ by(_joining, np.concatenate, np.stack)
 
 
 @batched(np.array, np.asarray)
-def _array(lanes: int, which: tuple[Any, ...], x: Any, dtype: Any = None, **named: Any) -> Any:
-    if isinstance(which[0], tuple):
-        ours = [spread(lanes, part, flag) for part, flag in zip(x, which[0], strict=True)]
-        x = np.stack(ours, 1)
-    return np.array(x, dtype)
+def _array(lanes: int, which: tuple[Any, ...], x: Any, dtype: Any = None, copy: Any = True) -> Any:
+    return np.array(nested(lanes, which[0], x), dtype)
+
+
+def nested(lanes: int, which: Any, x: Any) -> Any:
+    """The lanes of a list of values, of a list of lists of them, and so on."""
+    if not isinstance(which, tuple):
+        return spread(lanes, x, which)
+    return np.stack([nested(lanes, flag, part) for part, flag in zip(x, which, strict=True)], 1)
 
 
 def _copying(fn: Any) -> Rule:
     return lambda lanes, which, x, *more, **named: fn(x, *more, **named)
 
 
+@batched(np.tril)
+def _tril(lanes: int, which: tuple[bool, ...], x: Any, k: int = 0) -> Any:
+    return np.tril(_rows(x), k)
+
+
+@batched(np.triu)
+def _triu(lanes: int, which: tuple[bool, ...], x: Any, k: int = 0) -> Any:
+    return np.triu(_rows(x), k)
+
+
+def _rows(x: Any) -> Any:
+    """Matrices; of a vector each row is that."""
+    return x if x.ndim > 2 else np.broadcast_to(x[:, None, :], (x.shape[0], x.shape[1], x.shape[1]))
+
+
+def _like(fn: Any) -> Rule:
+    def rule(lanes: int, which: tuple[bool, ...], x: Any, dtype: Any = None) -> Any:
+        return fn(x, dtype)
+
+    return rule
+
+
+by(_like, np.zeros_like, np.ones_like, np.empty_like)
 by(
-    _copying, np.copy, np.ndarray.copy, np.ndarray.astype, np.zeros_like, np.ones_like, np.empty_like,
-    np.tril, np.triu, np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.slogdet, np.linalg.eigh, np.linalg.eigvalsh,
+    _copying, np.copy, np.ndarray.copy, np.ndarray.astype,
+    np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.slogdet, np.linalg.eigh, np.linalg.eigvalsh,
     np.linalg.matrix_power, np.linalg.svd, np.linalg.qr, np.linalg.pinv,
 )  # fmt: skip
 

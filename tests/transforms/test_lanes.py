@@ -1,0 +1,133 @@
+"""What ``hovis.vmap`` gives is what a loop over the lanes gives: dtypes, layouts, stores, and what is done once a lane."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hovis
+from tests.transforms import fuzz_vmap
+from tests.transforms.fuzz_vmap import same
+
+R = np.random.default_rng(0)
+X, V, S, I = R.uniform(0.2, 1.5, (4, 2, 3)), R.uniform(0.2, 1.5, (4, 3)), R.uniform(0.2, 1.5, 4), np.array([1, 2, 3, 4])
+F, B = X.astype(np.float32), (X * 9).astype(np.uint8)
+ROUNDED = np.array([5.015, 2.675, 0.285, 1.005])
+
+
+def in_place(v: Any, s: Any) -> Any:
+    v = v.copy()
+    v *= float(s)
+    return v
+
+
+NUMBERS = [
+    (lambda x: ((float(x) > 0.5) + (float(x) > 0.6), -(float(x) > 0.5), (float(x) > 0.5) // (float(x) > 0.1), (float(x) > 0.5) * 2, (float(x) > 0.5) & int(x)), S),
+    (lambda v, s: (v * float(s), v + int(s), v**2, v[0, 0] * float(s), v > float(s), np.where(v > 0.5, v, float(s)), np.maximum(v, float(s))), F, S),
+    (lambda v, s: (np.clip(v, 0.1, float(s)), np.arctan2(float(s), v), v**int(s), np.ldexp(v, int(s)), 2.0 * v), F, S),
+    (lambda v, s: (v + int(s), v < int(s) * 200, v * float(s), v // int(s)), B, I),
+    (in_place, F, S),
+    (lambda s: (math.sin(s), math.atan2(s, 1.0)), S.astype(np.float32)),
+    (lambda s, k: (round(float(s), 2), round(s, 2), round(float(s), int(k))), ROUNDED, I),
+]
+
+
+@pytest.mark.parametrize("k", range(len(NUMBERS)))
+def test_numbers_have_the_dtypes_that_they_have_one_by_one(k: int) -> None:
+    fn, *args = NUMBERS[k]
+    assert same(fn, args) == "right"
+
+
+def test_ints_that_do_not_fit_beside_small_ones() -> None:
+    with pytest.raises(OverflowError, match="out of bounds for uint8"):
+        hovis.vmap(lambda v, k: v + int(k))(B, I * 100)
+
+
+def stored_behind(view: Any) -> Any:
+    def fn(x: Any) -> Any:
+        y = view(x)
+        y[0] = 5.0
+        return x.sum() + y.sum()
+
+    return fn
+
+
+ARRAYS = [
+    (lambda x: (x.reshape((3, 2), order="F"), np.reshape(x, (3, 2), "F"), x.ravel("F"), np.reshape(x, shape=(6,))), X),
+    *[(stored_behind(lambda x: x.flatten()), a) for a in (X, V)],
+    *[(stored_behind(lambda x: x.ravel()), a) for a in (X, V)],
+    *[(stored_behind(lambda x: x.T.reshape(-1)), a) for a in (X, V)],
+    (lambda s, t: np.array([[s, t], [t, 1.0]]), S, S),
+    (lambda v: (np.array(v, ndmin=2), np.tril(v), np.triu(v, 1), np.zeros_like(v, shape=(5,)), v.nbytes + v.itemsize + v.size), V),
+    (lambda x: (np.argmax(x, keepdims=True), np.concatenate([x, x], axis=None), np.concatenate(x), np.tril(x), np.triu(x)), X),
+    (lambda x: (x.transpose(1, 0), x.transpose((1, 0)), x.transpose(), np.transpose(x, (1, 0)), np.transpose(x, axes=(0, 1))), X),
+    (lambda v, e: np.polymul(v, e), V, V),
+]
+
+
+@pytest.mark.parametrize("k", range(len(ARRAYS)))
+def test_shapes_and_memory(k: int) -> None:
+    fn, *args = ARRAYS[k]
+    assert same(fn, args) == "right"
+
+
+def test_memory_of_lanes_that_are_not_in_front() -> None:
+    for view in (lambda x: x.ravel(), lambda x: x.reshape(-1)):
+        assert same(stored_behind(view), [X], (2,)) == "right"
+        assert same(stored_behind(view), [V], (1,)) == "right"
+
+
+M = {rank: R.normal(size=(2, 2, 4, 3)[-1 - rank :] if rank > 1 else (2, 3)) for rank in (1, 2, 3)}
+T = {rank: R.normal(size=(2, 2, 3, 4)[-1 - rank :] if rank > 1 else (2, 3)) for rank in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_products_of_all_ranks(axes: Any) -> None:
+    for a in (1, 2, 3):
+        args = [x if axis == 0 else x[0] for b in (1, 2, 3) for x, axis in ((M[a], axes[0]), (T[b], axes[1]))]
+        assert same(lambda a, b, c, d, e, f: (a @ b, c @ d, e @ f), args, axes * 3) == "right"
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+def test_systems_of_all_ranks(axes: Any) -> None:
+    a, b = [R.normal(size=(2, 3, 3)), R.normal(size=(2, 2, 3, 3))], [R.normal(size=(2, 3)), R.normal(size=(2, 3, 4)), R.normal(size=(2, 2, 3, 2))]
+    args = [x if axis == 0 else x[0] for one in a for other in b for x, axis in ((one, axes[0]), (other, axes[1]))]
+    assert same(lambda *all: tuple([np.linalg.solve(m, n) for m, n in zip(all[::2], all[1::2], strict=True)]), args, axes * 6) == "right"
+
+
+def adds(x: Any, a: Any) -> Any:
+    a[0] += 1.0
+    return x * a[0]
+
+
+def overwrites(x: Any, a: Any) -> Any:
+    a[1:] = 5.0
+    return x * a[1]
+
+
+def sorts(x: Any, a: Any) -> Any:
+    a[0] += x
+    a.sort()
+    return x * a[2]
+
+
+@pytest.mark.parametrize("fn", [adds, overwrites, sorts])
+def test_each_lane_sees_what_those_before_it_have_stored(fn: Any) -> None:
+    assert same(fn, [S, np.zeros(3)], (0, None)) == "right"
+
+
+def test_numbers_are_drawn_for_each_lane() -> None:
+    ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
+    assert same(lambda x: x + ours.normal(), [S], reference=lambda x: x + theirs.normal()) == "right"
+
+
+def test_lanes_of_a_size_that_is_not_known() -> None:
+    f = hovis.jit(lambda v, t: hovis.vmap(lambda t: np.sum(v * t))(t))
+    for n in (2, 3, 4):
+        np.testing.assert_array_equal(f(np.ones(3), np.ones(n)), np.full(n, 3.0))
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 8])
+def test_a_drawn_program(seed: int) -> None:
+    assert fuzz_vmap.compare(seed) in ("right", "raises")
