@@ -42,6 +42,9 @@ NATIVE_LOOP_BYTES: Final = 1 << 20
 #: How hard LLVM tries: less than XLA asks for by itself, which compiles in a tenth less time, to code that is as fast.
 LEVEL: Final = 2
 
+#: The pass that takes out of loops what no round changes.
+INVARIANTS: Final = "while-loop-invariant-code-motion"
+
 #: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
 COPY_BELOW: Final = 1 << 16
 
@@ -153,13 +156,15 @@ def _field(number: int, payload: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
-def _options(exact: bool) -> Any:
+def _options(exact: bool, stays: bool = False) -> Any:
     """Compile options.  The loop threshold can be set only by appending it to the serialized form."""
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
     debug.xla_backend_optimization_level = 0 if exact else LEVEL
+    if stays:
+        debug.xla_disable_hlo_passes = ",".join(filter(None, [debug.xla_disable_hlo_passes, INVARIANTS]))
     key, value = b"xla_cpu_small_while_loop_byte_threshold", str(NATIVE_LOOP_BYTES).encode()
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
     form = options.SerializeAsString() + _field(3, _field(3, _field(500, _field(1, key) + _field(2, value))))
@@ -269,11 +274,12 @@ def compile_module(
     outputs: Sequence[tuple[tuple[int, ...], Any]],
     callbacks: Sequence[Callable[..., Any]] = (),
     exact: bool = False,
+    stays: bool = False,
 ) -> Program:
-    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
+    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each).  stays: what no round of a loop changes stays in it."""
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
-    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=_options(exact), **more)
+    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=_options(exact, stays), **more)
     return Program(loaded, inputs, outputs)
 
 

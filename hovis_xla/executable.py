@@ -8,7 +8,7 @@ import numpy as np
 
 from hovis import garbage
 from hovis.ir.model import Function
-from hovis_xla import adapter, cache, cost, packing, progress, reliance
+from hovis_xla import adapter, cache, cost, invariants, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program
 from hovis_xla.calling import BAILED, Growth, entrance
@@ -97,8 +97,9 @@ class Executable:
             with garbage.seldom(), adapter.context():
                 module = packing.packed(low.module, low.inputs, low.outputs)
                 inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
+                stays = bool(low.work.loops) and invariants.stay(module)
                 with progress.told(f"compiling {self.name}"):
-                    self._program = cache.compiled(module, inputs, outputs, low.callbacks, self.exact)
+                    self._program = cache.compiled(module, inputs, outputs, low.callbacks, self.exact, stays)
         return self._program
 
     def as_text(self) -> str:
