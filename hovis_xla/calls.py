@@ -33,7 +33,7 @@ from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
 from hovis_xla.listing import Listing
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, lists, measured, ragged, storing, views
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, lists, measured, ragged, sequences, storing, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
@@ -306,6 +306,7 @@ class Calls(Arrays):
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
+        args = self._as_arrays(callee, args)
         if ragged.concerns(args, kwargs) and callee not in _BY_PART:
             return ragged.call(self, callee, args, kwargs)
         sized = measured.shaped(self, callee, args, kwargs)
@@ -327,6 +328,18 @@ class Calls(Arrays):
             raise reason or (NumberUnknown if chooses else NotLowerable)(f"{_name(callee)}({what})")
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
             found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
+        return found
+
+    def _as_arrays(self, callee: Callable[..., Any], args: list[Operand]) -> list[Operand]:
+        """The arguments, with arrays for the tuples and lists that NumPy makes arrays of itself."""
+        lists_at = [k for k, a in enumerate(args) if isinstance(a, Struct) and a.callee in sequences.SEQUENCES and a.parts]
+        if not lists_at:
+            return args
+        found = list(args)
+        for k in lists_at:
+            if k in arraylike.positions(callee):
+                made, _ = self._by_row(np.array, [args[k]], {})
+                found[k] = args[k] if made is None else made
         return found
 
     def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:

@@ -47,6 +47,11 @@ def acts(op: Op) -> bool:
     return module not in _ANSWERING and not module.startswith("hovis.")
 
 
+def changes(op: Op) -> bool:
+    """Does it act, and more than by looking again at what an act may have changed?"""
+    return acts(op) and op.callee not in (operations.unchanged, operations.lacks)
+
+
 #: What is compiled of these modules computes, and does nothing else.
 _ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath"})
 

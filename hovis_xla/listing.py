@@ -36,7 +36,7 @@ _READS: Final = frozenset({len, operator.truth, operator.not_, bool, operations.
 _HOLDING: Final = frozenset({operations.make_tuple, operations.make_list, list.append})
 
 #: A list has room for so many bytes of items at first, or at least for so many.
-BYTES: Final = 1 << 16
+BYTES: Final = 1 << 12
 ITEMS: Final = 64
 
 #: What an item is: a number or an array, or the parts of a tuple.

@@ -98,6 +98,8 @@ class LoopLowering:
         self.walker = walker
         self.start = start
         self.region = region
+        #: is the environment read again in it, or anything done that can be seen?
+        self.acts = region.acts and walker.token is not None
         self.heads = [block for block, _ in start.entries]
         self.until = {*self.heads, *region.exits, *until}
         self.root = object()  # stands for the memory of all arrays that go round
@@ -117,7 +119,7 @@ class LoopLowering:
         if set(self.heads) != set(self.region.heads):
             # a test that was decided while lowering leaves a way in unused
             self.region = w.entered_at(self.region, self.heads)
-        if self.region.acts:
+        if self.acts:
             w.acted = True
         entry_bail = w.bail
         self._carry_heads()
@@ -205,7 +207,7 @@ class LoopLowering:
         choice: Choice = 0
         if len(self.heads) > 1:
             choice = T(self._argument(Num(ARRAY, INT32)), INT32, ())
-        if self.region.acts:
+        if self.acts:
             w.token = self.body.add_argument(hlo.TokenType.get(), ir.Location.unknown(context()))
         w.bail = None
         for location, at in self.arrays.items():
@@ -247,7 +249,7 @@ class LoopLowering:
             if len(self.heads) > 1:
                 first = self._outside(lambda: as_tensor(self.start.choice))
                 self._carry(first.ir, as_tensor(renumber(arrival.choice, going)).ir, argument=False)
-            if self.region.acts:
+            if self.acts:
                 self._carry(w.token, token, argument=False)
             self.carried = self._carry_memory()
             go: T | bool = is_one_of(arrival.choice, going) if arrival.entries else False
@@ -257,7 +259,7 @@ class LoopLowering:
             exits = [(b, [self._carry_exit(s, w._name(b, k)) for k, s in enumerate(slots)]) for _, b, slots in leaving]
             hlo.return_(self.ends)
         results = self._make(flag)
-        if self.region.acts:
+        if self.acts:
             w.token = results[len(self.arguments) + (len(self.heads) > 1)]
         if failed is not None:
             w.bail = T(results[failed], BOOL, ())

@@ -18,7 +18,7 @@ from hovis_xla.adapter import context, func, ir
 from hovis_xla.buckets import clipped
 from hovis_xla.calls import BUILDERS, Calls, where_called
 from hovis_xla.cost import Work
-from hovis_xla.deeds import acts
+from hovis_xla.deeds import changes
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Tape, Template
@@ -336,7 +336,7 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowe
                 operands.append(lowering.given(arg, next(values), k, param in written))
             else:
                 operands.append(Val(arg, next(values)))
-        if any(acts(op) for op in _all_ops(function)):
+        if any(changes(op) for op in _all_ops(function)):
             lowering.token = emit.create_token()
         lowering.reels = reels(function, slots)
         lowering.listings = lists.found_in(function, len(lowering.reels), slots)

@@ -213,3 +213,25 @@ def test_whose_objects_items_are():
     stays_python(two_lists, 5)
     first, second, (third,) = hovis_xla.jit(known_twice, target="xla", strict=True)(7)
     assert first is second is third and first == known_twice(7)[0]
+
+
+LISTS = [
+    (np.argmin, 1), (np.max, 1), (np.sort, 1), (np.cumsum, 1), (np.diff, 1), (np.linalg.norm, 1), (np.unique, 1), (np.dot, 2), (np.cross, 2), (np.outer, 2),
+    (np.maximum, 2), (np.hypot, 2), (np.exp, 1), (np.isnan, 1), (np.diag, 1), (np.ravel, 1), (np.zeros_like, 1), (np.shape, 1), (np.flip, 1), (np.where, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fn", "count"), LISTS, ids=[fn.__name__ for fn, _ in LISTS])
+def test_numpy_makes_arrays_of_lists(fn, count):
+    def of_lists(a, b, c):
+        items = [a, b, c * 2]
+        return fn(*[items, (b, a, c), [c, c, a]][:count]), items, a + 1
+
+    check(of_lists, (1.5, 2.0, np.float64(-0.5)), (0.0, 3.0, np.float64(2.5)))
+
+
+def test_rows_are_no_list_of_one_shape():
+    def f(a, b):
+        return np.mean([a, b], axis=0), np.sum((a, b * 2)), np.concatenate([a, b])
+
+    check(f, (X, X + 1))
