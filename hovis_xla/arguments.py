@@ -28,7 +28,7 @@ WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
 #: Those that have few values.
 _FEW: Final = frozenset({bool, type(None), type(Ellipsis)})
 #: Of these the residual may know the class, if it knows no more.
-_TYPED: Final = frozenset({tuple, list, dict, str, bytes})
+_TYPED: Final = frozenset({tuple, list, dict, str, bytes, np.random.Generator, np.random.RandomState})
 _NAMED: Final = frozenset({type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc})
 NUMBERS: Final = (int, float, complex)
 #: Containers of more items than this are not looked into, nor deeper than this, nor arguments of more parts than this.

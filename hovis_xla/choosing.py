@@ -194,6 +194,8 @@ class Choice:
         """Can the host do it while the piece runs?"""
         if not (op.callee in ACTS or op.effect & SEEN):
             return False
+        if op.callee not in ACTS and (isinstance(op.type, Array) or any(isinstance(a, Op | Param) and not numeric(a.type) for a in op.args)):
+            return False  # of a generator of random numbers, which no piece can be given
         return not self.uses.get(op) or op.type == Type(type(None)) or (numeric(op.type) and op.callee not in ACTS)
 
     def _for_acts(self, op: Op) -> bool:

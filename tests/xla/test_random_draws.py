@@ -120,3 +120,28 @@ def test_rules_know_what_comes(text):
     fn = eval(f"lambda: np.random.default_rng(0).{text}", {"np": np})
     found = hovis.return_type(fn)
     assert contains(found, fn()), (found, fn())
+
+
+def test_a_generator_that_is_given():
+    """Its draws are Python's, in order; what is computed of them is compiled."""
+    def fn(rng, x, n):
+        a, b = rng.uniform(size=n), rng.standard_normal((n, 3))
+        inside = np.mean(np.sqrt(a * a + a[::-1]) < 1.0)
+        total = 0.0
+        for _ in range(5):
+            i = rng.integers(0, len(x))
+            total += rng.normal() * x[i]
+        rng.shuffle(x)
+        return inside, np.tanh(b @ b.T).sum(axis=0) + a, total, rng.permutation(n)
+
+    def legacy_ones(rng, x, n):
+        return np.tanh(np.outer(rng.normal(size=n), rng.random_sample(n))).sum() * x
+
+    for call, kind in ((fn, np.random.default_rng), (legacy_ones, np.random.RandomState)):
+        jitted = hovis_xla.jit(call, target="xla")
+        mine, theirs = kind(4), kind(4)
+        for n in (400, 400, 401):
+            x, y = np.arange(6.0), np.arange(6.0)
+            assert same(jitted(mine, x, n), call(theirs, y, n)) and same(x, y)
+            assert same(mine.random(5), theirs.random(5), exact=True)
+        assert "numeric piece" in jitted.explain()
