@@ -18,7 +18,10 @@ from hovis_xla.intervals import before
 from hovis_xla.regions import Region, all_loops, needed, reachable, regions, successors
 
 #: How many rounds are done at a time, by how many ops there are in one.
-ROUNDS: Final = ((5, 8), (32, 4), (48, 2))
+ROUNDS: Final = ((24, 8), (32, 4), (48, 2))
+
+#: So many at most where the bound is read from an array, as those of a sparse matrix's rows are: few rounds may be all there are.
+OF_DATA: Final = 4
 
 #: What is not done twice.
 OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
@@ -58,8 +61,27 @@ def _counting(function: Function) -> list[tuple[Region, Count, int]]:
         if known is not None and 1 < known <= SHORT and known * len(ops) <= SHORT_OPS:
             found.append((region, count, known))
         elif known is None or known >= WORTH * times:
-            found.append((region, count, times))
+            found.append((region, count, min(times, OF_DATA) if _is_read(function, count.bound) else times))
     return found
+
+
+def _is_read(function: Function, bound: Operand) -> bool:
+    """Does a number come out of an array, straight or by way of parameters?"""
+    seen: set[Operand] = set()
+    rest = [bound]
+    while rest:
+        value = rest.pop()
+        if value in seen or not isinstance(value, Param | Op):
+            continue
+        seen.add(value)
+        if isinstance(value, Op):
+            if value.callee is operator.getitem:
+                return True
+            rest += value.args if value.callee in (operator.index, int) else ()
+        else:
+            home = next((b for b in function.blocks if value in b.params), None)
+            rest += [e.args[home.params.index(value)] for _, e in predecessors(function)[home]] if home is not None else ()
+    return False
 
 
 def counts(region: Region) -> bool:

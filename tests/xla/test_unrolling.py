@@ -1,4 +1,6 @@
 """Counting loops that do several rounds at a time: every trip count, steps, branches, stores, carried values, exceptions."""
+import operator
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,15 @@ def table(n, x):
     return d
 
 
+def of_rows(starts, x):
+    """A sum for each row, of which an array says where it begins."""
+    sums = np.zeros(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            sums[i] -= x[k] / 3.0
+    return sums
+
+
 X = np.random.default_rng(5).random(40)
 PLACES = np.random.default_rng(6).integers(0, 40, 40)
 
@@ -133,6 +144,7 @@ PLACES = np.random.default_rng(6).integers(0, 40, 40)
     (short, [(n,) for n in (0, 1, 2, 20)]),
     (around, [(n, X, PLACES) for n in (0, 3, 6, 9, 39, 40)]),
     (table, [(n, X) for n in (0, 1, 2, 9, 39)]),
+    (of_rows, [(np.cumsum([0, 0, 1, 3, 4, 5, 8, 9, 0, 7]), X), (np.array([5, 2, 40]), X), (np.array([0, 3, 41]), X), (np.array([], dtype=np.int64), X)]),
 ])  # fmt: skip
 def test_rounds_at_a_time_are_the_same_rounds(fn, calls):
     jitted = hovis_xla.jit(fn, target="xla")
@@ -147,6 +159,12 @@ def test_there_are_two_loops_for_one(fn):
     made = unrolled(function)
     verify(made)
     assert len(list(made.ops())) > 2 * len(list(function.ops()))
+
+
+@pytest.mark.parametrize(("fn", "args", "callee", "times"), [(of_rows, (np.arange(7), X), operator.truediv, 4), (recurrence, (31,), operator.mod, 8)])
+def test_fewer_rounds_at_a_time_where_the_bound_is_read(fn, args, callee, times):
+    function = hovis_xla.jit(fn).trace(*args).function
+    assert [sum(op.callee is callee for op in f.ops()) for f in (function, unrolled(function))] == [1, 1 + times]
 
 
 def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():
