@@ -3,12 +3,13 @@
 import builtins
 import io
 import logging
+import operator
 import time
 from typing import Any, Final
 
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
-from hovis.lattice import Type
+from hovis.lattice import Const, Type
 
 _LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 _STREAMS: Final = (io.TextIOWrapper, io.StringIO, io.BufferedWriter, io.BytesIO, io.FileIO)
@@ -60,9 +61,14 @@ _ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath"})
 _TEXTS: Final = frozenset({operations.format_value, operations.join_strings, builtins.format, builtins.str, builtins.repr, builtins.ascii, str.format})
 
 
+def _looks_up(op: Op) -> bool:
+    """Is the result looked up in a known table?  Then it is one of a few, which are compared with others."""
+    return (op.callee is operator.getitem or op.callee is dict.get) and isinstance(op.args[0], Const)
+
+
 def makes_text(op: Op) -> bool:
     """Is its result a text that can be made when it is needed?"""
-    if op.type != Type(str):
+    if op.type != Type(str) or _looks_up(op):
         return False
     try:
         return op.callee in _TEXTS or not op.effect & ~(Effect.RAISES | Effect.READS)

@@ -1,7 +1,8 @@
 """A value that is one of a few constants, and chooses: it is compared with them, and known on each way ("The Trick").
 
 A guest program that calls and returns keeps return addresses on a stack.  Where these had to leave the keys, because a
-guest function is called from many places, the address that is popped is one of those that were joined.
+guest function is called from many places, the address that is popped is one of those that were joined.  The next state of
+an automaton is one of those that its table has under the key.
 """
 
 import operator
@@ -21,7 +22,7 @@ def choosing(m: "Meeting", site: Any, state: State) -> Dyn | None:
     """Such a value in state, in a slot that belongs into the keys of site and is not joined anywhere."""
     if m.final is None:
         m.final = {path for forced in m.tables.forced.values() for path, strength in forced.items() if strength == STRONG}
-    if m.final:
+    if m.final or m.tables.looked_up:
         for path in m.wanted_at(site):
             if path not in m.final:
                 value = m.value_at(state, path)

@@ -8,6 +8,7 @@ from hovis.bytecode.instructions import Code
 from hovis.engine.heap import VObj
 from hovis.engine.values import NONE, Dyn, Ref, V
 from hovis.ir.model import Op
+from hovis.lattice.values import contains
 
 
 class Frame:
@@ -230,8 +231,9 @@ def _replacer(old: object, new: V) -> Any:
     def replace(value: V | None) -> V | None:
         if not isinstance(value, Dyn) or value.value is not old:
             return value
-        if value.ends and isinstance(new, Dyn):
-            return Dyn(new.value, new.type, new.dims, new.lost, new.maybe_unbound, True)
+        if isinstance(new, Dyn) and (value.ends or value.among):
+            few = new.among or (value.among and tuple(x for x in value.among if contains(new.type, x)))
+            return Dyn(new.value, new.type, new.dims, new.lost, new.maybe_unbound, new.ends or value.ends, new.maybe_end, few)
         return new
 
     return replace

@@ -162,13 +162,18 @@ def among(value: V) -> tuple[object, ...] | None:
     return value.among if type(value) is Dyn else None
 
 
-def either(a: V, b: V) -> tuple[object, ...] | None:
-    """The few constants that one of the two is one of."""
-    x, y = among(a), among(b)
-    if x is None or y is None:
-        return None
-    both = [*x, *(value for value in y if not any(same_constant(value, other) for other in x))]
-    return (x if len(both) == len(x) else tuple(both)) if len(both) <= AMONG else None
+def either(first: V, *others: V) -> tuple[object, ...] | None:
+    """The few constants that one of these values is one of."""
+    found = among(first)
+    for value in others:
+        more = among(value)
+        if found is None or more is None:
+            return None
+        new = [x for x in more if not any(same_constant(x, other) for other in found)]
+        found = (*found, *new) if new else found
+        if len(found) > AMONG:
+            return None
+    return found
 
 
 def operand_of(value: Known | Dyn) -> Operand:

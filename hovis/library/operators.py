@@ -1,5 +1,6 @@
 """What the functions of ``operator`` do on exact builtin types (CPython: Objects/abstract.c and the types' slots)."""
 
+import functools
 import operator
 import types
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from hovis.library.signatures import (
     INT,
     LIST,
     MAX_BITS,
+    MAX_PARTS,
     MAX_SIZE,
     PURE,
     RAISES,
@@ -30,6 +32,7 @@ from hovis.library.signatures import (
     items_of,
     looking_at,
     moderate,
+    part,
     row,
     rows,
     short,
@@ -182,10 +185,13 @@ def contents(a: AbstractValue) -> AbstractValue:
     items = items_of(a)
     if not items:
         return ANY
-    found = items[0]
-    for item in items[1:]:
-        found = join(found, item)
-    return found
+    return items[0] if len(items) == 1 else functools.reduce(join, map(one_of_many, items))
+
+
+def one_of_many(a: AbstractValue) -> AbstractValue:
+    """A known tuple as a row of a table, of which any may be meant: of what types its parts are."""
+    items = items_of(a) if isinstance(a, Const) else None
+    return part(a) if not items or len(items) > MAX_PARTS else tuple_of(*map(one_of_many, items))
 
 
 def _tuple_item(a: AbstractValue, index: AbstractValue) -> Answer | None:

@@ -40,6 +40,9 @@ MOST: Final = 4096
 #: As many comparisons are written out.
 COMPARED: Final = 64
 
+#: Of so few numbers one is selected, which stays within a native loop; of more it is read from an array of them.
+SELECTED: Final = 8
+
 SEQUENCES: Final = (operations.make_tuple, operations.make_list)
 
 
@@ -136,30 +139,44 @@ def _columns(x: Operand) -> Sequence[Operand] | None:
 def _from_table(low: L, items: Sequence[Operand], at: T, num: Num) -> Val:
     if all(isinstance(i, Known) for i in items):
         table = emit.constant(np.array([i.value for i in items if isinstance(i, Known)], num.dtype))
+    elif len(items) <= SELECTED:
+        values = [tensor(low.val(i)) for i in items]
+        found = values[-1]
+        for place, value in enumerate(values[:-1]):
+            found = select(compare("EQ", at, like(place, at)), value, found)
+        return Val(num, found.ir)
     else:
         table = emit.concatenate([emit.reshape(tensor(low.val(i)), (1,)) for i in items], 0)
     return Val(num, emit.reshape(emit.dynamic_slice(table, [at], (1,)), ()).ir)
 
 
-def _entry(low: L, entries: dict[Any, Any], key: Operand) -> Operand | None:
-    """``entries[key]`` of a dict from outside."""
-    if len(entries) > COMPARED or (class_of(key) is None and not isinstance(key, Known)):
+def _get(low: L, entries: Operand, key: Operand, default: Operand = Known(None)) -> Operand | None:  # noqa: B008
+    """``entries.get(key, default)``."""
+    return _entry(low, entries.value, key, default) if isinstance(entries, Known) and type(entries.value) is dict else None
+
+
+def _entry(low: L, entries: dict[Any, Any], key: Operand, default: Operand | None = None) -> Operand | None:
+    """``entries[key]`` of a dict from outside; without default it has to be there."""
+    if not 0 < len(entries) <= COMPARED or (class_of(key) is None and not isinstance(key, Known)):
         return None
     low.environment.append((same_items, (entries, tuple(entries.items())), True))
     if isinstance(key, Known):
         try:
-            return Known(entries[key.value]) if key.value in entries else None
+            return Known(entries[key.value]) if key.value in entries else default
         except TypeError:
             return None
     if not all(type(k) in (int, bool, float, str, type(None)) for k in entries):
         return None
-    at, found = emit.constant(0, INT64), emit.constant(False)
+    nowhere = emit.constant(len(entries), INT64)
+    at = nowhere
     for place, k in enumerate(entries):
         hit = low.call(operator.eq, [Known(k), key], {})
-        same = tensor(low.val(hit))
-        at, found = select(same, like(place, at), at), or_(found, same)
-    low.raise_if(emit.not_(found), KeyError)
-    return pick(low, [Known(v) for v in entries.values()], at)
+        at = select(tensor(low.val(hit)), like(place, at), at)
+    values: list[Operand] = [Known(v) for v in entries.values()]
+    if default is not None:
+        return pick(low, [*values, default], at)
+    low.raise_if(compare("EQ", at, nowhere), KeyError)
+    return pick(low, values, at)
 
 
 # ------------------------------------------------------------------------------------------------- membership
@@ -368,7 +385,7 @@ LATER: Final[dict[Any, Row]] = {
 ROWS: Final[dict[Any, Row]] = {
     operator.contains: _contains, builtins.sorted: _sorted, builtins.sum: _sum, builtins.any: _all_or_any(any), builtins.all: _all_or_any(all),
     operations.drop: lambda low, x: Known(None), operations.make_stored: _stored, operations.check_bound: _check_bound, operations.unpack: _unpack,
-    math.prod: _product, math.dist: _distance, float.is_integer: _is_integer, **{cls.conjugate: _conjugate for cls in (int, float, complex)},
+    dict.get: _get, math.prod: _product, math.dist: _distance, float.is_integer: _is_integer, **{cls.conjugate: _conjugate for cls in (int, float, complex)},
 }  # fmt: skip
 
 __all__ = ["LATER", "ROWS"]

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import pytest
 
+import hovis
+
 from tests.differential.splits import check
 
 
@@ -72,6 +74,60 @@ def of_a_tuple(op, x):
     return p if p is None else p.v
 
 
+NEXT = {'up': 'down', 'down': 'flat', 'flat': 'up'}
+STEPS = {'start': {'d': 'int', '.': 'dot'}, 'int': {'d': 'int', '.': 'frac'}, 'dot': {'d': 'frac'}, 'frac': {'d': 'frac'}}
+SOME = {'a': None, 'b': 0.0, 'c': (1, 'x'), 'd': -0.0}
+ROWS = [(1, 2.0, 'a'), (2, 3.5, 'b'), (0, -0.0, None)]
+
+
+def of_plain_data(op, x):
+    return SOME[op], SOME.get(op, x), SOME.get(op)
+
+
+def of_rows(op, x):
+    number, size, name = ROWS[op]
+    return number + 1, size * x, name
+
+
+def of_numbers_or_truths(op, x):
+    d = {True: 'one', 0: 'none', 2.0: 'two'}
+    return d.get(op, x), d[op]
+
+
+def given_back(op, x):
+    mine = [x]
+    found = SOME.get(op, mine)
+    if found is mine:
+        found.append(op)
+    return mine, found
+
+
+def changed_meanwhile(op, x):
+    table = {'a': 1, 'b': 2}
+    before = table.get(op)
+    table[x] = 'new'
+    return before, table.get(op), len(table)
+
+
+def state_of_states(op, x):
+    state = 'up'
+    for step in range(x):
+        if step % 2 or op == 'hop':
+            state = NEXT[state]
+        if state == 'flat' and op == 'stop':
+            break
+    return state
+
+
+def automaton(op, x):
+    state = 'start'
+    for c in op:
+        state = STEPS[state].get('d' if c.isdigit() else c)
+        if state is None:
+            return False
+    return state in ('int', 'frac'), state
+
+
 def of_numbers_alike(op, x):
     d = dict([(1, P(1)), (True, P(2)), (2, P(3))])
     return d[op].v
@@ -96,6 +152,13 @@ PROGRAMS = [
     (told_by_identity, [('a',1),('b',1),('c',1)]),
     (of_closures, [('+',1),('-',1),('*',3),('/',3),(1,1)]),
     (of_a_tuple, [(0,1),(1,1),(2,3),(-1,3),(5,1)]),
+    (of_plain_data, [('a', 1), ('b', 2), ('c', 3), ('d', 4), ('e', 5), (S('a'), 6), ([], 7), (1, 8)]),
+    (of_rows, [(0, 2), (1, 2), (2, 2), (-1, 1.5), (-3, 1), (3, 1), (-4, 1), (True, 2), ('a', 1)]),
+    (of_numbers_or_truths, [(0, 1), (1, 1), (2, 1), (True, 1), (False, 'x'), (2.0, 1), (3, 1), ('a', 1)]),
+    (given_back, [('a', 1), ('b', 1), ('z', 2), ('c', 3)]),
+    (changed_meanwhile, [('a', 'a'), ('a', 'b'), ('c', 'c'), ('c', 'd')]),
+    (state_of_states, [('walk', 0), ('hop', 4), ('stop', 9), ('walk', 7)]),
+    (automaton, [('', 0), ('12', 0), ('1.5', 0), ('.5', 0), ('.', 0), ('1.2.3', 0), ('x', 0)]),
     (of_numbers_alike, [(1,1),(2,1),(True,3),(3,3)]),
     (walked, [(0,1),(1,3),(-1,4),(1,9),(0,0)]),
 ]
@@ -104,3 +167,25 @@ PROGRAMS = [
 @pytest.mark.parametrize(("fn", "calls"), PROGRAMS, ids=lambda part: getattr(part, "__name__", ""))
 def test_what_is_found(fn, calls):
     check(fn, calls)
+
+
+def test_the_states_of_an_automaton_are_blocks():
+    text = str(hovis.trace(automaton, hovis.Str, hovis.Int))
+    assert "dict.get" in text
+    assert "getitem(#" not in text
+    assert text.count("next!") == len(STEPS)
+
+
+def test_a_table_that_is_changed_is_read_as_it_is_then():
+    table = {'a': 1.5, 'b': 2.5}
+
+    def fn(key):
+        return table.get(key, 0.0) + 1.0
+
+    compiled = hovis.jit(fn)
+    assert [compiled(key) for key in 'abc'] == [2.5, 3.5, 1.0]
+    table.update(a='x', c=7)
+    with pytest.raises(TypeError):
+        compiled('a')
+    assert [type(compiled(key)) for key in 'bc'] == [float, float]
+    assert compiled('c') == 8.0

@@ -33,6 +33,9 @@ def test_unknown_indices():
         thing = "tea" if x > 0 else "bun"
         return PRICES[thing] * x, BY_NUMBER[k]
 
+    def or_else(k, x):
+        return PRICES.get("tea" if x > 0 else "pie", 9.0) * x, BY_NUMBER.get(k), BY_NUMBER.get(k, x), {}.get(k, 1)
+
     def computed(a, b, k):
         return (a, b, a + b)[k], [a * 2, b][k % 2]
 
@@ -43,6 +46,9 @@ def test_unknown_indices():
     g = hovis_xla.jit(entries)
     for k, x in [(1, 1.0), (2, -1.0), (5, 2.0), (1, 3.0), (2, 3.0), (5, -3.0), (3, 1.0), (7, 1.0), (2, 0.0), (1, 1.5)]:
         assert same_outcome(entries, g, k, x)
+    g = hovis_xla.jit(or_else)
+    for k, x in [(1, 1.0), (2, -1.0), (5, 2.0), (1, 3.0), (2, 3.0), (5, -3.0), (3, 1.0), (7, -1.0), (2, 0.0), (1, 1.5)]:
+        assert same_outcome(or_else, g, k, x)
     h = hovis_xla.jit(computed)
     for k in (0, 1, 2, -1, -2, -3, 3, 1, 2, 0):
         assert same_outcome(computed, h, 1.5, 2.0, k)

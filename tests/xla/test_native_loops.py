@@ -345,6 +345,68 @@ def test_the_greatest_of_numbers_of_several_kinds_is_one_of_them():
     agree(extremes, jitted, np.ones(4), 10**400, 1.0)
 
 
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def apply(self, x):
+        return x * self.factor
+
+
+WEIGHTS, NAMES, KNOWN = [1.5, 2.5, -1.0], ["up", "down", "flat"], {0: 0.5, 2: -0.5}
+NEXT, STEPS, OBJECTS = ((1, 2), (2, 0), (0, 1)), [(1, 0), (0, 1), (-1, -1)], [Scaled(2.0), Scaled(-1.0), Scaled(0.5)]
+
+
+def numbers_of_a_list(which, x):
+    total = 0.0
+    for i in range(len(x)):
+        total += WEIGHTS[which[i]] * x[i] + KNOWN.get(int(which[i]), 0.0)
+    return total
+
+
+def names_of_a_list(which, x):
+    total = 0.0
+    for i in range(len(x)):
+        if NAMES[which[i]] == "up":
+            total += x[i]
+    return total
+
+
+def next_states(which, x):
+    state, total = 0, 0.0
+    for i in range(len(x)):
+        state = NEXT[state][int(x[i] > 0)]
+        total += state * x[i]
+    return total, state
+
+
+def rows_of_a_list(which, x):
+    place = [0, 0]
+    for i in range(len(x)):
+        dx, dy = STEPS[which[i]]
+        place[0] += dx
+        place[1] += dy
+    return place
+
+
+def objects_of_a_list(which, x):
+    total = 0.0
+    for i in range(len(x)):
+        total += OBJECTS[which[i]].apply(x[i])
+    return total
+
+
+@pytest.mark.parametrize("fn", [numbers_of_a_list, names_of_a_list, next_states, rows_of_a_list, objects_of_a_list])
+def test_tables_are_looked_up_within_native_loops(fn):
+    which, x = RNG.integers(0, 3, 300), RNG.normal(size=300)
+    found = loops(fn, which, x)
+    assert (found.walked, found.copies) == (0, 0)
+    jitted = hovis_xla.jit(fn, strict=True)
+    agree(fn, jitted, which, x)
+    agree(fn, jitted, which[:0], x[:0])
+    agree(fn, hovis_xla.jit(fn), np.array([0, 3, 1]), x[:3])
+
+
 def test_loops_say_what_they_are():
     text = "ENTRY %m (p: s64[]) -> s64[] {\n  %c = s64[] call(%p), to_apply=%f, frontend_attributes={xla_cpu_small_call=\"true\"}\n}\n"
     text += "\n%f (p: s64[]) -> s64[] {\n  %w = (s64[]) while(%t), condition=%k, body=%b\n}\n\n%b (p: s64[]) -> s64[] {\n  %x = f64[300]{0} copy(%y)\n}\n"

@@ -10,7 +10,7 @@ import numpy as np
 from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
 from hovis.engine.machine import NOWHERE
-from hovis.engine.primitives import describe, primitive
+from hovis.engine.primitives import call_builtin, describe, primitive
 from hovis.engine.tables import GiveUp
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir.model import Effect
@@ -78,7 +78,7 @@ def subscripted(fn: Any) -> Action:
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
         if len(args) > 1 and isinstance(args[1], Dyn) and m.class_of(args[0]) in (list, tuple) and is_integer(args[1].type):
             index = primitive(m, m.library.rule(int), [args[1]], {})
-            return None if index is None else primitive(m, m.library.rule(fn), [args[0], index, *args[2:]], kwargs)
+            return None if index is None else call_builtin(m, fn, [args[0], index, *args[2:]], kwargs)
         if len(args) > 1 and isinstance(args[0], Dyn) and isinstance(args[0].type, Array) and isinstance(args[1], Ref):
             index = m.obj(args[1], "list", "tuple")
             found = _without_lists(m, args[1], index) if index is not None else None

@@ -1,9 +1,11 @@
 """Known tables of functions and objects, with an unknown key: the key is compared with those that are there.
 
-What is found chooses what happens next (a handler, the next state), so it is known on each way.  Tables of plain data stay
-tables: a look-up is quicker than a row of comparisons.
+What is found chooses what happens next (a handler), so it is known on each way.  Tables of plain data stay tables: a look-up
+is quicker than a row of comparisons.  What is found there is one of a few constants, and is compared with them where it
+turns out to choose (the next state: see dispatch).
 """
 
+import functools
 import operator
 import types
 from typing import Any, Final
@@ -12,9 +14,13 @@ from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import is_python_class
 from hovis.engine.machine import Machine
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, either, lost_of
+from hovis.ir.model import Effect
+from hovis.lattice import AbstractValue, Const, Type
+from hovis.lattice.constants import is_immutable
 from hovis.library import methods
-from hovis.library.virtual.base import Args, Named, action
+from hovis.library.operators import one_of_many
+from hovis.library.virtual.base import CELLS, Args, Named, action
 from hovis.library.virtual.dicts import dict_of
 from hovis.library.virtual.sequences import cells_of
 
@@ -49,26 +55,60 @@ def _in_dict(m: Machine, args: Args) -> VObj | None:
     return found if any(_acts(m, cell) for cell in found.cells) else None
 
 
+def _kind_of(m: Machine, item: object) -> AbstractValue:
+    """The type of an item of a known table, of which any may be meant."""
+    return one_of_many(Const(item)) if type(item) is tuple else m.library.of_value(item)
+
+
+def _element(m: Machine, container: Known, key: V) -> Any:
+    """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
+    held = container.value
+    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.static(container):
+        return None
+    kind = functools.reduce(operator.or_, (_kind_of(m, item) for item in held))
+    m.covers(held)
+    return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
+
+
+def _looked_up(m: Machine, fn: Any, args: Args, default: tuple[V, ...]) -> Dyn | None:
+    """An unknown key in a known dict of plain data: of what types the values are, and which, if they are few."""
+    table, key = args[:2]
+    if not isinstance(table, Ref) and m.class_of(table) is dict:
+        m.use(table)  # which of several known tables it is chooses
+    if not isinstance(table, Known) or type(table.value) is not dict or not 0 < len(table.value) <= CELLS or _unknown(m, key) is None:
+        return None
+    held = table.value
+    if any(isinstance(v, Ref) for v in default) or not all(map(is_immutable, (*held.keys(), *held.values()))) or not m.static(table):
+        return None
+    m.covers(held)
+    kinds = (*(_kind_of(m, item) for item in held.values()), *map(m.type_of, default))
+    found = m.emit(fn, args, type=functools.reduce(operator.or_, kinds), effect=Effect.READS if default else Effect.RAISES)
+    few = either(*map(Known, held.values()), *default)
+    if few is not None and len(few) <= PICKED:
+        found.among, m.tables.looked_up = few, True
+    return found
+
+
 @action(dict.get, counts=(2, 3))
 def get(m: Machine, args: Args, named: Named) -> Any:
-    found = _in_dict(m, args)
+    found, default = _in_dict(m, args), args[2] if len(args) == 3 else NONE
     if found is None:
-        return None
-    given = [args[0], Known(found.keys), args[1], args[2] if len(args) == 3 else Known(None)]
+        return _looked_up(m, dict.get, args, (default,))
+    given = [args[0], Known(found.keys), args[1], default]
     return call_function(m, Known(methods.picked_or), methods.picked_or, given, {}, "value")
 
 
 @action(operator.getitem, counts=(2, 2))
 def item(m: Machine, args: Args, named: Named) -> Any:
-    kinds = _unknown(m, args[1])
-    if kinds is None:
-        return None
-    if int in kinds and (held := cells_of(m, args[0])) is not None:
-        if not 0 < len(held[1]) <= PICKED or not any(_acts(m, cell) for cell in held[1]):
-            return None
-        given = [args[0], Known(len(held[1])), args[1], Known(f"{held[0]} index out of range")]
-        return call_function(m, Known(methods.picked_item), methods.picked_item, given, {}, "value")
-    found = _in_dict(m, args)
-    if found is None:
-        return None
-    return call_function(m, Known(methods.picked), methods.picked, [args[0], Known(found.keys), args[1]], {}, "value")
+    table, key = args
+    kinds = _unknown(m, key)
+    if kinds is not None:
+        if int in kinds and (held := cells_of(m, table)) is not None and 0 < len(held[1]) <= PICKED and any(_acts(m, cell) for cell in held[1]):
+            given = [table, Known(len(held[1])), key, Known(f"{held[0]} index out of range")]
+            return call_function(m, Known(methods.picked_item), methods.picked_item, given, {}, "value")
+        found = _in_dict(m, args)
+        if found is not None:
+            return call_function(m, Known(methods.picked), methods.picked, [table, Known(found.keys), key], {}, "value")
+    if isinstance(table, Known) and type(table.value) is list:
+        return _element(m, table, key)
+    return _looked_up(m, operator.getitem, args, ())
