@@ -10,8 +10,10 @@ from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, Known, Ref, V, labels_of
+from hovis.lattice import AbstractValue, Const
 from hovis.lattice.constants import is_immutable, is_key
 from hovis.library.core import Library
+from hovis.library.operators import one_of_many
 
 VIRTUAL: Final = Library("virtual")
 
@@ -97,6 +99,11 @@ def as_constant(m: Machine, key: V) -> "V | None":
 def use(m: Machine, *values: V) -> None:
     for value in values:
         m.use(value, STRONG)
+
+
+def kind_of(m: Machine, item: object) -> AbstractValue:
+    """The type of an item of a known table, of which any may be meant."""
+    return one_of_many(Const(item)) if type(item) is tuple else m.library.of_value(item)
 
 
 def slice_of(m: Machine, key: V) -> slice | None:

@@ -14,13 +14,11 @@ from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import is_python_class
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Dyn, Known, Ref, V, either, lost_of
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, either
 from hovis.ir.model import Effect
-from hovis.lattice import AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library import methods
-from hovis.library.operators import one_of_many
-from hovis.library.virtual.base import CELLS, Args, Named, action
+from hovis.library.virtual.base import CELLS, Args, Named, action, kind_of
 from hovis.library.virtual.dicts import dict_of
 from hovis.library.virtual.sequences import cells_of
 
@@ -55,21 +53,6 @@ def _in_dict(m: Machine, args: Args) -> VObj | None:
     return found if any(_acts(m, cell) for cell in found.cells) else None
 
 
-def _kind_of(m: Machine, item: object) -> AbstractValue:
-    """The type of an item of a known table, of which any may be meant."""
-    return one_of_many(Const(item)) if type(item) is tuple else m.library.of_value(item)
-
-
-def _element(m: Machine, container: Known, key: V) -> Any:
-    """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
-    held = container.value
-    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.static(container):
-        return None
-    kind = functools.reduce(operator.or_, (_kind_of(m, item) for item in held))
-    m.covers(held)
-    return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
-
-
 def _looked_up(m: Machine, fn: Any, args: Args, default: tuple[V, ...]) -> Dyn | None:
     """An unknown key in a known dict of plain data: of what types the values are, and which, if they are few."""
     table, key = args[:2]
@@ -81,7 +64,7 @@ def _looked_up(m: Machine, fn: Any, args: Args, default: tuple[V, ...]) -> Dyn |
     if any(isinstance(v, Ref) for v in default) or not all(map(is_immutable, (*held.keys(), *held.values()))) or not m.static(table):
         return None
     m.covers(held)
-    kinds = (*(_kind_of(m, item) for item in held.values()), *map(m.type_of, default))
+    kinds = (*(kind_of(m, item) for item in held.values()), *map(m.type_of, default))
     found = m.emit(fn, args, type=functools.reduce(operator.or_, kinds), effect=Effect.READS if default else Effect.RAISES)
     few = either(*map(Known, held.values()), *default)
     if few is not None and len(few) <= PICKED:
@@ -109,6 +92,4 @@ def item(m: Machine, args: Args, named: Named) -> Any:
         found = _in_dict(m, args)
         if found is not None:
             return call_function(m, Known(methods.picked), methods.picked, [table, Known(found.keys), key], {}, "value")
-    if isinstance(table, Known) and type(table.value) is list:
-        return _element(m, table, key)
     return _looked_up(m, operator.getitem, args, ())

@@ -1,5 +1,6 @@
 """``container[key]``: reading, storing, deleting, ``in``."""
 
+import functools
 import operator
 import types
 from typing import Any
@@ -8,12 +9,12 @@ from hovis.engine import enums, identities, iteration
 from hovis.engine.heap import VObj
 from hovis.engine.lookups import special
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, is_same, labels_of, relabel
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, is_same, labels_of, lost_of, relabel
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
 from hovis.lattice.constants import is_immutable, is_key
-from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, known_key, out_of_range, own, plain, settle_iterators, slice_of, use
+from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, kind_of, known_key, out_of_range, own, plain, settle_iterators, slice_of, use
 
 
 @action(operator.getitem)
@@ -99,7 +100,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
             m.covers(held)
             m.use(key)
-        return None
+        return _element(m, container, key)
     if kind in (tuple, str, bytes, range) and is_immutable(held):
         m.covers(held, whole.value)
         if type(whole.value) is not int or not -len(held) <= whole.value < len(held):  # type: ignore[arg-type]
@@ -128,6 +129,16 @@ def _one_item(held: Any, key: Any) -> "tuple[str, Any, Any, Any] | None":
     if type(held) is list and type(key) is int and 0 <= key < len(held):
         return "index", held, key, held[key]
     return None
+
+
+def _element(m: Machine, container: Known, key: V) -> Any:
+    """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
+    held = container.value
+    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.static(container):
+        return None
+    kind = functools.reduce(operator.or_, (kind_of(m, item) for item in held))
+    m.covers(held)
+    return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
 
 
 @action(operator.setitem)
