@@ -4,7 +4,6 @@ from __future__ import annotations
 import pytest
 
 import hovis
-
 from tests.differential.splits import check
 
 
