@@ -117,6 +117,10 @@ class Transformed(Following):
     #: the same for functions that are made again, with what they close over (see Eager)
     of: Callable[..., Any]
 
+    def carried_out(self, eager: "Eager", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call gives where nothing is traced, by its residual."""
+        return eager(*args, **kwargs)
+
     def eager(self) -> Callable[..., Any]:
         """What does its calls where nothing is traced."""
 
@@ -442,7 +446,7 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
         while len(_eager) >= KEPT:
             del _eager[next(iter(_eager))]
         eager = _eager[key] = Eager(type(transformed).of, transformed.how, fn, held is not None)
-    return eager(held or (), transformed.data, *args, **kwargs)
+    return transformed.carried_out(eager, (held or (), transformed.data, *args), kwargs)
 
 
 #: Functions whose residuals are kept.
@@ -488,6 +492,11 @@ class Eager(Jitted):
 
         EAGER.add(call.__code__)
         super().__init__(call, (), api.Options(frozen=False))
+
+    def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace | None:
+        """The Trace of the residual that does calls with arguments like these."""
+        variant = self._variants.get(self._key(args, kwargs))
+        return None if variant is None else variant.trace
 
     def _looked_at(self, args: tuple[Any, ...], kwargs: dict[str, Any], part: int) -> tuple[list[Any], dict[str, Any]]:
         """Of each argument its part of the key (0) or its spec (1)."""

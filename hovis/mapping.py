@@ -4,15 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 from hovis import pytree
-from hovis.derive import Transformed, kind_of, name_of, named_leaves
-from hovis.errors import SpecError, TransformError
+from hovis.backend.load import hide
+from hovis.derive import Eager, Transformed, kind_of, name_of, named_leaves
+from hovis.errors import DerivativeError, SpecError, TransformError
 from hovis.hints import dynamic
 from hovis.ir.analysis import natural_loops
 from hovis.ir.model import Function, callees
 from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
 from hovis.library.numpy.tangents import is_array
 from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
-from hovis.transforms.vmap import batch, no_lanes
+from hovis.transforms.vmap import batch, changes_nothing, no_lanes
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -59,34 +60,73 @@ class Mapped(Transformed):
         if not callable(fn):
             raise SpecError(f"hovis.vmap takes a callable, not {type(fn).__name__}")
         self.fn = fn
-        self.in_axes = in_axes
-        self.out_axes = out_axes
+        self.how = Axes(in_axes), Axes(out_axes)
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        fn, in_axes, out_axes = self.fn, self.in_axes, self.out_axes
-        axes: list[Any] = []
-        each_axis(in_axes if isinstance(in_axes, tuple | list) else (in_axes,) * len(args), args, axes)
-        found: list[Any] = []
-        tree = pytree.flatten((args, kwargs), found)
-        axes += [0] * (len(found) - len(axes))
-        lanes = count(fn, tree, found, axes)
-        mapped = tuple([axis is not None for axis in axes])
-        arrays = [leaf if axis is None else first(leaf, axis) for leaf, axis in zip(found, axes, strict=True)]
-        leaves = tuple([element(array) if flag else array for array, flag in zip(arrays, mapped, strict=True)])
+        return in_lanes(self.fn, self.how[0].tree, self.how[1].tree, args, kwargs)
 
-        def flat(*values: Any) -> Any:
-            ours, named = pytree.rebuilt(tree, values)
-            result: list[Any] = []
-            shape = pytree.flatten(fn(*ours, **named), result)
-            return tuple(result), shape
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return in_lanes(fn, how[0].tree, how[1].tree, args, kwargs)
 
-        together = through("batch", (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
-        results, shape = each(flat, lanes, arrays, mapped) if together is None else together
-        places: list[Any] = []
-        each_axis(out_axes, pytree.rebuilt(shape, results), places)
-        return pytree.rebuilt(shape, [last(result, axis) for result, axis in zip(results, places, strict=True)])
+    def carried_out(self, eager: Eager, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """By its residual; what raises there is done again, one lane after the other, if it has changed nothing.
+
+        Then the first lane that raises is the one that does so in a loop; and ints may be as large as they like.
+        """
+        try:
+            return eager(*args, **kwargs)
+        except Exception as error:
+            trace = eager.traced(args, kwargs)
+            refused = isinstance(error, TransformError) and not isinstance(error, DerivativeError)
+            if refused or trace is None or not changes_nothing(trace.function):
+                raise
+        try:
+            return self.derived(args[2:], kwargs)
+        except BaseException:
+            hide()
+            raise
 
 
+class Axes:
+    """A tree of axes, which is known; two of them are the same if they are written so."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+    def __hash__(self) -> int:
+        return hash(repr(self.tree))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Axes) and repr(self.tree) == repr(other.tree)
+
+
+def in_lanes(fn: Any, in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a call gives: all lanes together, or one after the other."""
+    axes: list[Any] = []
+    each_axis(in_axes if isinstance(in_axes, tuple | list) else (in_axes,) * len(args), args, axes)
+    found: list[Any] = []
+    tree = pytree.flatten((args, kwargs), found)
+    axes += [0] * (len(found) - len(axes))
+    lanes = count(fn, tree, found, axes)
+    mapped = tuple([axis is not None for axis in axes])
+    arrays = [leaf if axis is None else first(leaf, axis) for leaf, axis in zip(found, axes, strict=True)]
+    leaves = tuple([element(array) if flag else array for array, flag in zip(arrays, mapped, strict=True)])
+
+    def flat(*values: Any) -> Any:
+        ours, named = pytree.rebuilt(tree, values)
+        result: list[Any] = []
+        shape = pytree.flatten(fn(*ours, **named), result)
+        return tuple(result), shape
+
+    together = through("batch", (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
+    results, shape = each(flat, lanes, arrays, mapped) if together is None else together
+    places: list[Any] = []
+    each_axis(out_axes, pytree.rebuilt(shape, results), places)
+    return pytree.rebuilt(shape, [last(result, axis) for result, axis in zip(results, places, strict=True)])
+
+
+APPLYING.add(in_lanes.__code__)
 APPLYING.add(Mapped.derived.__code__)
 
 

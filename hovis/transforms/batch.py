@@ -19,7 +19,7 @@ from hovis.lattice import Array, Const, Partial, Type, Union
 from hovis.lattice.constants import constant_key
 from hovis.library.batching import BATCHING
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
-from hovis.library.numpy.batching.base import NUMBER, copied, fitted, lane_by_lane, of_python, own, shaped, spread
+from hovis.library.numpy.batching.base import NUMBER, copied, fitted, is_of_python, lane_by_lane, of_python, own, shaped, spread
 from hovis.library.numpy.batching.fitting import fitting
 from hovis.library.numpy.batching.shaping import FLAT
 from hovis.library.numpy.tangents import is_whole
@@ -61,6 +61,18 @@ _PYTHON: Final = tuple(map(Type, (float, int, bool, complex)))
 _DTYPES: Final[dict[type, str]] = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
 
 
+def one_kind(kind: Union) -> Type | None:
+    """Of a number that may be Python's or NumPy's: which of both an array has, if it is the same."""
+    members = [one for one in kind.members if isinstance(one, Type) and not isinstance(one, Array)]
+    dtypes = {_DTYPES.get(one.cls, one.cls.__name__ if one.cls.__module__ == "numpy" else None) for one in members}
+    return members[0] if len(members) == len(kind.members) and len(dtypes) == 1 and None not in dtypes else None
+
+
+def may_be_of_python(kind: Any) -> bool:
+    """May it be a number of Python's?"""
+    return any(one in _PYTHON for one in (kind.members if isinstance(kind, Union) else (kind,)))
+
+
 def form(value: Operand) -> Any:
     """What is made of constants, to be compared."""
     if isinstance(value, Const):
@@ -73,6 +85,8 @@ def form(value: Operand) -> Any:
 def array_of(value: Param | Op, lanes: int) -> tuple[Array, tuple[Operand, ...]]:
     """The type and the dims of the array of all lanes of a value."""
     kind = value.type
+    if isinstance(kind, Union) and (one := one_kind(kind)) is not None:
+        kind = one
     if isinstance(kind, Array):
         dims = value.dims or (Const(None),) * kind.rank
         return make_array(kind.dtype, kind.rank + 1), (Const(lanes), *[d if isinstance(d, Const) else Const(None) for d in dims])
@@ -275,6 +289,8 @@ class Batching:
         part = self._part(writer, op, args)
         if part is not None:
             return part
+        if isinstance(op.type, Union) and one_kind(op.type) is None:
+            raise Diverging(told(op, "gives numbers of several kinds"))
         fits = fitting(op.callee, op.type, list(map(_type_of, op.args)))
         args = tuple([arg if to is None or not flag else writer.rule(fitted, arg, Const(to)) for arg, flag, to in zip(args, flags, fits, strict=True)])
         found = self._computed(writer, op, flags, args, named)
@@ -284,7 +300,7 @@ class Batching:
     def _computed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
         """What the row of a callable gives, or one lane after the other."""
         row = _row(op.callee)
-        if op.type in (Type(int), Type(float)) and of_python(op.callee) is not None:
+        if may_be_of_python(op.type) and is_of_python(op.callee):
             row = of_python(op.callee)
         if row is not None and not any(any_of(self.of(a)) for _, a in op.kwargs) and _binds(row, self.lanes, flags, *args, **named):
             function, values = traced(row, [Const(self.lanes), Const(flags), *args], dict(named))
@@ -325,6 +341,8 @@ class Batching:
         kind, dims = self.lanes_of(op)
         if op.effect & Effect.WRITES or not all(isinstance(d, Const) and isinstance(d.value, int) for d in dims):
             raise Diverging(told(op, "is done lane by lane"))
+        if any(isinstance(getattr(a, "type", None), Union) and any_of(self.of(a)) for a in op.operands()):
+            raise Diverging(told(op, "is given what is a number of Python's in some lanes and one of NumPy's in others"))
         which = tuple(map(self._form, op.args)), tuple(self._form(a) for _, a in op.kwargs)
         made = writer.rule(lane_by_lane, Const(self.lanes), Const(op.callee), Const(which), Const(str(kind.dtype)), *args, **named)
         return writer.rule(shaped, made, Const(tuple([d.value for d in dims])))  # type: ignore[union-attr]

@@ -70,6 +70,12 @@ def stores_into_what_is_shared(function: Function, mapped: list[Param]) -> bool:
     return any(not isinstance(op.args[0], Param | Op) or groups.of(op.args[0]) in shared for op in stores)
 
 
+def changes_nothing(function: Function) -> bool:
+    """Is a function that has raised as if it had not been called?"""
+    effects = [op.effect for one in callees(function) for op in one.ops() if op.callee not in _UNSEEN and not isinstance(op.callee, Function)]
+    return not any(effect & ~(_HARMLESS | Effect.WRITES) for effect in effects) and not any(stores_into_what_is_shared(one, []) for one in callees(function))
+
+
 def _may_be_found(op: Op) -> bool:
     """May what it gives have been there before, though it is no view of its operand?"""
     return isinstance(op.callee, Function | Op | Param) or (op.callee in (getattr, operator.getitem) and not is_array(op.args[0]))

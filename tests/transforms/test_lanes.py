@@ -128,6 +128,49 @@ def test_lanes_of_a_size_that_is_not_known() -> None:
         np.testing.assert_array_equal(f(np.ones(3), np.ones(n)), np.full(n, 3.0))
 
 
+def refuses(x: Any) -> Any:
+    if x < 0.3:
+        raise KeyError("the line above, but a lane below")
+    if x < 0.9:
+        raise ValueError(f"too small: {x}")
+    return x
+
+
+RAISING = [
+    (refuses, np.array([1.0, 0.5, 0.1])),
+    (lambda x: 1.0 / float(x), np.array([1.0, 0.0])),
+    (lambda x: 5 // int(x), np.array([1.0, 0.0])),
+    (lambda x: 1.0 / max(x, 0.0), np.array([1.0, -1.0])),
+    (lambda k: V[int(k) + 1], I),
+    (lambda x: np.linalg.inv(np.eye(2) * x), np.array([1.0, 0.0])),
+]
+
+
+@pytest.mark.parametrize("k", range(len(RAISING)))
+def test_the_first_lane_that_raises_is_the_one(k: int) -> None:
+    fn, *args = RAISING[k]
+    assert same(fn, args) == "raises"
+
+
+def stores_and_raises(x: Any, v: Any) -> Any:
+    v[0] += x
+    if x < 0.3:
+        raise KeyError(3)
+    return x
+
+
+def test_what_has_been_stored_is_not_stored_again() -> None:
+    v = np.zeros((3, 2))
+    with pytest.raises(KeyError):
+        hovis.vmap(stores_and_raises)(np.array([1.0, 0.5, 0.1]), v)
+    assert v[0, 0] == 1.0
+
+
+def test_numbers_that_are_pythons_in_some_lanes() -> None:
+    x = np.array([0.5, -2.0, 3.0])
+    assert same(lambda x: (max(x, 0.0) + 1.0, (1.0 if x > 2.0 else x) / (0.5 if x > 2.0 else x), max(x, 0.0) ** 2), [x]) == "right"
+
+
 @pytest.mark.parametrize("seed", [0, 3, 5, 8])
 def test_a_drawn_program(seed: int) -> None:
     assert fuzz_vmap.compare(seed) in ("right", "raises")

@@ -289,8 +289,8 @@ def test_numbers_of_two_kinds():
 
 
 def test_ints_that_have_no_room():
-    with pytest.raises(OverflowError):
-        hovis.vmap(lambda x: round(float(x)))(np.array([1.0, 1e300]))
+    assert hovis.vmap(lambda x: round(float(x)))(np.array([1.0, 1e300])).tolist() == [1, int(1e300)]
+    assert hovis.vmap(lambda k: int(k) ** 3 * 10**12 % 97)(np.array([2, 10**5])).tolist() == [8 * 10**12 % 97, 10**27 % 97]
     with pytest.raises(OverflowError, match="infinity"):
         hovis.vmap(lambda x: int(x))(np.array([1.0, np.inf]))
 
@@ -321,8 +321,7 @@ def test_division_of_pythons_numbers():
         hovis.vmap(lambda s: 1.0 / float(s))(np.array([1.0, 0.0]))
     with pytest.raises(ValueError, match="math domain error"):
         hovis.vmap(lambda s: math.sqrt(s))(np.array([1.0, -1.0]))
-    with pytest.raises(OverflowError):
-        hovis.vmap(lambda n: int(n) * 4)(np.array([1, 2**62]))
+    assert hovis.vmap(lambda n: int(n) * 4)(np.array([1, 2**62])).tolist() == [4, 2**64]
 
 
 def test_no_lanes():

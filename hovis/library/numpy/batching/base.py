@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.errors import Declined
+
 
 def rank(x: Any, batched: bool) -> int:
     """The rank of the value of one lane."""
@@ -133,10 +135,11 @@ def of_lane(x: Any, flag: Any, k: int) -> Any:
 
 def _exact(fn: Any) -> Any:
     """A division of Python's numbers."""
+    message = DIVISIONS[fn]
 
     def rule(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
-        if np.any(b == 0):
-            raise ZeroDivisionError(DIVISIONS[fn])
+        if np.any(b == 0) if which[1] else b == 0:
+            raise ZeroDivisionError(message)
         return fn(a, b)
 
     return rule
@@ -146,6 +149,8 @@ def _whole(fn: Any) -> Any:
     """A sum, difference or product of Python's numbers: of ints the result must have room in 64 bits."""
 
     def rule(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
+        if any(isinstance(x, int) and abs(x) >= 2**62 for x in (a, b)):
+            raise Declined("ints of more than 64 bits")
         found = fn(a, b)
         if found.dtype.kind == "i" and np.any(np.abs(fn(np.asarray(a).astype(np.float64), b)) > 2.0**62):
             raise OverflowError("an int of more than 64 bits, of which there is one for each lane")
@@ -162,6 +167,11 @@ _OF_PYTHON: Final[dict[Any, Any]] = {
     **{fn: _whole(fn) for fn in (operator.add, operator.sub, operator.mul)},
     **dict.fromkeys((operator.pow, operator.lshift, operator.rshift), None),
 }
+
+
+def is_of_python(fn: Any) -> bool:
+    """Does an operator do something else to Python's numbers than to NumPy's?"""
+    return fn in _OF_PYTHON
 
 
 def of_python(fn: Any) -> Any:
