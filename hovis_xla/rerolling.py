@@ -8,7 +8,7 @@ loop does in one of its blocks, it is a jump to that block, with its values as p
 from collections.abc import Iterable
 from typing import Final
 
-from hovis.ir.analysis import Dominators, predecessors
+from hovis.ir.analysis import Dominators, Incoming, predecessors
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import Const
 from hovis.passes import pipeline
@@ -47,11 +47,12 @@ def _enter_elsewhere(function: Function, region: Region) -> bool:
     order = reachable(function)
     before = [b for b in order if b not in region.blocks and any(e.block in region.blocks for e in successors(b))]
     inside = [b for b in order if b in region.blocks]
+    incoming = predecessors(function)
     live = None
     for block in before:
-        for start in _leading_to(function, block):
+        for start in _leading_to(function, block, incoming):
             for target in inside:
-                pairs = _Pairs(function, region)
+                pairs = _Pairs(function, region, incoming)
                 if pairs.alike(start, target):
                     live = live if live is not None else live_in(order, needed(order))
                     if pairs.can_jump(start, target, live[target]):
@@ -61,9 +62,8 @@ def _enter_elsewhere(function: Function, region: Region) -> bool:
     return False
 
 
-def _leading_to(function: Function, block: Block) -> list[Block]:
+def _leading_to(function: Function, block: Block, incoming: Incoming) -> list[Block]:
     """The block, and those before it that have it to themselves, the farthest first."""
-    incoming = predecessors(function)
     found = [block]
     while len(incoming[found[0]]) == 1 and found[0].params == ():
         earlier = incoming[found[0]][0][0]
@@ -76,10 +76,10 @@ def _leading_to(function: Function, block: Block) -> list[Block]:
 class _Pairs:
     """What in the loop stands for what in front of it: ``bound`` has a value in front for each parameter and op of the loop."""
 
-    def __init__(self, function: Function, region: Region) -> None:
+    def __init__(self, function: Function, region: Region, incoming: Incoming) -> None:
         self.function = function
         self.region = region
-        self.incoming = predecessors(function)
+        self.incoming = incoming
         self.bound: dict[Param | Op, Operand] = {}
         self.open: set[Param] = set()
         self.seen: set[Block] = set()
