@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
@@ -152,7 +153,7 @@ class Arrays(Walker):
 
     def placed(self, op: Op, found: Operand, args: list[Operand]) -> Operand:
         """The result of an op, with the place where it is: one of its own, if it is no view."""
-        if isinstance(found, Struct) and found.op is op:
+        if isinstance(found, Struct) and (found.op is op or _is_made_by(found, op, args)):
             return Struct(found.callee, tuple(self.placed(op, p, args) for p in found.parts), op)
         if isinstance(found, Ragged):
             return self._placed(op, found, args)
@@ -264,6 +265,13 @@ def _is_of(found: Val, args: Sequence[Operand]) -> bool:
 def owned(location: Location) -> Owned:
     """A location of the caller's, as what the host knows of it."""
     return Owned(location.owner) if isinstance(location.owner, int) else Owned(None, id(location.owner))
+
+
+def _is_made_by(found: Struct, op: Op, args: Sequence[Operand]) -> bool:
+    """Is it a tuple of arrays that a call of NumPy's has made, each for itself?"""
+    if isinstance(found.op, Op) or isinstance(op.callee, Function) or any(found is a for a in args) or found.callee is not operations.make_tuple:
+        return False
+    return str(getattr(op.callee, "__module__", "")).startswith("numpy") and not is_sharing(op)
 
 
 def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
