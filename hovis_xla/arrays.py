@@ -269,7 +269,7 @@ def owned(location: Location) -> Owned:
 
 def _is_made_by(found: Struct, op: Op, args: Sequence[Operand]) -> bool:
     """Is it a tuple of arrays that a call of NumPy's has made, each for itself?"""
-    if isinstance(found.op, Op) or isinstance(op.callee, Function) or any(found is a for a in args) or found.callee is not operations.make_tuple:
+    if isinstance(op.callee, Function) or any(found is a for a in args) or found.callee is not operations.make_tuple:
         return False
     return str(getattr(op.callee, "__module__", "")).startswith("numpy") and not is_sharing(op)
 

@@ -372,15 +372,20 @@ def _full(low: L, shape: Operand, fill_value: Operand, dtype: Operand = NONE) ->
 
 def _like(value: int) -> Row:
     def row(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
-        t = array(low, a)
+        t = _shaped_as(low, a)
         found = None if t is None else dtype_argument(dtype, t.dtype)
         return None if t is None or found is None else as_array(emit.full(value, found, t.shape))
 
     return row
 
 
+def _shaped_as(low: L, a: Operand) -> T | None:
+    """An array, or a number of Python's, which is one without dimensions."""
+    return tensor(low.val(a)) if is_numpy(a) or class_of(a) in (bool, float, complex) else None
+
+
 def _full_like(low: L, a: Operand, fill_value: Operand, dtype: Operand = NONE) -> Operand | None:
-    t = array(low, a)
+    t = _shaped_as(low, a)
     found = None if t is None else dtype_argument(dtype, t.dtype)
     return None if t is None or found is None else as_array(emit.broadcast(cast(low, fill_value, found), t.shape))
 

@@ -358,3 +358,15 @@ def test_arrays_put_in_order_are_copies_where_they_have_to_be(order):
 def _like(base, array):
     """The part of base that array is of its own."""
     return np.lib.stride_tricks.as_strided(base, array.shape, array.strides)
+
+
+def test_parts_of_what_numpy_makes_are_arrays_of_their_own():
+    def f(x):
+        a = np.zeros(x.shape)
+        a += x
+        counts = np.histogram(a, bins=4, range=(0, 25))[0]
+        whole, rest = np.divmod(a, 2.0)
+        rest[0] += 1.0
+        return a, counts, whole, rest
+
+    check(f, (np.arange(20.0).reshape(4, 5),), bails=False)

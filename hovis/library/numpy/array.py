@@ -85,6 +85,12 @@ def concerns(*types: AbstractValue) -> bool:
     return any(dtype_of(t) is not None or (isinstance(t, Partial) and concerns(*t.parts)) for t in types)
 
 
+def concerns_numbers(*types: AbstractValue) -> bool:
+    """The same, or is there a number of Python's that fits into a dtype whatever its value?  (An int may be too large for any.)"""
+    numbers = [python_number(t) for t in types if not isinstance(t, Const)]
+    return concerns(*types) or (int not in numbers and any(n is not None for n in numbers))
+
+
 def of_dtype(dtype: "np.dtype[Any]", rank: int, layout: str = "") -> AbstractValue:
     """The type of a result: an array, or a NumPy scalar if its rank is 0.
 
@@ -180,11 +186,11 @@ def ask(fn: Callable[..., object], *types: AbstractValue, **named: AbstractValue
 
 
 def asking(fn: Callable[..., object], about: Sequence[int] | None = None) -> Callable[..., AbstractValue | None]:
-    """A rule that asks NumPy; only if an array or NumPy scalar is involved."""
+    """A rule that asks NumPy; only if an array or NumPy scalar is involved, or a number of Python's that can be no object to NumPy."""
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         chosen = types if about is None else [types[k] for k in about if k < len(types)]
-        if not concerns(*chosen, *named.values()) or "out" in named:
+        if not concerns_numbers(*chosen, *named.values()) or "out" in named:
             return None
         return ask(fn, *types, **named)
 

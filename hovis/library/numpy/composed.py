@@ -20,7 +20,7 @@ SHAPED: Final[list[Any]] = [
     np.diagflat, np.vander, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.append, np.block, np.concat,
     np.select, np.choose, np.ndarray.choose, np.broadcast_arrays, np.meshgrid, np.packbits, np.unpackbits, np.unravel_index, np.ravel_multi_index,
     np.apply_over_axes, np.diff, np.ediff1d, np.gradient, np.trapezoid, np.unwrap, np.cumulative_sum, np.cumulative_prod, np.interp, np.convolve,
-    np.correlate, np.polyval, np.polyadd, np.polysub, np.polyder, np.polyint, np.polyfit, np.logspace, np.geomspace,
+    np.correlate, np.polyval, np.polyadd, np.polysub, np.polyder, np.polyint, np.polyfit,
     np.allclose, np.array_equal, np.array_equiv, np.isposinf, np.isneginf, np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.nanmedian,
     np.nanargmax, np.nanargmin, np.digitize, np.isin, np.lexsort, np.sort_complex, np.histogram_bin_edges, np.partition, np.argpartition,
     np.ndarray.argpartition, np.ptp, np.astype, np.asfortranarray, np.rollaxis,

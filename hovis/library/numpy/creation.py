@@ -8,7 +8,7 @@ import numpy as np
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Type
 from hovis.library.core import Primitive
-from hovis.library.numpy.array import array_of, ask, concerns, dtype_of, is_numeric, nesting, python_number, rank_of, row
+from hovis.library.numpy.array import array_of, ask, dtype_of, is_numeric, nesting, python_number, rank_of, row
 from hovis.library.numpy.shapes import Facts, Shape, constant, for_engine
 from hovis.library.numpy.shaping import shape_of, shape_rank
 
@@ -46,8 +46,10 @@ def _shape_dims(shape: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 def _like(a: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
     """``zeros_like(a)``, ``ones_like(a)``, ``full_like(a, v)``: dtype and rank of a."""
-    found = _dtype(named.get("dtype"), dtype_of(a))
-    return None if found is None or not concerns(a) or not set(named) <= {"dtype"} else array_of(found, rank_of(a))
+    number = python_number(a)
+    own = np.dtype(number) if number in (bool, float, complex) else dtype_of(a)
+    found = _dtype(named.get("dtype"), own)
+    return None if found is None or own is None or not set(named) <= {"dtype"} else array_of(found, rank_of(a))
 
 
 def _zeros_like(a: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue) -> AbstractValue | None:
@@ -89,14 +91,19 @@ def _arange_dims(*bounds: Facts, **named: Facts) -> Shape | None:
     return (None,)
 
 
-def _linspace(
-    start: AbstractValue, stop: AbstractValue, num: AbstractValue | None = None, endpoint: AbstractValue | None = None, **named: AbstractValue
-) -> AbstractValue | None:
-    if not set(named) <= {"dtype"} or not (is_numeric(start) and is_numeric(stop)) or rank_of(start) or rank_of(stop):
-        return None
-    asked = ask(np.linspace, start, stop, Const(2))
-    found = _dtype(named.get("dtype"), None if asked is None else dtype_of(asked))
-    return None if found is None else array_of(found, 1)
+def _spaced(fn: Callable[..., Any]) -> Callable[..., AbstractValue | None]:
+    """The rule for ``np.linspace`` and its like."""
+
+    def rule(
+        start: AbstractValue, stop: AbstractValue, num: AbstractValue | None = None, endpoint: AbstractValue | None = None, **named: AbstractValue
+    ) -> AbstractValue | None:
+        if not set(named) <= {"dtype"} or not (is_numeric(start) and is_numeric(stop)) or rank_of(start) or rank_of(stop):
+            return None
+        asked = ask(fn, start, stop, Const(2))
+        found = _dtype(named.get("dtype"), None if asked is None else dtype_of(asked))
+        return None if found is None else array_of(found, 1)
+
+    return rule
 
 
 def _linspace_dims(start: Facts, stop: Facts, num: Facts | None = None, endpoint: Facts | None = None, **named: Facts) -> Shape | None:
@@ -161,7 +168,7 @@ ROWS: Final[list[Primitive]] = [
     _fresh(np.ndarray, _filled, _shape_dims),
     _fresh(np.full_like, _full_like, _same_dims),
     _fresh(np.arange, _arange, _arange_dims),
-    _fresh(np.linspace, _linspace, _linspace_dims),
+    *(_fresh(fn, _spaced(fn), _linspace_dims) for fn in (np.linspace, np.logspace, np.geomspace)),
     _fresh(np.eye, _eye, _eye_dims),
     _fresh(np.identity, _identity, _eye_dims),
     row(np.array, _array, fold=False, dims=for_engine(_array_dims)),

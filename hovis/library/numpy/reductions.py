@@ -29,7 +29,9 @@ SCAN: Final[list[Any]] = [np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, np
 #: Ufuncs whose ``reduce`` and ``accumulate`` have rows.
 FOLDING: Final = [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or, np.bitwise_xor]
 
-_OPTIONS: Final = {"axis", "keepdims", "dtype", "ddof", "initial", "where", "a", "array", "x"}
+_OPTIONS: Final = {"axis", "keepdims", "dtype", "ddof", "initial", "where", "a", "array", "x", "kind", "stable", "weights"}
+#: What the type of the result depends on.
+_CHOOSING: Final = ("axis", "keepdims", "dtype", "kind", "stable")
 
 
 def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
@@ -38,7 +40,7 @@ def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         if not concerns(*types, *named.values()) or not set(named) <= _OPTIONS:
             return None
-        choosing = [*types[1:], *(v for k, v in named.items() if k in ("axis", "keepdims", "dtype"))]
+        choosing = [*types[1:], *(v for k, v in named.items() if k in _CHOOSING)]
         if not all(isinstance(t, Const) for t in choosing) and fn is not np.average:
             return None
         return ask(fn, *types, **named)

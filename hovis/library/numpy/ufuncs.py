@@ -13,7 +13,21 @@ from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, forget, join
 from hovis.library.core import Primitive
 from hovis.library.numpy import shapes
-from hovis.library.numpy.array import COMPUTES, array_of, ask, asking, concerns, dtype_of, is_array, is_scalar, of_dtype, python_number, rank_of, row
+from hovis.library.numpy.array import (
+    COMPUTES,
+    array_of,
+    ask,
+    asking,
+    concerns,
+    concerns_numbers,
+    dtype_of,
+    is_array,
+    is_scalar,
+    of_dtype,
+    python_number,
+    rank_of,
+    row,
+)
 from hovis.library.numpy.shapes import Facts, Shape, for_engine
 
 #: All elementwise ufuncs (those with a signature, like matmul, are contractions).
@@ -302,7 +316,7 @@ def _clip_dims(*args: Facts, **named: Facts) -> Shape | None:
 def _where(*types: AbstractValue) -> AbstractValue | None:
     if len(types) == 1 and is_array(types[0]) and rank_of(types[0]):
         return Partial(tuple, range(rank_of(types[0])), [Array(np.ndarray, np.dtype(np.intp), 1)] * rank_of(types[0]))
-    return ask(np.where, *types) if len(types) == 3 and concerns(*types) else None
+    return ask(np.where, *types) if len(types) == 3 and concerns_numbers(*types) else None
 
 
 def _where_dims(*args: Facts) -> Shape | None:
