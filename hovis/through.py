@@ -32,7 +32,7 @@ from hovis.outcome import is_number
 from hovis.passes import pipeline
 from hovis.passes.inlining import Called, put_in
 from hovis.transforms.forward import forward
-from hovis.transforms.recorder import Recorded, recorded, recorded_python
+from hovis.transforms.recorder import Recorded, pushed_python, recorded, recorded_push, recorded_python
 from hovis.transforms.reverse import reverse
 
 
@@ -51,7 +51,7 @@ class Transform(NamedTuple):
     recorded: Callable[..., Recorded] | None = None
 
 
-TRANSFORMS: Final[dict[str, Transform]] = {"reverse": Transform(reverse, recorded=recorded), "forward": Transform(forward)}
+TRANSFORMS: Final[dict[str, Transform]] = {"reverse": Transform(reverse, recorded=recorded), "forward": Transform(forward, recorded=recorded_push)}
 
 
 def through(name: str, choices: tuple[Any, ...], fn: Any, leaves: tuple[Any, ...], more: tuple[Any, ...]) -> Any:
@@ -60,6 +60,8 @@ def through(name: str, choices: tuple[Any, ...], fn: Any, leaves: tuple[Any, ...
         return None
     if name == "reverse":
         return recorded_python(fn, len(leaves), *choices)(*leaves, *more)
+    if name == "forward":
+        return pushed_python(fn, len(leaves))(*leaves, *more)
     raise DerivativeError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'what it is given is not known'}")
 
 

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 
 class Box:
-    """A number or an array that changes as what a tape was given does."""
+    """A number or an array that changes as what a tape was given does.
 
-    __slots__ = ("cotangent", "tape", "value")
+    change    the cotangent of a number, or its tangent
+    """
+
+    __slots__ = ("change", "tape", "value")
 
     def __init__(self, value: Any, tape: "Tape") -> None:
         self.value, self.tape = value, tape
-        self.cotangent: Any = None
+        self.change: Any = None
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

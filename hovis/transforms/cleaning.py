@@ -2,6 +2,7 @@
 
 import collections
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from hovis.transforms.boxes import Box
@@ -54,13 +55,26 @@ def _attributes(x: Any, tape: Tape, done: dict[int, Any]) -> None:
     held = getattr(x, "__dict__", None)
     if isinstance(held, dict):
         cleaned(held, tape, done)
+    for member, item in _slots(x):
+        new = cleaned(item, tape, done)
+        if new is not item:
+            member.__set__(x, new)
+
+
+def _slots(x: Any) -> Iterator[tuple[types.MemberDescriptorType, Any]]:
+    """The slots of an instance that hold something, with that."""
     for base in type(x).__mro__:
         for member in vars(base).values():
             if type(member) is types.MemberDescriptorType and base.__flags__ & (1 << 9):
                 try:
-                    item = member.__get__(x)
+                    yield member, member.__get__(x)
                 except AttributeError:
                     continue
-                new = cleaned(item, tape, done)
-                if new is not item:
-                    member.__set__(x, new)
+
+
+def members(x: Any) -> dict[str, Any] | None:
+    """The attributes of an instance of a class of the program's own; None, if it is something else."""
+    kind: Any = type(x)
+    if not kind.__flags__ & (1 << 9) or kind.__new__ is not object.__new__ or callable(x):
+        return None
+    return {**(getattr(x, "__dict__", None) or {}), **{member.__name__: item for member, item in _slots(x)}}

@@ -13,15 +13,18 @@ from collections.abc import Sequence
 
 from hovis.errors import DerivativeError
 from hovis.ir import operations as ops
-from hovis.ir.analysis import reverse_postorder
-from hovis.ir.model import Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
+from hovis.ir.analysis import reverse_postorder, uses
+from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import slot_of
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
-from hovis.library.numpy.cotangents import zero_tape
-from hovis.library.numpy.tangents import added, put, stored, tangent
+from hovis.library.numpy.cotangents import apart, zero_tape
+from hovis.library.numpy.tangents import added, laid_out, put, stored, tangent
 from hovis.passes.rewriting import copy, substitute
 from hovis.transforms import rules
+from hovis.transforms.listed import with_arrays
 from hovis.transforms.places import told
+from hovis.transforms.sharing import is_view
+from hovis.transforms.stored import STORES, Stored, grown
 
 _NONE = Const(None)
 
@@ -29,7 +32,8 @@ _NONE = Const(None)
 def forward(function: Function, wanted: Sequence[int]) -> Function:
     """The Function of the same parameters, and of a tangent for each one wanted: ``(returned, tangent)``."""
     made = copy(function)
-    pushing = Pushing(made, {made: frozenset(wanted)})
+    with_arrays(made)
+    pushing = Pushing(made, wanted)
     for one in pushing.order:
         Followed(one, pushing).rewrite()
     return made
@@ -38,26 +42,31 @@ def forward(function: Function, wanted: Sequence[int]) -> Function:
 class Pushing:
     """Which values of which Functions change: worked out for all Functions that one reaches, at once."""
 
-    def __init__(self, function: Function, wanted: dict[Function, frozenset[int]]) -> None:
+    def __init__(self, function: Function, wanted: Sequence[int]) -> None:
         self.order = callees(function)
         self.active: set[Value] = set()
         #: do the results of a Function change?
         self.results: set[Function] = set()
         self.first = function
+        self.wanted: set[Value] = {function.params[k] for k in wanted}
         self.raised = _only_raised(self.order)
-        for one, places in wanted.items():
-            self.active |= {one.params[k] for k in places}
+        self.stored = {one: Stored(one) for one in self.order}
+        self.active |= self.wanted
         while self._spread():
             pass
         #: of each Function the parameters that have tangents, and where these stand
         self.places = {one: [k for k, p in enumerate(one.params) if p in self.active] for one in self.order}
+
+    def given(self, function: Function, block: Block) -> set[Value]:
+        """Of which parameters of a block are there tangents to be passed on?"""
+        return self.wanted if block is self.first.blocks[0] else self.active
 
     def _spread(self) -> bool:
         before = len(self.active), len(self.results)
         for one in self.order:
             for block in one.blocks:
                 for op in block.all_ops():
-                    self._op(op)
+                    self._op(one, op)
                 for edge in edges(block.terminator):
                     self.active |= {p for p, arg in zip(edge.block.params, edge.args, strict=True) if arg in self.active and changes(p.type)}
                 end = block.terminator
@@ -65,7 +74,7 @@ class Pushing:
                     self.results.add(one)
         return before != (len(self.active), len(self.results))
 
-    def _op(self, op: Op) -> None:
+    def _op(self, one: Function, op: Op) -> None:
         """Does the result of op change, or what it writes to?"""
         args = [v for v in op.operands() if v in self.active]
         if isinstance(op.callee, Function):
@@ -80,15 +89,10 @@ class Pushing:
             return
         if op.callee in STORES and op.args and isinstance(op.args[0], Op | Param) and changes(op.args[0].type):
             # what is stored into changes from the beginning
-            self._stored(op.args[0])
+            self.active |= self.stored[one].by(op)
         if changes(op.type):
             self.active.add(op)
-
-    def _stored(self, target: Value) -> None:
-        self.active.add(target)
-        while isinstance(target, Op) and target.callee in VIEWS | STORES and target.args and isinstance(target.args[0], Op | Param):
-            target = target.args[0]
-            self.active.add(target)
+            self.active |= self.stored[one].bound.get(op, set())
 
 
 def _only_raised(functions: Sequence[Function]) -> set[Op]:
@@ -116,25 +120,19 @@ def changes(kind: AbstractValue) -> bool:
     return not isinstance(kind, Const)
 
 
+def _kind(kind: AbstractValue) -> AbstractValue:
+    """The type of a tangent: it need not lie in memory as the value does."""
+    return Array(kind.cls, kind.dtype, kind.rank, "", kind.place) if isinstance(kind, Array) else kind
+
+
 _FIXED = frozenset({int, bool, str, bytes, type(None), range, slice})
 
-
-#: What writes to its first operand: the same is done to the tangents.
-STORES = frozenset(
-    {
-        operator.setitem, list.append, list.insert, list.extend, list.__setitem__, dict.__setitem__, dict.update, setattr, ops.list_extend, ops.dict_update,
-        ops.cell_set, operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow, operator.iconcat,
-    }
-)  # fmt: skip
 
 #: In-place operators, and what they compute.
 IN_PLACE = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul, operator.itruediv: operator.truediv,
     operator.ipow: operator.pow, operator.imod: operator.mod, operator.imatmul: operator.matmul, operator.ifloordiv: operator.floordiv,
 }  # fmt: skip
-
-#: What gives a part of its first operand, or that operand itself.
-VIEWS = frozenset({operator.getitem, getattr, operator.iadd, operator.isub, operator.imul, operator.itruediv, ops.cell_get})
 
 #: What moves values about: done to the tangents as it is to the values.
 MOVES = frozenset(
@@ -164,9 +162,9 @@ class Followed:
         self.pushing = pushing
         self.tangents: dict[Value, Operand] = {}
         self.replaced: dict[Value, Operand] = {}
-        self.stored = {
-            root for block in function.blocks for op in block.all_ops() if op.callee in STORES and op.args for root in roots(op.args[0])
-        }
+        self.stored = pushing.stored[function]
+        self.used = uses(function)
+        self.grown = grown(function, _reads)
 
     def rewrite(self) -> None:
         """Change the Function in place."""
@@ -174,8 +172,8 @@ class Followed:
         for block in blocks:
             more = []
             for param in block.params:
-                if param in self.pushing.active:
-                    more.append(Param(param.type, param.dims))
+                if param in self.pushing.given(self.function, block):
+                    more.append(Param(_kind(param.type), param.dims))
                     self.tangents[param] = more[-1]
             block.params = (*block.params, *more)
         for block in reverse_postorder(blocks[0]):
@@ -186,9 +184,8 @@ class Followed:
         old, end = block.ops, block.terminator
         block.ops = []
         writer = rules.Writer(self.function, block)
-        for param in block.params:
-            if param in self.stored and param in self.tangents and block is self.function.blocks[0]:
-                self.tangents[param] = writer.rule(stored, self.tangents[param], param)
+        if self.function is self.pushing.first and block is self.function.blocks[0]:
+            self._arguments(writer, block)
         for op in old:
             writer.location = op.location
             self._op(writer, op)
@@ -199,6 +196,20 @@ class Followed:
         if isinstance(end, Return):
             end.value = self._returned(writer, end.value)
         writer.block.terminator = end
+
+    def _arguments(self, writer: rules.Writer, entry: Block) -> None:
+        """The caller's tangents are not stored into; what it gives that has none may be."""
+        arrays = [param for param in entry.params if isinstance(param.type, Array) and param in self.used]
+        kept = {param for param in arrays if param in self.stored.values and param in self.pushing.active}
+        for k, a in enumerate(arrays):
+            for b in arrays[:k]:
+                if a in kept or b in kept:
+                    writer.op(apart, a, b, type=Type(type(None)), effect=Effect.RAISES)
+        for param in entry.params:
+            if param in kept:
+                self.tangents[param] = writer.rule(stored, self.tangent(writer, param), param)
+            elif param in self.pushing.active and param not in self.tangents:
+                raise DerivativeError(f"{self.function.name} stores into what it is given")
 
     def _invoke(self, writer: rules.Writer, end: Invoke) -> None:
         """The tangent of what may raise is worked out where it has not."""
@@ -264,6 +275,8 @@ class Followed:
         """A residual function is given the tangents as well, and gives a pair where its result changes."""
         callee = op.callee
         assert isinstance(callee, Function)
+        if any(callee.params[k] in self.pushing.stored[callee].values for k in self.pushing.places[callee]):
+            raise DerivativeError(f"{callee.name} stores into what it is given, and is not inlined: {told(op)}")
         more = tuple(self.tangent(writer, op.args[k]) for k in self.pushing.places[callee])
         if not more and callee not in self.pushing.results:
             writer.block.ops.append(op)
@@ -281,18 +294,43 @@ class Followed:
         callee = op.callee
         if callee in IN_PLACE:
             self._in_place(writer, op)
+        elif op in self.stored.bound and is_view(op):
+            view = writer.op(callee, self.tangent(writer, op.args[0]), *op.args[1:], type=_kind(op.type), dims=op.dims, effect=op.effect & ~LASTING)
+            view.kwargs = op.kwargs
+            self.tangents[op] = view
         elif callee in MOVES and not self._by_row(op):
             self._moved(writer, op)
         elif op in self.pushing.active:
             found: Operand = _NONE
+            read = self._read(op)
             for k, operand in enumerate((*op.args, *(v for _, v in op.kwargs))):
                 if operand in self.pushing.active:
-                    found = self._sum(writer, found, rules.pushed(writer, op, k, self.tangent(writer, operand)))
+                    t = self.tangent(writer, operand)
+                    if _is_of_python(operand):
+                        raise DerivativeError(rules.unknown(op, k))
+                    if operand in self.grown:
+                        self.grown.add(t)  # type: ignore[arg-type]
+                    found = self._sum(writer, found, rules.pushed(writer, read, k, self._unknown(t), op))
             if isinstance(found, Const) and found.value is None:
                 found = writer.rule(tangent, op)
-            self.tangents[op] = writer.rule(stored, found, op) if op in self.stored and callee not in VIEWS else found
+            kept = laid_out if op in self.stored.laid_out else stored if op in self.stored.values else None
+            self.tangents[op] = found if kept is None else writer.rule(kept, found, op)
         elif op.effect & (Effect.OPAQUE | Effect.WRITES) and rules.of(op) is None and callee not in _KEEPING:
             raise DerivativeError(rules.unknown(op))
+
+    def _read(self, op: Op) -> Op:
+        """op, for a rule: a list that grows is no longer what it was made of."""
+        if not any(value in self.grown for value in op.operands()):
+            return op
+        args = tuple(map(self._unknown, op.args))
+        return Op(op.callee, args, tuple((name, self._unknown(v)) for name, v in op.kwargs), op.type, op.dims, op.effect, op.location)
+
+    def _unknown(self, value: Operand) -> Operand:
+        if value not in self.grown:
+            return value
+        stands_for = Param(Type(list))
+        self.replaced[stands_for] = value
+        return stands_for
 
     def _by_row(self, op: Op) -> bool:
         """Is it an array that is indexed?"""
@@ -332,7 +370,7 @@ class Followed:
         args = list(op.args)
         for k in _followed(op):
             args[k] = self.tangent(writer, op.args[k])
-        self.tangents[op] = writer.op(op.callee, *args, type=op.type, effect=op.effect)
+        self.tangents[op] = writer.op(op.callee, *args, type=_kind(op.type), effect=op.effect)
 
 
 def _followed(op: Op) -> Sequence[int]:
@@ -345,15 +383,20 @@ def _followed(op: Op) -> Sequence[int]:
     return range(len(op.args)) if places is None else [k for k in places if k < len(op.args)]
 
 
-def roots(value: Operand) -> set[Value]:
-    """The values that the target of a store is, or is a part of."""
-    found: set[Value] = set()
-    while isinstance(value, Op | Param):
-        found.add(value)
-        value = value.args[0] if isinstance(value, Op) and value.callee in VIEWS and value.args else _NONE
-    return found
-
-
 _KEEPING = frozenset({ops.drop, ops.keep})
+
+
+def _is_of_python(operand: Operand) -> bool:
+    """Is it an object of Python's for which no rule is made: an iterator, a dict, what shows one?"""
+    kind = getattr(operand, "type", None)
+    if not isinstance(kind, Type) or isinstance(kind, Array) or slot_of(kind) is not None:
+        return False
+    return kind.cls.__module__ == "builtins" and not issubclass(kind.cls, int | float | complex | tuple | list)
+
+
+def _reads(op: Op) -> bool:
+    """Does op do no more with what it is given than to read it?"""
+    return op.callee in _KEEPING or (op.callee not in STORES and op.callee not in MOVES and rules.of(op) is not None)
+
 
 rules.TRANSFORMS["forward"] = forward

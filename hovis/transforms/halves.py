@@ -14,6 +14,7 @@ from hovis.passes import pipeline
 from hovis.passes.rewriting import copied_blocks, copy, substitute
 from hovis.transforms.calls import divide
 from hovis.transforms.forward import forward
+from hovis.transforms.listed import with_arrays
 from hovis.transforms.normal import normalize, type_of
 from hovis.transforms.reverse import Sweep
 from hovis.transforms.sharing import Groups
@@ -30,6 +31,7 @@ def pulling(function: Function, wanted: Sequence[int], outputs: int) -> tuple[Fu
     """
     whole = copy(function)
     there = Function(whole.name, copied_blocks(whole, {}), whole.location, TUPLE)
+    with_arrays(there)
     with_updates(there)
     if any(Groups(one).stored for one in callees(there)):
         return None

@@ -1,7 +1,7 @@
 """Programs that are recorded as they run: a Function is run op by op, and what it calls of the user's own code is traced first.
 
 ``recorded(function, places, outputs, seeded)`` does what the Function does that ``reverse`` gives for the same, for whatever
-``reverse`` can't write the reverse of.
+``reverse`` can't write the reverse of; ``recorded_push(function, places)`` what ``forward`` would have given.
 """
 
 import functools
@@ -27,6 +27,7 @@ from hovis.library.standard import STANDARD
 from hovis.passes import pipeline
 from hovis.transforms.boxes import OPEN, Box, bare, has_boxes, record
 from hovis.transforms.cleaning import cleaned
+from hovis.transforms.duals import Duals
 from hovis.transforms.interpret import Activation, Interpreter
 from hovis.transforms.moving import Following
 from hovis.transforms.normal import items
@@ -184,17 +185,50 @@ def _called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     return fn(*args, **kwargs)
 
 
-# ------------------------------------------------------------------------------------------------- reverse mode
+# ------------------------------------------------------------------------------------------------- transforms
 
 
 class Recorded(Following):
-    """What is called in place of the Function that ``reverse`` would have given."""
+    """What is called in place of the Function that a transform would have given: a program that is recorded as it runs.
 
-    def __init__(self, program: Callable[..., Any], places: Sequence[int], outputs: int, seeded: bool, count: int) -> None:
-        self.program, self.places, self.outputs, self.seeded = program, places, outputs, seeded
-        self.count = count + len(places)
+    places   which of its arguments are wanted
+    count    how many parts the result has
+    used     which of the arguments matter; all, if that is empty
+    """
+
+    def __init__(self, program: Callable[..., Any], places: Sequence[int], count: int) -> None:
+        self.program, self.places, self.count = program, places, count
         self.used: Sequence[bool] = ()
         self.__name__ = "recorded"
+
+    def _run(self, tape: Tape, args: list[Any]) -> Any:
+        """What the program gives for these, of which boxes are the wanted ones.  The caller sees no boxes."""
+        try:
+            return self._ended(tape, self.program(*args))
+        except BaseException as error:
+            error.args = cleaned(error.args, tape, {})
+            raise
+        finally:
+            tape.hand_back()
+            done: dict[int, Any] = {}
+            for holder in tape.holders.values():
+                cleaned(holder, tape, done)
+
+    def __call__(self, *given: Any) -> tuple[Any, ...]:
+        """What the transformed Function would have given."""
+        raise NotImplementedError
+
+    def _ended(self, tape: Any, returned: Any) -> Any:
+        """What is to be known of what the program gives, before the boxes are taken out of it."""
+        return returned
+
+
+class Pulled(Recorded):
+    """In reverse mode: the tape is run backwards."""
+
+    def __init__(self, program: Callable[..., Any], places: Sequence[int], outputs: int, seeded: bool, count: int) -> None:
+        super().__init__(program, places, count + len(places))
+        self.outputs, self.seeded = outputs, seeded
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         """``(*returned, *cotangents)``."""
@@ -205,16 +239,7 @@ class Recorded(Following):
             for k, original in originals.items():
                 args[k] = tape.begin(original)
             boxes = [args[k] for k in self.places]
-            try:
-                returned = self.program(*args)
-            except BaseException as error:
-                error.args = cleaned(error.args, tape, {})
-                raise
-            finally:
-                tape.hand_back()
-                done: dict[int, Any] = {}
-                for holder in tape.holders.values():
-                    cleaned(holder, tape, done)
+            returned = self._run(tape, args)
             results = list(returned) if self.outputs or isinstance(returned, tuple) else [returned]
             seeds = seeds or tuple([record(ones_like, (tape.opened(result),), {}) for result in results[: self.outputs or 1]])
         for result, seed in zip(results, seeds, strict=False):
@@ -226,11 +251,41 @@ class Recorded(Following):
         return (*results, *found)
 
 
+class Pushed(Recorded):
+    """In forward mode: each value is followed by its tangent."""
+
+    def __call__(self, *given: Any) -> tuple[Any, Any]:
+        """``(returned, tangent)``."""
+        count = len(given) - len(self.places)
+        args = list(given[:count])
+        with Duals(run) as tape:
+            for k, t in zip(self.places, given[count:], strict=True):
+                args[k] = tape.begin(args[k])
+                tape.move(args[k], t)
+            returned, change = self._run(tape, args)
+        return cleaned(returned, tape, {}), change
+
+    def _ended(self, tape: Duals, returned: Any) -> Any:
+        return returned, tape.changes(returned, {})
+
+
 def recorded(function: Function, places: Sequence[int], outputs: int = 0, seeded: bool = False) -> Recorded:
     """What does what ``reverse(function, places, outputs, seeded)`` does."""
-    made = Recorded(lambda *args: _RECORDER.evaluate(function, *args), places, outputs, seeded, _count(function, outputs))
+    return _of(function, Pulled(_running(function), places, outputs, seeded, _count(function, outputs)))
+
+
+def recorded_push(function: Function, places: Sequence[int]) -> Recorded:
+    """What does what ``forward(function, places)`` does."""
+    return _of(function, Pushed(_running(function), places, 2))
+
+
+def _running(function: Function) -> Callable[..., Any]:
+    return lambda *args: _RECORDER.evaluate(function, *args)
+
+
+def _of(function: Function, made: Recorded) -> Recorded:
     used = uses(function)
-    made.used = [k in places or param in used for k, param in enumerate(function.params)]
+    made.used = [k in made.places or param in used for k, param in enumerate(function.params)]
     return made
 
 
@@ -243,4 +298,9 @@ def _count(function: Function, outputs: int) -> int:
 
 def recorded_python(fn: Any, count: int, outputs: int, seeded: bool = False) -> Recorded:
     """The same for a Python function of so many numbers and arrays, all of them wanted."""
-    return Recorded(fn, range(count), outputs, seeded, outputs)
+    return Pulled(fn, range(count), outputs, seeded, outputs)
+
+
+def pushed_python(fn: Any, count: int) -> Recorded:
+    """The same in forward mode."""
+    return Pushed(fn, range(count), 2)

@@ -10,7 +10,7 @@ views need no record at all.  What a store overwrites is kept, and put back as t
 import operator as o
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, Self
 
 from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Location, Op
@@ -42,14 +42,14 @@ class Call:
         tape.location = self.location
         op = Op(self.callee, (), location=self.location)
         for k, operand in enumerate(self.boxed):
-            if _has_box(operand, tape) and self._flows(k):
+            if has_box(operand, tape) and self.flows(k):
                 try:
                     share = self._pulled(tape, op, k, g)
                 except Declined as why:
                     raise DerivativeError(rules.not_for(str(why), op)) from None
                 tape.share(operand, share)
 
-    def _flows(self, k: int) -> bool:
+    def flows(self, k: int) -> bool:
         """Is the result a differentiable function of the k-th operand?"""
         row = self.row
         return bool(row.every_pull or row.definition or row.transposed) or k >= len(row.pulls) or row.pulls[k] is not None
@@ -98,9 +98,12 @@ class Store:
         shadow = tape.shadow(self.target)
         if shadow is not None:
             g = tape.run(overwritten if self.sign else taken, shadow, self.index)
-            if _has_box(self.value, tape):
+            if has_box(self.value, tape):
                 tape.share(self.value, _parted(tape, -g if self.sign < 0 else g, self.value))
         tape.outer(o.setitem, (self.target, self.index, self.before), {})
+
+
+_REPEATED: Final = "an array is stored into of which a view shows parts several times"
 
 
 def _parted(tape: "Tape", g: Any, value: Any) -> Any:
@@ -108,7 +111,7 @@ def _parted(tape: "Tape", g: Any, value: Any) -> Any:
     if type(value) is Box:
         return tape.run(fitted, g, tape.opened(value))
     rows = tape.run(fitted, g, shadows.array_of(bared(value)))
-    return [_parted(tape, tape.run(o.getitem, rows, k), part) if _has_box(part, tape) else None for k, part in enumerate(value)]
+    return [_parted(tape, tape.run(o.getitem, rows, k), part) if has_box(part, tape) else None for k, part in enumerate(value)]
 
 
 def _kept(x: Any) -> Any:
@@ -119,7 +122,8 @@ def _kept(x: Any) -> Any:
     return {key: _kept(item) for key, item in x.items()} if kind is dict else x
 
 
-def _has_box(value: Any, tape: "Tape") -> bool:
+def has_box(value: Any, tape: "Tape") -> bool:
+    """Is there a box of this tape in here?"""
     found: list[Box] = []
     boxes_in((value,), found, 4)
     return any(box.tape is tape for box in found)
@@ -140,13 +144,13 @@ class Tape:
         self.roots: dict[int, Any] = {}
         self.touched: dict[int, Any] = {}
         self.stored: dict[int, Any] = {}
-        self.repeated: set[int] = set()
+        self.repeated: dict[int, Any] = {}
         self.shadows: dict[int, Any] = {}
         self.holders: dict[int, Any] = {}
         self.originals: dict[int, tuple[Any, Any]] = {}
         self.location: Location | None = None
 
-    def __enter__(self) -> "Tape":
+    def __enter__(self) -> Self:
         self.level = len(OPEN.tapes)
         OPEN.tapes.append(self)
         return self
@@ -157,6 +161,10 @@ class Tape:
     def outer(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call, as it is for the tapes around this one."""
         return within(OPEN.tapes[: self.level], callee, args, kwargs)
+
+    def note(self, entry: Any) -> None:
+        """Something that matters has been done."""
+        self.entries.append(entry)
 
     def place(self) -> str:
         """Where the program is."""
@@ -179,6 +187,8 @@ class Tape:
         """x, in a box if it shows memory that something was stored into from outside of a box."""
         inner = bare(x)
         if shadows.is_array(inner) and id(shadows.root_of(inner)) in self.touched and not (type(x) is Box and x.tape.level >= self.level):
+            if shadows.repeats(inner):
+                raise DerivativeError(f"{_REPEATED} ({self.place()})")
             return Box(x, self)
         return x
 
@@ -193,7 +203,7 @@ class Tape:
             return {key: self.opened(item) for key, item in x.items()}
         if kind is slice:
             return slice(self.opened(x.start), self.opened(x.stop), self.opened(x.step))
-        if issubclass(kind, tuple) and _has_box(x, self):
+        if issubclass(kind, tuple) and has_box(x, self):
             items = [self.opened(item) for item in x]
             return tuple(items) if kind is tuple else tuple.__new__(kind, items)
         return x
@@ -267,7 +277,7 @@ class Tape:
         y = self.outer(o.getitem, (base.value, index), {})
         made, own = self._results(y)
         if own is not None:
-            self.entries.append(Item(base.value, index, own))
+            self.note(Item(base.value, index, own))
         return made
 
     def _numeric(self, callee: Any, boxed: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -284,18 +294,18 @@ class Tape:
             return y
         made, own = self._results(y)
         if own is not None:
-            self.entries.append(Call(callee, row, boxed, args, kwargs, y, own, self.location))
+            self.note(Call(callee, row, boxed, args, kwargs, y, own, self.location))
         return made
 
     def _with_arrays(self, x: Any, level: int) -> Any:
         """x, in which arrays stand for lists that hold boxes: for x itself (1), or for what is in it (2)."""
-        if not level or type(x) not in (list, tuple) or not _has_box(x, self):
+        if not level or type(x) not in (list, tuple) or not has_box(x, self):
             return x
         return record(shadows.array, (x,), {}) if level == 1 else [self._with_arrays(item, level - 1) for item in x]
 
     def _by_position(self, callee: Any, row: Derivative, boxed: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """What is passed by name and changes stands by position."""
-        named = [name for name, value in kwargs.items() if _has_box(value, self)]
+        named = [name for name, value in kwargs.items() if has_box(value, self)]
         if not named:
             return boxed, kwargs
         op = Op(callee, (), location=self.location)
@@ -318,7 +328,7 @@ class Tape:
                 return y, None
             root = shadows.root_of(inner)
             if shadows.repeats(inner):
-                self.repeated.add(id(root))
+                self.repeated[id(root)] = root
                 y = self.outer(shadows.copied, (y,), {})
                 root = shadows.root_of(bare(y))
             elif id(root) in self.roots:
@@ -344,7 +354,7 @@ class Tape:
         held = self.opened(target)
         root = shadows.root_of(bare(target))
         if id(root) in self.repeated:
-            raise DerivativeError(f"an array is stored into of which a view shows parts several times ({self.place()})")
+            raise DerivativeError(f"{_REPEATED} ({self.place()})")
         fits = shadows.varies(bare(target))
         before = self.outer(overwritten, (held, index), {})
         if how is None:
@@ -352,7 +362,7 @@ class Tape:
         else:
             how()
         if fits:
-            self.entries.append(Store(held, index, value, before, sign))
+            self.note(Store(held, index, value, before, sign))
             self.stored[id(root)] = root
             self.roots[id(root)] = root
             if type(target) is not Box or target.tape is not self:
@@ -400,7 +410,7 @@ class Tape:
         """The cotangent of what a call gave."""
         if type(made) is Box:
             if not shadows.is_array(bare(made)):
-                return made.cotangent
+                return made.change
             if id(shadows.root_of(bare(made))) not in self.shadows:
                 return None
             return self.outer(shadows.copied, (self.shadow(made),), {})
@@ -414,7 +424,7 @@ class Tape:
             return
         if type(operand) is not Box:
             for part, share in zip(operand.values() if isinstance(operand, dict) else operand, g, strict=False):
-                if _has_box(part, self):
+                if has_box(part, self):
                     self.share(part, share)
             return
         if operand.tape is not self:
@@ -422,12 +432,15 @@ class Tape:
         g = self.run(alike, g, operand.value)
         inner = bare(operand)
         if not shadows.is_array(inner):
-            operand.cotangent = g if operand.cotangent is None else self.run(added, operand.cotangent, g)
+            operand.change = g if operand.change is None else self.run(added, operand.change, g)
             return
         self.outer(o.iadd, (self.shadow_for(inner), g), {})
 
     def run(self, rule: Any, *args: Any, **kwargs: Any) -> Any:
         """What a rule gives, as it is or as part of another tape."""
+        for tape in OPEN.tapes[: self.level]:
+            if tape.touched:
+                args = tuple(map(tape.seen, args))
         found: list[Box] = []
         boxes_in((*args, *kwargs.values()), found, 4)
         return self.runner(rule, args, kwargs) if found else rule(*args, **kwargs)
@@ -453,7 +466,9 @@ class Tape:
         """What is wanted, as it is to be given to the program: of an array a copy, which stands for it alone."""
         if not shadows.is_array(bare(original)):
             return Box(original, self)
-        made = self.boxed(self.outer(shadows.copied, (original,), {}))
+        twin = shadows.twin_of(bare(original))
+        self.outer(o.setitem, (twin, Ellipsis, original), {})
+        made = self.boxed(twin)
         self.originals[id(shadows.root_of(bare(made)))] = original, made.value
         return made
 

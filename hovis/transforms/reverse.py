@@ -45,6 +45,7 @@ from hovis.passes.rewriting import ByIdentity, copied_blocks, copy, same
 from hovis.transforms import rules
 from hovis.transforms.activity import Activity, operand, plain
 from hovis.transforms.calls import Calls, Pairs
+from hovis.transforms.listed import with_arrays
 from hovis.transforms.log import Log
 from hovis.transforms.normal import Normal, items, normalize, type_of, where
 from hovis.transforms.places import told
@@ -69,6 +70,7 @@ def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded:
     made = Function(whole.name, copied_blocks(whole, {}), whole.location, whole.type, whole.is_generator, whole.guards)
     if made.is_generator:
         raise DerivativeError(f"{function.name} is a generator ({where(function)})")
+    with_arrays(made)
     with_updates(made)
     normal = normalize(made, outputs)
     if normal is None:

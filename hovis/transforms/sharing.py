@@ -8,11 +8,13 @@ another just where their arrays do, and what is in it when the reverse sweep com
 import operator as o
 from typing import Any, Final
 
+from hovis.errors import DerivativeError
 from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Op, Operand, Param, Value, edges
 from hovis.ir.operations import missing
 from hovis.lattice import Array, Const, Type, Union
 from hovis.library.numpy.cotangents import MAY_COPY, VIEWS, is_basic, scatter, shadow_of
+from hovis.transforms.places import told
 
 #: In-place operators, and what they come to on values that do not change.
 PLAIN: Final[dict[Any, Any]] = {
@@ -114,6 +116,7 @@ class Shadows:
         if not leaders:
             return
         entry = function.blocks[0]
+        self._check(function)
         blocks = reverse_postorder(entry)
         made: dict[Block, list[Op]] = {}
         for param in entry.params:
@@ -134,6 +137,13 @@ class Shadows:
         for block in blocks:
             for edge in edges(block.terminator):
                 self._edge(block, edge)
+
+    def _check(self, function: Function) -> None:
+        """What may be a copy is one just where it is one of the shadow: not so if nobody knows how the array lies in memory."""
+        unknown = {self.groups.of(param) for param in function.params if self._has(param)}
+        for op in function.ops():
+            if may_copy(op) and self._has(op) and self.groups.of(op) in unknown:
+                raise DerivativeError(f"an array is stored into of which parts may be views or copies: {told(op)}")
 
     def _has(self, value: object) -> bool:
         return isinstance(value, Param | Op) and is_array(value) and self.groups.of(value) in self.shadowed

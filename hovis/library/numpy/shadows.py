@@ -110,6 +110,15 @@ def copied(x: Any) -> Any:
     return x.copy()
 
 
+def twin_of(x: Any) -> Any:
+    """Memory of its own for what is in x, laid out as x is: what would be a view of x is one of this, and nothing else is."""
+    low, high = _bounds(x)
+    start = x.__array_interface__["data"][0]
+    if (high - low) % max(x.itemsize, 1) or repeats(x) or (low == start and high - low == x.size * x.itemsize):
+        return np.empty_like(x, subok=False)
+    return np.ndarray(x.shape, x.dtype, np.zeros((high - low) // x.itemsize, x.dtype), start - low, x.strides)
+
+
 def copied_back(target: Any, source: Any) -> None:
     """All of target becomes source."""
     target[...] = source

@@ -133,6 +133,13 @@ def stored(t: Any, x: Any) -> Any:
     return np.array(spread(t, x)) if isinstance(x, np.ndarray) else t
 
 
+def laid_out(t: Any, x: Any) -> Any:
+    """The same, which lies in memory as x does: what is a view of x is one of the tangent."""
+    made = np.zeros_like(x)
+    made[...] = t
+    return made
+
+
 def put(t: Any, new: Any) -> Any:
     """The tangent of an array that an operator has written to."""
     if isinstance(t, np.ndarray):
