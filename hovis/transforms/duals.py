@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hovis.errors import DerivativeError
+from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Op
 from hovis.library.numpy import shadows
 from hovis.library.numpy.cotangents import alike, scatter
@@ -54,7 +54,7 @@ class Duals(Tape):
             if t is not None and call.flows(k):
                 try:
                     total = self.run(added, total, self._pushed(call, op, k, t))
-                except NotImplementedError as why:
+                except Declined as why:
                     raise DerivativeError(rules.not_for(str(why), op)) from None
         self.move(call.made, total)
 
