@@ -365,7 +365,7 @@ def test_what_has_no_derivative_names_the_line():
     ("f", "why"),
     [
         (lambda x: sum(float(t) for t in np.nditer(x)), "has no derivative"),
-        (lambda x: np.pad(x, 2, mode="mean").sum(), r"np\.pad.*mode='mean'.*test_recorded.py:\d+.*custom_vjp"),
+        (lambda x: np.pad(x, 2, mode=lambda v, *_: None).sum(), r"np\.pad.*modes that have names.*test_recorded.py:\d+.*custom_vjp"),
         (lambda x: np.einsum(np.outer(x, x), [0, 1], x, [1], [0]).sum(), r"subscripts are a string.*test_recorded.py:\d+"),
     ],
 )
