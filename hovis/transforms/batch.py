@@ -180,6 +180,19 @@ def _binds(row: Any, *args: Any, **named: Any) -> bool:
     return True
 
 
+def users(function: Function) -> dict[Value, list[Op | None]]:
+    """The ops that use each value; None for where ways lead, or end."""
+    found: dict[Value, list[Op | None]] = {}
+    for block in function.blocks:
+        asked: list[tuple[Any, Op | None]] = [(v, op) for op in block.all_ops() if op.callee not in (drop, keep) for v in op.operands()]
+        asked += [(v, None) for edge in edges(block.terminator) for v in edge.args]
+        asked += [(getattr(block.terminator, name), None) for name in ("cond", "value") if hasattr(block.terminator, name)]
+        for value, op in asked:
+            if isinstance(value, Op | Param):
+                found.setdefault(value, []).append(op)
+    return found
+
+
 def is_store(op: Op) -> bool:
     """Does it write into its first operand?"""
     if op.callee in _STORES:
@@ -216,6 +229,7 @@ class Batching:
         self.old = function
         self.of = spreading.of
         self.groups = Groups(function)
+        self.users = users(function)
         self.own = spreading.own
         self.lanes = lanes
         self.mapped = mapped
@@ -281,6 +295,8 @@ class Batching:
             raise Diverging(told(op, "is called with what differs from lane to lane"))
         if op.effect & Effect.WRITES and not is_store(op):
             raise Diverging(told(op, "is done lane by lane"))
+        if is_view(op) and op.callee is operator.getitem and any_of(flags[1]) and self.groups.is_stored(op) and not self._put_back(op):
+            raise Diverging(told(op, "shows another part of an array in each lane, and that is stored into"))
         if op.callee in FLAT and self.groups.is_stored(op.args[0]):
             raise Diverging(told(op, "shows an array that is stored into or a copy of it, as that lies in memory"))
         if op.callee in PLAIN and not is_array(op.args[0]):
@@ -307,6 +323,15 @@ class Batching:
             if refusal(function) is None and not declines(function) and self._is_what(op, function):
                 return writer.inline(function, values)
         return self.apart(writer, op, args, named)
+
+    def _put_back(self, view: Op) -> bool:
+        """Is a part of an array only changed in place, and put where it was?"""
+        match self.users.get(view):
+            case [Op() as changed] if in_place(changed) and changed.args[0] is view:
+                match self.users.get(changed):
+                    case [Op(callee=operator.setitem, args=(array, index, _)) as stored]:
+                        return array is view.args[0] and index is view.args[1] and stored.args[2] is changed
+        return False
 
     def _is_what(self, op: Op, function: Function) -> bool:
         """Does the row of an op give what the op gives in each lane, lanes of it?"""

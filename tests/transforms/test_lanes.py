@@ -112,6 +112,21 @@ def sorts(x: Any, a: Any) -> Any:
     return x * a[2]
 
 
+def stores_into_a_part(k: Any, a: Any) -> Any:
+    row = a[k]
+    row[0] = 5.0
+    part = a[:, k]
+    a[0, k] += 1.0
+    a[int(k)] *= 2.0
+    return a.sum() + part[0] + row[0]
+
+
+def test_parts_that_differ_from_lane_to_lane_are_views() -> None:
+    k = np.array([1, 2, 0, 0])
+    assert same(stores_into_a_part, [k, R.normal(size=(4, 3, 3))]) == "right"
+    assert same(lambda k: stores_into_a_part(k, np.ones((3, 3))), [k]) == "right"
+
+
 @pytest.mark.parametrize("fn", [adds, overwrites, sorts])
 def test_each_lane_sees_what_those_before_it_have_stored(fn: Any) -> None:
     assert same(fn, [S, np.zeros(3)], (0, None)) == "right"
