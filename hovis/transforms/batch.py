@@ -29,7 +29,7 @@ from hovis.transforms.sharing import PLAIN, Groups, in_place, is_array, is_view
 
 
 def behind(function: Function, spreading: "Spreading") -> set[Block]:
-    """The blocks that some lanes may come to without the others; their params differ from lane to lane."""
+    """The blocks that some lanes may come to without the others; their params, and the arrays that they store into, differ from lane to lane."""
     found: set[Block] = set()
     while True:
         parting = [b for b in function.blocks if isinstance(b.terminator, Branch) and any_of(spreading.of(b.terminator.cond))]
@@ -43,6 +43,7 @@ def behind(function: Function, spreading: "Spreading") -> set[Block]:
         if len(found) == before:
             return found
         spreading.differ(param for block in found for param in block.params)
+        spreading.stored(op for block in found for op in block.all_ops() if is_store(op))
 
 
 class Diverging(TransformError):
@@ -114,6 +115,12 @@ class Spreading:
         for value in values:
             self._set(value, True)
         self._settle()
+
+    def stored(self, stores: Iterable[Op]) -> None:
+        """These are done by some lanes only."""
+        changed = [self._owned(op.args[0], op) for op in stores]
+        if any(changed):
+            self._settle()
 
     def _settle(self) -> None:
         changed = True

@@ -4,9 +4,12 @@ Every such block has a mask of the lanes that wait for it, and every value that 
 it is in each lane.  The blocks are done in an order in which lanes meet again: those of a loop one behind the other, and again
 while a lane waits for its head.  The lanes of a block that do not wait for it do what the first one of those that do does, so
 no lane computes, raises or warns of anything that it would not by itself; what comes out is kept for those that waited.
+Arrays that are stored into there are one object throughout: a store puts back what the others have at that place.
 """
 
+import operator
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -16,9 +19,12 @@ from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Oper
 from hovis.ir.operations import drop, keep, make_tuple
 from hovis.lattice import Array, Const, Type
 from hovis.library.numpy.batching.base import ZEROS, added_to, chosen, either, everyone, nobody, of_active, own, some, together, truths, without
+from hovis.library.numpy.batching.indexing import made_for, stored_for
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms import rules
-from hovis.transforms.batch import Batching, Diverging, Spreading, any_of, array_of, form, parts_of
+from hovis.transforms.batch import Batching, Diverging, Spreading, any_of, array_of, form, is_store, parts_of, told
+from hovis.transforms.rules import declines, refusal, traced
+from hovis.transforms.sharing import PLAIN, in_place, is_array, is_view
 from hovis.transforms.variables import Variable, Variables, absent, is_value
 
 #: Blocks in order, and loops: the head, and what is in it.
@@ -53,12 +59,12 @@ class Masked(Batching):
     def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param], apart: set[Block]) -> None:
         if function.blocks[0] in apart:
             raise Diverging("lanes part in a loop that the function begins with")
-        for block in apart:
-            for op in block.all_ops():
-                if op.effect & Effect.WRITES or op in spreading.own:
-                    raise Diverging("lanes that have parted store into an array")
         super().__init__(function, spreading, lanes, mapped)
         self.parted = apart
+        #: the arrays that are stored into where lanes have parted, with what shows them, and those of them that are made there
+        self.memory: set[Value] = set()
+        self.made: dict[Value, Operand] = {}
+        self._stores()
         self.variables = Variables()
         self.waiting = {block: Variable(make_array("bool", 1), _absent, dims=(Const(lanes),)) for block in apart}
         self.held: dict[Value, Variable] = {}
@@ -69,6 +75,36 @@ class Masked(Batching):
         self.results, self.tree = self._results()
 
     # --------------------------------------------------------------------------------------------- what there is
+
+    def _stores(self) -> None:
+        """Which arrays are stored into; each has to be the only one that the places may mean which show it."""
+        home: dict[Any, Block] = {value: block for block in self.old.blocks for value in (*block.params, *block.all_ops())}
+        stores = [op for block in self.parted for op in block.all_ops() if op.effect & Effect.WRITES or is_store(op)]
+        if any(not is_store(op) for op in stores):
+            raise Diverging("lanes that have parted change an array by more than an index")
+        groups = {self.groups.of(op.args[0]) for op in stores}  # type: ignore[arg-type]
+        roots: dict[Value, Value] = {}
+        for value, block in home.items():
+            if not is_array(value) or self.groups.of(value) not in groups:
+                continue
+            self.memory.add(value)
+            if isinstance(value, Op) and (is_view(value) or in_place(value)):
+                if block in self.parted and is_view(value) and any(home.get(user) is not block for user in self.users.get(value, ())):
+                    raise Diverging("a part of an array is stored into beyond the place that shows it")
+                continue
+            if self.groups.of(value) in roots or (isinstance(value, Param) and value not in self.old.params):
+                raise Diverging("lanes that have parted store into one of several arrays")
+            roots[self.groups.of(value)] = value
+            if block in self.parted:
+                self.made[value] = Const(None)
+
+    def _room(self, start: Block) -> None:
+        """Room for the arrays that are made where lanes have parted."""
+        writer = self.writer(start)
+        for value in self.made:
+            assert isinstance(value, Op | Param)
+            kind, dims = self._kind(value)
+            self.made[value] = writer.op(ZEROS, Const(tuple([d.value for d in dims])), Const(str(kind.dtype)), type=kind, dims=dims)  # type: ignore[union-attr]
 
     def _results(self) -> tuple[list[Variable], Any]:
         """Variables for the leaves of the result, where some lanes return before others."""
@@ -121,6 +157,7 @@ class Masked(Batching):
         for block in leading:
             self.leading(block, start)
         self.function.blocks.append(start)
+        self._room(start)
         order = ordered(self._graph(leading))
         # all lanes come to the only block that returns, and nothing is left to be done then
         returning = [block for block in self.parted if isinstance(block.terminator, Return)]
@@ -289,10 +326,52 @@ class Masked(Batching):
             if op.callee is drop or op.callee is keep:
                 continue
             self._ask(writer, [*op.operands(), *(op.dims or ())])
-            self.op(writer, op)
+            self.with_memory(writer, op)
             if op in self.new:
                 self.local[op] = self.new[op]
                 self._hold(writer, op)
+
+    def with_memory(self, writer: Any, op: Op) -> None:
+        """An op, which may show or change arrays that are stored into, or look at them."""
+        assert self.local is not None
+        shown = [v for v in op.operands() if isinstance(v, Op | Param) and v in self.memory]
+        if _is_none(self.follows) or not (shown or op in self.made):
+            self.op(writer, op)
+        elif shown and is_store(op):
+            self.store(writer, op)
+        elif shown and is_view(op):
+            self.op(writer, op)
+        elif shown == [op.args[0]] and op.callee is operator.getitem:
+            self.op(writer, op)
+            self.new[op] = writer.rule(of_active, self.new[op], self.follows)
+        else:
+            kept = {v: self.local[v] for v in shown}
+            self.local |= {v: writer.rule(of_active, array, self.follows) for v, array in kept.items()}
+            self.op(writer, op)
+            self.local |= kept
+            if op in self.made:
+                self.new[op] = writer.rule(made_for, self.mask, self.made[op], self.new[op])
+
+    def store(self, writer: Any, op: Op) -> None:
+        """A store by the lanes that are here."""
+        assert self.local is not None
+        writer.location = op.location
+        array = self.local[op.args[0]]  # type: ignore[index]
+        index: Any = Const(Ellipsis)
+        which: Any = (True, False, True)
+        if op.callee is operator.setitem:
+            which, (_, index, given) = tuple(map(self.of, op.args)), map(self.value, op.args)
+        else:
+            plain = replace(op, callee=PLAIN[op.callee])
+            found = {v: self.local[v] for v in op.operands() if isinstance(v, Op | Param) and v in self.memory}
+            self.local |= {v: writer.rule(of_active, one, self.follows) for v, one in found.items()}
+            given = self.lanewise(writer, plain, tuple(map(self.of, op.args)), tuple(map(self.value, op.args)), {})
+            self.local |= found
+            self.new[op] = array
+        function, values = traced(stored_for, [Const(self.lanes), Const(which), self.mask, array, index, given], {})
+        if refusal(function) is not None or declines(function):
+            raise Diverging(told(op, "is a store of another kind, by lanes that have parted"))
+        writer.inline(function, values)
 
     def raised(self, writer: Any, old: Raise) -> None:
         """A lane raises."""
@@ -308,12 +387,16 @@ class Masked(Batching):
             if isinstance(value, Const) or value in self.local:
                 continue
             assert isinstance(value, Param | Op)
+            if value in self.made:
+                self.local[value] = self.made[value]
+                continue
             found = self.variables.value(self._variable(value), writer.block)
-            self.local[value] = writer.rule(of_active, found, self.follows) if self.of(value) and not _is_none(self.follows) else found
+            follows = self.of(value) and value not in self.memory and not _is_none(self.follows)
+            self.local[value] = writer.rule(of_active, found, self.follows) if follows else found
 
     def _hold(self, writer: Any, op: Op) -> None:
         """What an op gives is kept for the lanes that are here."""
-        if op not in self.used:
+        if op not in self.used or op in self.memory:
             return
         variable, value = self._variable(op), self.new[op]
         if self.of(op):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hovis
+from hovis.transforms import batch
 from tests.transforms import fuzz_vmap
 from tests.transforms.fuzz_vmap import same
 
@@ -184,6 +185,81 @@ def test_what_has_been_stored_is_not_stored_again() -> None:
 def test_numbers_that_are_pythons_in_some_lanes() -> None:
     x = np.array([0.5, -2.0, 3.0])
     assert same(lambda x: (max(x, 0.0) + 1.0, (1.0 if x > 2.0 else x) / (0.5 if x > 2.0 else x), max(x, 0.0) ** 2), [x]) == "right"
+
+
+def one_or_the_other(x: Any, n: Any) -> Any:
+    a = np.zeros(4)
+    for k in range(int(n)):
+        if x > 0.6:
+            a[k] = x * k
+        else:
+            a[k - 1] += x
+            a *= 1.5
+        if a[k] > 1.0:
+            return a, a.sum()
+    return a, a[0]
+
+
+def made_in_rounds(v: Any, n: Any) -> Any:
+    total, k = np.zeros((2, 3)), 0
+    while k < n:
+        row = v * k
+        row[k % 3] -= 1.0
+        if row[0] < 0.5:
+            row[1:] = row[:-1]
+        other = row
+        other += 0.25
+        total[k % 2] += row
+        k += 1
+    return total, np.log(total.max() + 2.0)
+
+
+def into_arguments(x: Any, v: Any, m: Any) -> Any:
+    first = m[0]
+    if x > 0.6:
+        v[0] = x
+        first[1:] = v[:2]
+        m[:, 0] *= 2.0
+    elif x > 0.4:
+        v[[0, 2]] = 7
+    return v.sum() + m[0, 1] + first[0]
+
+
+def one_of_several(x: Any, v: Any) -> Any:
+    a, b = v.copy(), np.ones(3)
+    for _ in range(3):
+        c = a if x > a[0] else b
+        c[0] += x
+        a, b = b, a
+    return a, b
+
+
+def ints_and_truths(x: Any, n: Any) -> Any:
+    counts, seen = np.zeros(3, np.int64), np.zeros(3, np.bool_)
+    while n > 0:
+        counts[n % 3] += n
+        seen[n - 2] = x > 0.3
+        n -= 1
+        if seen.all():
+            break
+    return counts, seen, n
+
+
+STORED = [(one_or_the_other, S, I), (made_in_rounds, V, I), (into_arguments, S, V, X), (one_of_several, S, V), (ints_and_truths, S, I)]
+
+
+@pytest.mark.parametrize("k", range(len(STORED)))
+def test_stores_where_lanes_have_parted(k: int) -> None:
+    fn, *args = STORED[k]
+    assert same(fn, args) == "right"
+    if k < 3:
+        assert same(fn, args, jit=True) == "right"
+
+
+def test_stores_where_lanes_have_parted_are_done_together(monkeypatch: Any) -> None:
+    monkeypatch.setattr(batch.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
+    for fn, *args in STORED[:3]:
+        assert same(fn, args) == "right"
 
 
 @pytest.mark.parametrize("seed", [0, 3, 5, 8])

@@ -79,6 +79,24 @@ def _setitem(lanes: int, which: tuple[Any, ...], array: Any, index: Any, value: 
     ours[at] = np.moveaxis(part, tuple(range(1 + before, 1 + before + wide)), tuple(range(1, 1 + wide)))
 
 
+def stored_for(lanes: int, which: tuple[Any, ...], mask: Any, array: Any, index: Any, value: Any) -> None:
+    """A store by the lanes of a mask: what the others have there they keep."""
+    ours = np.asarray(value)
+    if ours.dtype.kind != array.dtype.kind and (array.dtype.kind not in "fc" or ours.dtype.kind == "c"):
+        raise Declined("numbers that may not fit")
+    old = _getitem(lanes, (True, which[1]), array, index)
+    if which[2]:
+        ours = widened(ours, old.ndim - 1)
+    new = np.where(np.reshape(mask, (lanes,) + (1,) * (old.ndim - 1)), ours.astype(array.dtype), old)
+    _setitem(lanes, (True, which[1], True), array, index, new)
+
+
+def made_for(mask: Any, array: Any, value: Any) -> Any:
+    """An array with what the lanes of a mask have just made, and what the others have made before."""
+    array[...] = np.where(np.reshape(mask, mask.shape + (1,) * (array.ndim - 1)), value, array)
+    return array
+
+
 @batched(updated)
 def _updated(lanes: int, which: tuple[Any, ...], array: Any, index: Any, value: Any) -> Any:
     made = spread(lanes, array, which[0]).copy()
