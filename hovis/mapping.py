@@ -24,8 +24,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     out_axes  where the new axis is in what it gives; an int, or a tree of them
 
     All lanes go together, on arrays; where they part, each block is done for the lanes that have come to it.  What can't be
-    done so (stores behind such a place, results of several types) is done for one lane after the other.  Functions that
-    print, or store into what all lanes share, can't be mapped: TransformError names the line.
+    done so (results of several types, calls of what is not known, stores into what all lanes share) is done for one lane
+    after the other.  Functions that print can't be mapped: TransformError names the line.
 
     >>> import numpy as np
     >>> vmap(lambda x, y: x * y + 1.0, in_axes=(0, None))(np.arange(3.0), 10.0)
