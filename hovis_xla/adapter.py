@@ -45,6 +45,13 @@ LEVEL: Final = 2
 #: The pass that takes out of loops what no round changes.
 INVARIANTS: Final = "while-loop-invariant-code-motion"
 
+#: Where arrays are small, kernels are written as loops are that become one native function.  What else XLA 0.10 has for them goes
+#: through long arrays quicker, and takes half as long again to compile; of 0.12 it can't be asked.
+_AS_IN_LOOPS: Final = [("xla_cpu_use_fusion_emitters", False)]
+_UNKNOWN: Final = "No such compile option"
+#: Algebra once the barriers are gone (``reals``): it would see single operations, which otherwise are kernels by then.
+_LATE_ALGEBRA: Final = "simplification after layout assignment"
+
 #: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
 COPY_BELOW: Final = 1 << 16
 
@@ -156,20 +163,24 @@ def _field(number: int, payload: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
-def _options(exact: bool, stays: bool = False) -> Any:
+def _options(exact: bool, stays: bool = False, as_in_loops: bool = False) -> Any:
     """Compile options.  The loop threshold can be set only by appending it to the serialized form."""
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
     debug.xla_backend_optimization_level = 0 if exact else LEVEL
-    if stays:
-        debug.xla_disable_hlo_passes = ",".join(filter(None, [debug.xla_disable_hlo_passes, INVARIANTS]))
+    off = [debug.xla_disable_hlo_passes, INVARIANTS if stays else "", _LATE_ALGEBRA if as_in_loops else ""]
+    if any(off[1:]):
+        debug.xla_disable_hlo_passes = ",".join(filter(None, off))
     key, value = b"xla_cpu_small_while_loop_byte_threshold", str(NATIVE_LOOP_BYTES).encode()
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
     form = options.SerializeAsString() + _field(3, _field(3, _field(500, _field(1, key) + _field(2, value))))
     parsed = options.ParseFromString(form)
-    return parsed if parsed is not None else options
+    found = parsed if parsed is not None else options
+    if as_in_loops:
+        found.env_option_overrides = _AS_IN_LOOPS
+    return found
 
 
 class _Memory:
@@ -275,12 +286,32 @@ def compile_module(
     callbacks: Sequence[Callable[..., Any]] = (),
     exact: bool = False,
     stays: bool = False,
+    small: bool = False,
 ) -> Program:
-    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each).  stays: what no round of a loop changes stays in it."""
+    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each).
+
+    stays: what no round of a loop changes stays in it; small: arrays are, so the kernels for long ones are not worth their compile.
+    """
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
-    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=_options(exact, stays), **more)
+    options = _options(exact, stays, small and _can_be_asked())
+    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
     return Program(loaded, inputs, outputs)
+
+
+@functools.cache
+def _can_be_asked() -> bool:
+    """Does this jaxlib know the options for small arrays?  It looks at their names before it compiles."""
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.parse("func.func @main() { return }")
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
+    try:
+        client().compile_and_load(module, executable_devices=_jax.DeviceList((_device(),)), compile_options=_options(False, as_in_loops=True))
+    except XlaError as error:
+        if _UNKNOWN not in str(error):
+            raise
+        return False
+    return True
 
 
 def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]] = (), exact: bool = False) -> Program:

@@ -80,20 +80,20 @@ def _is_private(where: Path) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def key_of(module: Any, exact: bool, stays: bool = False) -> str:
+def key_of(module: Any, exact: bool, stays: bool = False, small: bool = False) -> str:
     """The digest of a module and of all else that its machine code depends on."""
     code = io.BytesIO()
     module.operation.write_bytecode(code)
-    about = {**circumstances(exact), "stays": stays}
+    about = {**circumstances(exact), "stays": stays, "small": small}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + code.getvalue()).hexdigest()
 
 
-def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], exact: bool, stays: bool = False) -> Program:
+def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], exact: bool, stays: bool = False, small: bool = False) -> Program:
     """As ``adapter.compile_module``, through the folder."""
     where = folder()
     if where is None:
-        return adapter.compile_module(module, inputs, outputs, callbacks, exact, stays)
-    path = where / key_of(module, exact, stays)
+        return adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small)
+    path = where / key_of(module, exact, stays, small)
     code = _read(path, exact)
     if code is not None:
         try:
@@ -101,7 +101,7 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], e
         except adapter.XlaError:
             pass
     start = time.perf_counter()
-    program = adapter.compile_module(module, inputs, outputs, callbacks, exact, stays)
+    program = adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small)
     if time.perf_counter() - start > WORTH or code is not None:
         _write(path, program, exact)
     return program

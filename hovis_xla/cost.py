@@ -5,14 +5,17 @@ there is no loop that says enough, most of the time: what takes less than a call
 has to be tried (``contest``).
 """
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
 from hovis.ir.model import Op
+from hovis.ir.operations.tapes import filled, get, put, revise
+from hovis_xla.adapter import NATIVE_LOOP_BYTES
 from hovis_xla.contest import CLEAR, PATIENCE
-from hovis_xla.types import ARRAY, Num, Val
+from hovis_xla.types import ARRAY, Known, Num, Struct, Val
 
 #: Microseconds: a call of an executable, and each array that goes in or comes out.
 CALL: Final = 6.0
@@ -30,6 +33,13 @@ XLA_NUMBER: Final = 0.002
 XLA_ARRAY: Final = 0.05
 XLA_ELEMENT: Final = 0.0004
 
+#: Up to so many elements an array takes a kernel a few microseconds, and compiling the kernel takes thousands of times as long.
+FEW: Final = 1 << 12
+
+#: Ops that look at part of their first operand, and those that store their third there.
+READS: Final = (operator.getitem, get)
+STORES: Final = (operator.setitem, put, revise)
+
 #: How much longer than XLA Python may take in a loop of which nothing is known, and in any.
 TIMES: Final = 6.0
 MOST: Final = 60.0
@@ -42,13 +52,21 @@ class Work:
         self.python = 0.0
         self.loops = False
         self.round_python = self.round_xla = 0.0
+        #: elements of the largest array that an op makes or stores into, outside of loops and inside
+        self.largest = [0, 0]
+        #: bytes that one round of all loops touches at most
+        self.round_bytes = 0
 
-    def add(self, op: Op, result: object, inputs: Iterable[object], in_loop: bool) -> None:
+    def add(self, op: Op, result: object, inputs: Sequence[object], in_loop: bool) -> None:
         """One op that has been lowered."""
         nums = [v.num for v in (result, *inputs) if isinstance(v, Val)]
-        if not nums or not isinstance(result, Val):
+        size = max((_size(n) for n in nums), default=0)
+        if in_loop:
+            self.round_bytes += _touched(op, result, inputs)
+        if in_loop or (op.callee is not filled and any(map(_is_array, inputs))):  # to fill memory takes all kernels the same time
+            self.largest[in_loop] = max(self.largest[in_loop], _size(result.num) if isinstance(result, Val) else size)
+        if not isinstance(result, Val):
             return
-        size = max(_size(n) for n in nums)
         if all(n.kind != ARRAY for n in nums):
             python, xla = SCALAR if any(n.kind == "scalar" for n in nums) else NUMBER, XLA_NUMBER
         else:
@@ -61,6 +79,12 @@ class Work:
             self.python += python
 
     @property
+    def small(self) -> bool:
+        """Is compiling kernels quickly worth more than kernels that go through long arrays quickly?  Native loops have no kernels."""
+        outside, inside = self.largest
+        return outside <= FEW and (inside <= FEW or self.round_bytes < NATIVE_LOOP_BYTES)
+
+    @property
     def ratio(self) -> float:
         """How much longer Python may take than XLA."""
         return min(MOST, max(1.0, self.round_python / self.round_xla)) if self.round_xla else TIMES
@@ -68,6 +92,29 @@ class Work:
 
 def _size(num: Num) -> int:
     return int(np.prod(num.shape, dtype=np.int64))
+
+
+def _touched(op: Op, result: object, inputs: Sequence[object]) -> int:
+    """The bytes of arrays that an op reads and writes, at most; all that is not read or stored is let alone."""
+    if op.callee in READS:
+        return 2 * _bytes(result)
+    if op.callee in STORES and (_is_array(inputs[2]) or _is_one_item(inputs[1])):
+        return 2 * _bytes(inputs[2])
+    return sum(map(_bytes, (result, *inputs)))
+
+
+def _bytes(operand: object) -> int:
+    return _size(operand.num) * operand.num.dtype.itemsize if isinstance(operand, Val) else 0
+
+
+def _is_array(operand: object) -> bool:
+    return isinstance(operand, Val) and operand.num.kind == ARRAY
+
+
+def _is_one_item(index: object) -> bool:
+    """Is it a number, or numbers for each dimension?"""
+    parts = index.parts if isinstance(index, Struct) else index.value if isinstance(index, Known) and type(index.value) is tuple else (index,)
+    return all(type(part) is int or (type(part.value) is int if isinstance(part, Known) else isinstance(part, Val) and not _is_array(part)) for part in parts)
 
 
 def _is_operator(callee: object) -> bool:

@@ -99,7 +99,7 @@ class Executable:
                 inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
                 stays = bool(low.work.loops) and invariants.stay(module)
                 with progress.told(f"compiling {self.name}"):
-                    self._program = cache.compiled(module, inputs, outputs, low.callbacks, self.exact, stays)
+                    self._program = cache.compiled(module, inputs, outputs, low.callbacks, self.exact, stays, low.work.small)
         return self._program
 
     def as_text(self) -> str:

@@ -6,8 +6,9 @@ import random
 import numpy as np
 import pytest
 
+import hovis
 import hovis_xla
-from hovis_xla import cost
+from hovis_xla import adapter, cost, reliance
 from hovis_xla.contest import Contest
 from tests.xla.checking import same
 
@@ -140,6 +141,56 @@ def test_arrays_cost_more():
     assert cost.of_call(low.inputs, low.outputs, 0) > cost.CALL + 2 * cost.ARRAY_IN
     assert not low.work.loops
     assert 0.5 < low.work.python < 2
+
+
+def summed(a, rounds):
+    total = np.zeros(a.shape)
+    for k in range(rounds):
+        total += a * k
+    return total
+
+
+def swept(a, rounds):
+    for k in range(rounds):
+        a[k + 1] = a[k] + a[k + 2]
+
+
+def halved(x):
+    while x > 1.0:
+        x = 0.5 * x
+    return x
+
+
+def plus(a, b):
+    return a + b
+
+
+def total_of(a):
+    return np.sum(a)
+
+
+LONG, VAST = cost.FEW + 1, 1 << 18
+
+
+@pytest.mark.parametrize(("fn", "args", "small"), [
+    (collatz, (27,), True),
+    (plus, (np.ones(cost.FEW), 1.0), True),
+    (plus, (np.ones(LONG), 1.0), False),
+    (total_of, (np.ones(LONG),), True),  # what is read is no kernel of its own
+    (swept, (np.ones(VAST), 5), True),  # items of a long array
+    (summed, (np.ones(LONG), 5), True),  # a native loop has no kernels
+    (summed, (np.ones(VAST), 5), False),
+    (hovis.grad(halved), (9.0,), True),  # tapes are items, too
+], ids=["numbers", "small", "long", "read", "items", "native", "rounds", "tape"])  # fmt: skip
+def test_what_is_small_is_compiled_quickly(fn, args, small, monkeypatch):
+    reliance.missing()  # compiles, too
+    asked = []
+    real = adapter.compile_module
+    monkeypatch.setattr(adapter, "compile_module", lambda *what: asked.append(what[6]) or real(*what))
+    wanted = copy.deepcopy(args)
+    assert same(hovis_xla.jit(fn, target="xla")(*args), fn(*wanted))
+    assert same(args, wanted)
+    assert asked == [small]
 
 
 def made(fn, calls):

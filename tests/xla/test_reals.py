@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from hovis_xla import cost
 from tests.xla.checking import agree, check, compiled
 
 pytestmark = pytest.mark.xla
@@ -73,6 +74,7 @@ ORDINARY = np.array([0.3, 1.7, -2.2, 1e3, 5.5])
 def test_arrays_and_numbers(fn):
     jitted = compiled(fn)
     agree(fn, jitted, EXTREME)
+    agree(fn, jitted, np.resize(EXTREME, cost.FEW + 1))  # what is small is compiled in another way
     agree(fn, jitted, np.float64(1e200))
 
 
