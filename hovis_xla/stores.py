@@ -88,7 +88,16 @@ def stored(op: Op) -> list[Operand]:
         found.append(op.args[0])
     if op.callee is np.ufunc.at:
         found.append(op.args[1])
+    if op.callee is setattr and is_array(op.args[0]):
+        found.append(op.args[0])
+    if op.callee is operator.setitem and _is_flat(op.args[0]):
+        found.append(op.args[0].args[0])  # type: ignore[union-attr]
     return found
+
+
+def _is_flat(value: object) -> bool:
+    """Is it ``a.flat``?"""
+    return isinstance(value, Op) and value.callee is getattr and isinstance(value.args[1], Const) and value.args[1].value == "flat"
 
 
 def _unless_of(dtype: "np.dtype[Any]") -> Callable[[Any], bool]:
@@ -115,6 +124,8 @@ def is_sharing(op: Op) -> bool:
         return False
     if op.callee is operator.getitem and len(op.args) == 2 and is_array(op.args[0]):
         return not _picks(op.args[1])
+    if op.callee is operator.getitem and _is_flat(op.args[0]):
+        return False
     if op.callee is np.einsum:
         return _rearranges(op)
     if _is_in(op.callee, _IDLE):

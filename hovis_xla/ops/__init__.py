@@ -16,6 +16,7 @@ from hovis_xla.ops import (
     contractions,
     exceptions,
     fft,
+    flats,
     indexing,
     linalg,
     methods,
@@ -92,7 +93,7 @@ def _combined() -> dict[Any, Row]:
         rows.update(module.ROWS)
     for table in (pymath.LATER, sequences.LATER, written.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})
-    for table in (written.SOONER, exceptions.SOONER, indexing.SOONER):
+    for table in (written.SOONER, exceptions.SOONER, indexing.SOONER, flats.SOONER):
         rows.update({fn: _first_of(row, rows[fn]) if fn in rows else row for fn, row in table.items()})
     return rows
 

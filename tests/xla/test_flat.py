@@ -1,0 +1,93 @@
+"""Stores into attributes of arrays, and into all of their elements in one line."""
+
+import numpy as np
+import pytest
+
+import hovis_xla
+from tests.xla.checking import agree, check, stays_python
+
+pytestmark = pytest.mark.xla
+
+A = np.arange(12.0).reshape(3, 4)
+Z = A + 1j
+
+
+def parts(z, x):
+    z.real = 1.5
+    z.imag[...] = x
+    z.imag[0] = 7.0
+    z.real *= 3
+    w = z[1:]
+    w.imag = 2
+    return z + 1, w
+
+
+def flat(a, k):
+    a.flat[2] = 9.0
+    a.flat[3:5] = 1
+    a.flat[k] = a.flat[k + 1]
+    a[1:].flat[-1] = -5.0
+    return a.flat[1] + a.sum(), a.flat[1:4], a.flat[[1, 2]], len(a.flat)
+
+
+def own(a):
+    b = a * 2
+    b.flat = 3
+    b.flat[5] = 4
+    c = np.zeros(4)
+    c.real = a[0]
+    return b, c, a
+
+
+def in_a_loop(a, n):
+    total = 0.0
+    for k in range(n):
+        a.flat[k] = a.flat[k] * 2 - total
+        total += a.flat[k]
+    return total
+
+
+@pytest.mark.parametrize(("fn", "calls"), [
+    (parts, [(Z, A)]), (flat, [(A, 4), (A, 10), (A, -12)]), (own, [(A,)]), (in_a_loop, [(A, 12), (A, 0)]),
+])  # fmt: skip
+def test_what_is_stored(fn, calls):
+    check(fn, *calls, bails=False)
+
+
+def test_elements_in_another_order():
+    """A part of which no view in one line can be made: Python does it."""
+    def columns(a):
+        b = a * 1.0
+        b.T.flat[1] = 5.0
+        b[:, 1:3].flat[0] = 7.0
+        return b
+
+    def given(a):
+        a.flat[1] = 5.0
+        return a
+
+    agree(columns, hovis_xla.jit(columns, target="xla"), A)
+    for order in (A, A.T, A[:, ::2]):
+        agree(given, hovis_xla.jit(given, target="xla"), order)
+
+
+def test_what_numpy_refuses_or_begins_again():
+    def again(a):
+        a.flat[0:6] = np.array([1.0, 2.0])
+        return a
+
+    def imaginary(a):
+        a.imag = 1.0
+        return a
+
+    def lost(a):
+        a.real = 1j
+        return a
+
+    def returned(a):
+        return a.flat
+
+    for fn in (again, imaginary, lost):
+        stays_python(fn, A)
+    x = A.copy()
+    assert hovis_xla.jit(returned, target="xla")(x).base is x
