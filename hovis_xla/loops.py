@@ -258,7 +258,7 @@ class LoopLowering:
             which = self._carry_choice(arrival.choice, leaving)
             exits = [(b, [self._carry_exit(s, w._name(b, k)) for k, s in enumerate(slots)]) for _, b, slots in leaving]
             hlo.return_(self.ends)
-        results = self._make(flag)
+        results = self._make(flag, failed)
         if self.acts:
             w.token = results[len(self.arguments) + (len(self.heads) > 1)]
         if failed is not None:
@@ -363,8 +363,8 @@ class LoopLowering:
             raise Changed(found, replaced)
 
     def _carry_go(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> int | None:
-        """The flag that says whether to go on; nothing, where the test at the top says it all."""
-        if self.top is not None and go is True and bail is None and entry_bail is None:
+        """The flag that says whether to go on; nothing, where the test at the top says it all, or with the bail, which is carried anyway."""
+        if self.top is not None and go is True and (bail is not None or entry_bail is None):
             return None
         end = truth(go)
         if bail is not None:
@@ -425,14 +425,18 @@ class LoopLowering:
     def _within(self, value: Any) -> bool:
         return bool(block_of(value) == self.body)
 
-    def _make(self, flag: int | None) -> Any:
+    def _make(self, flag: int | None, failed: int | None) -> Any:
         """The condition, and the operation itself."""
         w = self.walker
         inits = [v.ir for v in self.inits] + self.more
         condition = self.holder.regions[0].blocks.append(*(v.type for v in inits))
         arguments = list(condition.arguments)
         with ir.InsertionPoint(condition), ir.Location.unknown(context()):
-            go = None if flag is None else T(arguments[flag], BOOL, ())
+            go: T | None = None
+            if flag is not None:
+                go = T(arguments[flag], BOOL, ())
+            elif failed is not None:
+                go = emit.not_(T(arguments[failed], BOOL, ()))
             if self.top is not None:
                 outer = w.env, w.bail, w.token, w.acted, w.memory.content
                 w.env, w.bail, w.acted = dict(w.env), None, False

@@ -412,3 +412,20 @@ def test_loops_say_what_they_are():
     text += "\n%f (p: s64[]) -> s64[] {\n  %w = (s64[]) while(%t), condition=%k, body=%b\n}\n\n%b (p: s64[]) -> s64[] {\n  %x = f64[300]{0} copy(%y)\n}\n"
     assert str(loops_of(text)) == "Its loop is native code; in each round 1 arrays are copied."
     assert str(loops_of(text.replace("xla_cpu_small_call", "nothing"))) == "Its loop is not native code; in each round 1 arrays are copied."
+
+
+def picks(x, places):
+    total = x[0]
+    for k in range(len(places)):
+        total += x[places[k]] * k**3
+    return total
+
+
+def test_a_loop_that_may_give_up_carries_one_flag():
+    x = np.array([np.nan, 1.0, -0.0])
+    jitted = hovis_xla.jit(picks, target="xla")
+    for places in ([1, 2, 1, -3, 0, 2], [1], [], [1, 1, 3], [-4], [2**62, 1]):
+        agree(picks, jitted, x, np.array(places, dtype=np.int64))
+    loops = [line for line in jitted.lower(x, np.arange(40) % 3).as_text().splitlines() if "stablehlo.while(" in line]
+    assert loops
+    assert all(line.count("tensor<i1>") == 1 for line in loops)
