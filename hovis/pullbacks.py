@@ -19,7 +19,7 @@ from hovis.engine.tables import GiveUp
 from hovis.engine.values import Known
 from hovis.errors import TransformError
 from hovis.ir.model import Function
-from hovis.library.numpy.tangents import as_tangent, gradient, shape_of, tangent
+from hovis.library.numpy.tangents import as_tangent, gradient, own, shape_of, tangent
 from hovis.library.standard import STANDARD
 from hovis.outcome import COMPUTED, filled, outcome
 from hovis.passes import pipeline
@@ -62,17 +62,19 @@ class Halved(Transformed):
         wanted = Wanted(fn, args, tuple(range(len(args))))
 
         def flat(*leaves: Any) -> Any:
-            result = follow(fn, wanted.arguments(leaves), kwargs)
+            result, left = wanted.called(leaves, kwargs)
             main, aux = result if has_aux else (result, None)
             found: list[Any] = []
             more: list[Any] = []
-            trees = pytree.flatten(main, found), pytree.flatten(aux, more)
+            trees = pytree.flatten(main, found), pytree.flatten(aux, more), left is None
             return tuple(found), tuple(more), trees
 
         there, back, plans, trees, operands = halves_of(way, flat, *wanted.leaves)
         if there is None:
+            # as they are now: what the function changes of them it changes for the caller
+            kept = copies(args)
             result = fn(*args, **kwargs)
-            again = Pullback(fn, args, has_aux) if way == "pull" else Linear(fn, args)
+            again = Pullback(fn, kept, has_aux) if way == "pull" else Linear(fn, kept)
             return (result[0], again, result[1]) if has_aux else (result, again)
         found = there(*operands)
         outputs = filled(plans[0], found)
@@ -163,7 +165,7 @@ STANDARD.actions[halves_of] = _halves_of
 def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any, Any] | None:
     """Both as Python functions, the leaves that the function gives, and their trees."""
     found = outcome(function)
-    if found is None or not found.computed[0]:
+    if found is None or not found.computed[0] or not found.tree[2]:
         return None
     places = [k for k, param in enumerate(mirror.params) if param in mirror.leaves]
     made = pipeline.run(found.function, ["dead"])
@@ -177,6 +179,14 @@ def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any
 # ------------------------------------------------------------------------------------------------- by running it again
 
 
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments that a function may change."""
+    leaves: list[Any] = []
+    tree = pytree.flatten(args, leaves)
+    copied: tuple[Any, ...] = pytree.rebuilt(tree, [own(leaf) for leaf in leaves])
+    return copied
+
+
 class Pullback(Transformed):
     """From cotangents of a result to those of the arguments, where the function is run again for each."""
 
@@ -187,7 +197,7 @@ class Pullback(Transformed):
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        has_aux, primals = how[0], data
+        has_aux, primals = how[0], copies(data)
         wanted = Wanted(fn, primals, tuple(range(len(primals))))
         seeds: list[Any] = []
         pytree.flatten(args[0], seeds)
@@ -211,5 +221,5 @@ class Linear(Transformed):
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        wanted = Wanted(fn, data, tuple(range(len(data))))
+        wanted = Wanted(fn, copies(data), tuple(range(len(data))))
         return pushed(wanted, kwargs, wanted.alike(args), False)[2]

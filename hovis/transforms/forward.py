@@ -219,7 +219,7 @@ class Followed:
             self._edges(writer, (end.ok,))
             writer.block.terminator = end
             return
-        if isinstance(op.callee, Function):
+        if isinstance(op.callee, Function) or (op.callee in IN_PLACE and isinstance(op.type, Array)):
             raise DerivativeError(f"a call within try is not followed by its tangent: {told(op)}")
         behind = Block()
         self.function.blocks.append(behind)
@@ -345,13 +345,9 @@ class Followed:
         target = op.args[0]
         plain = Op(IN_PLACE[op.callee], op.args, (), op.type, op.dims, op.effect, op.location)  # type: ignore[index]
         if isinstance(getattr(target, "type", None), Array):
-            # of what the target was before
-            at = writer.block.ops.index(op)
-            writer.block.ops.pop(at)
-            before = Op(operator.pos, (target,), (), op.type, op.dims, Effect.PURE, op.location)
-            writer.block.ops.append(before)
-            plain.args = (before, *op.args[1:])
-            self.tangents[before] = self.tangent(writer, target)
+            # of what the target was before, and what may show it
+            writer.block.ops.remove(op)
+            plain.args = tuple([self._before(writer, arg) if arg is target or arg in self.stored.bound else arg for arg in op.args])
             writer.block.ops.append(op)
         found: Operand = _NONE
         for k, operand in enumerate(plain.args):
@@ -360,6 +356,14 @@ class Followed:
         if isinstance(found, Const) and found.value is None:
             found = writer.rule(tangent, op)
         self.tangents[op] = writer.rule(put, self.tangent(writer, target), found) if isinstance(getattr(target, "type", None), Array) else found
+
+    def _before(self, writer: rules.Writer, value: Operand) -> Operand:
+        """A copy of an array that is about to be stored into."""
+        kind, dims = value.type, value.dims  # type: ignore[union-attr]
+        made = writer.op(operator.pos, value, type=kind, dims=dims)
+        if value in self.pushing.active:
+            self.tangents[made] = self.tangent(writer, value)
+        return made
 
     @staticmethod
     def _pushed_at(writer: rules.Writer, plain: Op, op: Op, k: int, t: Operand) -> Operand:

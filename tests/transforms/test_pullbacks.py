@@ -115,3 +115,35 @@ def test_in_a_trace_it_is_run_once() -> None:
     assert "one XLA executable" in compiled.explain()
     assert hovis.grad(lambda x: hovis.vjp(lambda y: y * y * y, x)[1](1.0)[0])(2.0) == 12.0
     assert hovis.grad(lambda x: hovis.linearize(lambda y: y * y * y, x)[1](1.0))(2.0) == 12.0
+
+
+def grows(t: Any, x: Any) -> Any:
+    t["n"].append(x)
+    t["a"][0] = t["a"][0] ** 2 * x
+    return t["a"][0] + len(t["n"])
+
+
+@pytest.mark.parametrize("way", ["vjp", "linearize"])
+def test_what_the_function_changes(way: str) -> None:
+    """It is changed for the caller, once; the second half is that of what the arguments were."""
+    t = {"n": [1.0, 2.0], "a": np.array([3.0, 2.0])}
+    value, second = getattr(hovis, way)(grows, t, 5.0)
+    for _ in range(2):
+        assert value == 48.0
+        assert (t["n"], list(t["a"])) == ([1.0, 2.0, 5.0], [45.0, 2.0])
+        if way == "linearize":
+            assert second({"n": [1.0, 1.0], "a": np.ones(2)}, 1.0) == 39.0
+        else:
+            found, of_x = second(1.0)
+            assert (found["n"], list(found["a"]), of_x) == ([0.0, 0.0], [30.0, 0.0], 9.0)
+
+
+def test_a_list_that_grows_is_handed_back() -> None:
+    def f(t: Any) -> Any:
+        t["l"].append(t["l"][0] * 3.0)
+        t["p"] = t["l"][-1]
+        return t["p"]
+
+    t: Any = {"l": [1.0]}
+    value, pull = hovis.vjp(f, t)
+    assert (value, pull(1.0)[0], t) == (3.0, {"l": [3.0]}, {"l": [1.0, 3.0], "p": 3.0})

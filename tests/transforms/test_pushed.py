@@ -170,3 +170,30 @@ def test_lists_that_are_arrays(f):
     np.testing.assert_allclose(hovis.vjp(f, v)[1](1.0)[0], expected, rtol=1e-6)
     np.testing.assert_allclose(hovis.linearize(f, v)[1](np.ones(2)), np.sum(expected), rtol=1e-6)
     np.testing.assert_allclose(hovis_xla.jit(hovis.grad(f))(v), expected, rtol=1e-6)
+
+
+def squared_in_place(v):
+    v *= v
+    v **= 3
+    return np.sum(v)
+
+
+def by_its_neighbour(v):
+    x = v * 1.0
+    x[1:] *= x[:-1]
+    y = x[::-1]
+    x += y * x
+    try:
+        x /= y + 3.0
+    except ValueError:
+        return 0.0
+    return np.sum(x * v)
+
+
+@pytest.mark.parametrize("f", [squared_in_place, by_its_neighbour])
+def test_in_place_by_itself(f):
+    """Its tangent is made of what the operands were, although they are views of what the operator writes into."""
+    v, t = np.array([0.6, 0.9, 0.35]), np.array([0.3, -0.2, 0.5])
+    expected = np.sum(differences(f, (v,)) * t)
+    np.testing.assert_allclose(hovis.jvp(f, (v.copy(),), (t,))[1], expected, rtol=1e-6)
+    np.testing.assert_allclose(np.sum(hovis.grad(f)(v.copy()) * t), expected, rtol=1e-6)

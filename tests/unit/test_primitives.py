@@ -1,5 +1,6 @@
 """Primitives, lattice elements and libraries of third parties."""
 
+import importlib
 import sys
 import types
 import warnings
@@ -241,3 +242,24 @@ def test_what_can_not_be_loaded_is_reported_once(monkeypatch):
         warnings.simplefilter("error")
         monkeypatch.setitem(sys.modules, "another_module", types.ModuleType("another_module"))
         look.look()
+
+
+def test_a_distribution_that_is_installed(monkeypatch, tmp_path):
+    """Its metadata are files, as an installer writes them; a module of its name is imported by who uses it."""
+    info = tmp_path / "hovis_scales-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hovis-scales\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nscales_of_files = hovis_scales_rows:LIBRARY\n")
+    (tmp_path / "scales_of_files.py").write_text("def weight(x):\n    return x\n")
+    rows = "import hovis\nfrom scales_of_files import weight\nLIBRARY = hovis.primitive(weight, lambda x: hovis.Float)\n"
+    (tmp_path / "hovis_scales_rows.py").write_text(rows)
+    monkeypatch.syspath_prepend(tmp_path)
+    look = plugins.Offered()
+    look.look()
+    assert "hovis_scales_rows" not in sys.modules
+    weight = importlib.import_module("scales_of_files").weight
+    look.look()
+    try:
+        assert hovis.trace(lambda x: weight(x), hovis.Any).type == Float
+    finally:
+        del STANDARD.primitives[weight], sys.modules["scales_of_files"], sys.modules["hovis_scales_rows"]

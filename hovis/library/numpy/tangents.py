@@ -140,6 +140,11 @@ def laid_out(t: Any, x: Any) -> Any:
     return made
 
 
+def own(x: Any) -> Any:
+    """x, of an array a copy."""
+    return np.array(x) if isinstance(x, np.ndarray) else x
+
+
 def put(t: Any, new: Any) -> Any:
     """The tangent of an array that an operator has written to."""
     if isinstance(t, np.ndarray):
