@@ -268,6 +268,11 @@ def _reads_only(op: Op) -> bool:
     return _hashable(callee) and (callee in _READS or str(getattr(callee, "__module__", "")).startswith("numpy"))
 
 
+def changes_list(op: Op) -> bool:
+    """Does a call change a list?"""
+    return _hashable(op.callee) and (op.callee in GROWS or op.callee is list.reverse)
+
+
 def _hashable(callee: object) -> bool:
     try:
         hash(callee)

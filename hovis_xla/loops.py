@@ -25,6 +25,7 @@ from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.joining import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
+from hovis_xla.listing import changes_list
 from hovis_xla.memory import Loop, arrays_in, content, joined, moved
 from hovis_xla.places import Location
 from hovis_xla.regions import Region
@@ -234,7 +235,9 @@ class LoopLowering:
         stay, go = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
         ops = [op for op in head.ops if op in self.walker.needed]
         # behind the loop it is done once more, even after a break: then it must not find a reason to give up
-        cheap = len(ops) <= TEST_OPS and not any(acts(op) or stored(op) or op.effect & Effect.RAISES or getattr(op.type, "rank", 0) for op in ops)
+        cheap = len(ops) <= TEST_OPS and not any(
+            acts(op) or stored(op) or changes_list(op) or op.effect & Effect.RAISES or getattr(op.type, "rank", 0) for op in ops
+        )
         return (stay, go) if cheap and stay.block is not head else None
 
     # --------------------------------------------------------------------------------------------- closing

@@ -114,7 +114,28 @@ def arrays_of_its_own(x, n):
     return out
 
 
+def left_in_the_middle(x, n, t):
+    """A loop that begins with stores, and is left behind them: they are done once a round."""
+    a = [n]
+    s = 0.0
+    c = i = 0
+    while i < n:
+        i += 1
+        if t > i:
+            a.append(i)
+        elif x[i % 5] > 0:
+            a.append(len(a))
+            if a:
+                c += 1
+                s = s + a[-1]
+            a.append(i * 2 - n)
+        a.append(c)
+        a.append(i)
+    return s, c, a
+
+
 @pytest.mark.parametrize(("fn", "calls"), [
+    (left_in_the_middle, [(X, 3, 1.5), (-X, 7, 1.5), (X, 0, 0.0)]),
     (collatz, [(6,), (27,), (1,)]),
     (walk, [(X, 1.0), (X, 3.0)]),
     (stack_of_numbers, [(7,), (1,), (12,)]),
