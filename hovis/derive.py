@@ -20,7 +20,7 @@ from hovis.ir.operations import make_cell, make_function
 from hovis.jit import Jitted
 from hovis.keys import Held, Key
 from hovis.lattice import Const
-from hovis.library.numpy.tangents import as_tangent, assembled, directions, is_array, shape_of, size_of, sized, unit
+from hovis.library.numpy.tangents import as_tangent, assembled, directions, is_array, shape_of, size_of, sized, tangent, unit
 from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
 from hovis.specs import Any as Unknown
@@ -277,8 +277,8 @@ def pushed(wanted: "Wanted", kwargs: dict[str, Any], tangents: Sequence[Any], ha
         result, left = wanted.called(leaves, kwargs)
         return (*result, left) if has_aux else (result, None, left)
 
-    (result, aux, left), (change, _, _) = through("forward", (), flat, tuple(wanted.leaves), tuple(tangents))
-    return result, aux, change, left
+    (result, aux, left), change = through("forward", (), flat, tuple(wanted.leaves), tuple(tangents))
+    return result, aux, tangent(result) if change is None else change[0], left
 
 
 class Wanted:

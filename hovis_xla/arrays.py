@@ -7,6 +7,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
+from hovis.library.numpy.sharing import is_sharing
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.affine import difference
@@ -17,7 +18,6 @@ from hovis_xla.ops import extents
 from hovis_xla.places import Box, Location, Place, Step, c_strides
 from hovis_xla.reals import numbers
 from hovis_xla.slots import block_of, is_within, tensor
-from hovis_xla.stores import is_sharing
 from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 
 #: An array is put together of so many parts at most, where it is known what is stored into.

@@ -21,6 +21,7 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy.cotangents import scatter
+from hovis.library.numpy.sharing import IN_PLACE
 from hovis_xla import emit, host
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
@@ -37,7 +38,6 @@ from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, lists, m
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
-from hovis_xla.stores import IN_PLACE
 from hovis_xla.types import (
     ARRAY,
     BOOL,

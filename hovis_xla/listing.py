@@ -20,11 +20,11 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
 from hovis.lattice import ANY, Const
+from hovis.library.numpy.sharing import is_sharing
 from hovis_xla.deeds import AGAIN
 from hovis_xla.handlers import with_handlers
 from hovis_xla.regions import body_ops, live_in, reachable, successors, terminator_operands
 from hovis_xla.slots import join_nums
-from hovis_xla.stores import is_sharing
 from hovis_xla.types import ARRAY, EITHER, PYTHON, Num, either_of, num_of_type, num_of_value
 
 #: What changes a list, and in which argument an item is given to it.

@@ -6,24 +6,15 @@ of, what is put into a container.  Where something is stored into one of them, a
 """
 
 import operator
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from hovis.ir.model import Function, Op, Operand, Param
-from hovis.ir.operations import make_list, make_tuple
-from hovis.lattice import Array, Const, Type, Union
-from hovis.library.numpy import subscripts
+from hovis.lattice import Const
 from hovis.library.numpy.cotangents import scatter
-from hovis.library.numpy.ufuncs import SCALARS
+from hovis.library.numpy.sharing import IN_PLACE, holds_nothing, is_array, is_flat, is_in, is_sharing
 from hovis_xla.regions import body_ops, reachable, successors
-from hovis_xla.types import CARRIERS
-
-_IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift"
-
-#: Operators that write to their first operand, if it is an array.
-IN_PLACE: Final = frozenset(getattr(operator, name) for name in _IN_PLACE.split(" "))
 
 #: Calls that write to their first argument.
 STORES: Final = frozenset({
@@ -32,51 +23,6 @@ STORES: Final = frozenset({
     np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, *IN_PLACE,
 })  # fmt: skip
 
-#: What gives back its first argument where there is nothing to do: the operands that say so, by place and name, with what they
-#: are then.
-IDLE: Final[dict[Any, tuple[tuple[int, str, Any], ...]]] = {
-    np.diff: ((1, "n", 0),),
-    **dict.fromkeys((np.polyder, np.polyint), ((1, "m", 0),)),
-    np.linalg.matrix_power: ((1, "n", 1),),
-    **dict.fromkeys((np.fft.fft2, np.fft.ifft2, np.fft.fftn, np.fft.ifftn), ((1, "s", ()), (2, "axes", ()))),
-}
-
-#: Calls whose result may be, or may be a view of, an argument.  All else that NumPy has gives arrays of its own.
-SHARING: Final = frozenset({
-    np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
-    np.rollaxis, np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.broadcast_arrays, np.flip, np.flipud, np.fliplr, np.rot90,
-    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.real, np.imag,
-    np.diagonal, np.ndarray.diagonal, np.diag, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.ndarray.view, np.ndarray.byteswap,
-    np.matrix_transpose, np.permute_dims, np.unstack if hasattr(np, "unstack") else np.split, np.ndarray.astype, np.array, np.einsum, np.nan_to_num,
-    np.linalg.diagonal, np.linalg.matrix_transpose, np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.ix_, np.meshgrid,
-    np.ndarray.__array__, np.ndarray.conj, np.ndarray.conjugate, np.ndarray.clip, np.real_if_close, np.trim_zeros,
-    np.ndarray.getfield, getattr, operator.getitem, np.astype, *SCALARS, *IDLE,
-})  # fmt: skip
-
-_IDLE: Final = frozenset(IDLE)
-
-#: Of these, what copies unless it is told not to.
-_COPIES: Final = frozenset({np.array, np.astype, np.ndarray.astype, np.nan_to_num, np.ndarray.clip, np.ndarray.byteswap, np.meshgrid})
-
-
-def is_array(value: object) -> bool:
-    """Is it an array, by its type?"""
-    kind = getattr(value, "type", value)
-    if isinstance(kind, Union):
-        return all(map(is_array, kind.members))
-    return isinstance(kind, Array) or (isinstance(kind, Const) and isinstance(kind.value, np.ndarray))
-
-
-def _holds_nothing(value: object) -> bool:
-    """Is it no array, and nothing that may hold one?"""
-    kind = getattr(value, "type", value)
-    if isinstance(kind, Const):
-        if isinstance(kind.value, tuple):  # an index, say
-            return all(_holds_nothing(Const(part)) for part in kind.value)
-        return not isinstance(kind.value, np.ndarray | list | dict)
-    return isinstance(kind, Type) and not isinstance(kind, Array) and (kind.cls in CARRIERS or kind.cls is type(None) or issubclass(kind.cls, np.generic))
-
-
 def stored(op: Op) -> list[Operand]:
     """The arrays that a call writes to."""
     found = [v for name, v in op.kwargs if name == "out" and is_array(v)]
@@ -84,101 +30,15 @@ def stored(op: Op) -> list[Operand]:
     if isinstance(op.callee, Function):
         inner = stored_into(op.callee)
         return [a for p, a in zip(op.callee.params, op.args, strict=False) if p in inner]
-    if _is_in(op.callee, STORES) and op.args and is_array(op.args[0]):
+    if is_in(op.callee, STORES) and op.args and is_array(op.args[0]):
         found.append(op.args[0])
     if op.callee is np.ufunc.at:
         found.append(op.args[1])
     if op.callee is setattr and is_array(op.args[0]):
         found.append(op.args[0])
-    if op.callee is operator.setitem and _is_flat(op.args[0]):
+    if op.callee is operator.setitem and is_flat(op.args[0]):
         found.append(op.args[0].args[0])  # type: ignore[union-attr]
     return found
-
-
-def _is_flat(value: object) -> bool:
-    """Is it ``a.flat``?"""
-    return isinstance(value, Op) and value.callee is getattr and isinstance(value.args[1], Const) and value.args[1].value == "flat"
-
-
-def _unless_of(dtype: "np.dtype[Any]") -> Callable[[Any], bool]:
-    """``np.float64(x)`` of an array of this dtype is x."""
-    return lambda kind: isinstance(kind, Array) and kind.dtype != dtype
-
-
-#: What is a new array for some arguments only: a matrix of a vector, the conjugates of complex numbers.
-_FRESH_OF_WHAT: Final[dict[Any, Callable[[Any], bool]]] = {
-    np.diag: lambda kind: isinstance(kind, Array) and kind.rank == 1,
-    **dict.fromkeys((np.ndarray.conj, np.ndarray.conjugate), lambda kind: isinstance(kind, Array) and np.dtype(kind.dtype).kind == "c"),  # type: ignore[call-overload]
-    **{cls: _unless_of(np.dtype(cls)) for cls in SCALARS},
-}
-_FRESH_OF: Final = frozenset(_FRESH_OF_WHAT)
-
-
-def is_sharing(op: Op) -> bool:
-    """May the result be, hold, or be a view of one of the arguments?"""
-    if _holds_nothing(op):
-        return False
-    if any(name == "out" for name, _ in op.kwargs):
-        return True
-    if _is_in(op.callee, _FRESH_OF) and op.args and _FRESH_OF_WHAT[op.callee](getattr(op.args[0], "type", op.args[0])):
-        return False
-    if op.callee is operator.getitem and len(op.args) == 2 and is_array(op.args[0]):
-        return not _picks(op.args[1])
-    if op.callee is operator.getitem and _is_flat(op.args[0]):
-        return False
-    if op.callee is np.einsum:
-        return _rearranges(op)
-    if _is_in(op.callee, _IDLE):
-        return _is_idle(op)
-    if _is_in(op.callee, _COPIES):
-        return any(name in ("copy", "out") for name, _ in op.kwargs)
-    if _is_in(op.callee, SHARING) or _is_in(op.callee, IN_PLACE):
-        return True
-    return not (_is_numpy(op.callee) or (is_array(op) and getattr(op.callee, "__module__", None) in ("_operator", "builtins")))
-
-
-def _picks(index: Operand) -> bool:
-    """Is there an array of places or a mask in an index?  What that takes is a copy."""
-    if isinstance(index, Op) and index.callee is make_tuple:
-        return any(map(_picks, index.args))
-    if isinstance(index, Const) and type(index.value) is tuple:
-        return any(isinstance(part, np.ndarray | list) for part in index.value)
-    return is_array(index) or (isinstance(index, Const) and type(index.value) is list)
-
-
-def _is_idle(op: Op) -> bool:
-    """May it be that there is nothing to do?"""
-    named = dict(op.kwargs)
-    for place, name, idle in IDLE[op.callee]:
-        given = op.args[place] if len(op.args) > place else named.get(name)
-        if isinstance(given, Const):
-            if isinstance(given.value, int | tuple | list) and given.value in (idle, []):
-                return True
-        elif given is not None and not (isinstance(given, Op) and given.callee in (make_tuple, make_list) and given.args):
-            return True
-    return False
-
-
-def _rearranges(op: Op) -> bool:
-    """Is it an einsum of one operand that sums nothing?"""
-    text = op.args[0]
-    if not isinstance(text, Const) or not isinstance(text.value, str):
-        return sum(map(is_array, op.args)) == 1
-    inputs, output = subscripts.split(text.value)
-    kept = [c for c in inputs[0] if c is Ellipsis or inputs[0].count(c) == 1] if output is None else output
-    return len(inputs) == 1 and set(kept) == set(inputs[0])
-
-
-def _is_numpy(callee: object) -> bool:
-    module = str(getattr(callee, "__module__", None))
-    return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or getattr(callee, "__objclass__", None) in (np.ndarray, np.generic, np.ufunc)
-
-
-def _is_in(callee: object, table: frozenset[Any]) -> bool:
-    try:
-        return callee in table
-    except TypeError:
-        return False
 
 
 class _Classes:
@@ -224,7 +84,7 @@ def _stored_into(function: Function) -> set[object]:
     keys: set[object] = set(function.params)
 
     def join(a: object, b: object) -> None:
-        if not _holds_nothing(b) and isinstance(b, Op | Param | Const):
+        if not holds_nothing(b) and isinstance(b, Op | Param | Const):
             keys.update((_key(a), _key(b)))
             classes.join(_key(a), _key(b))
 
@@ -236,7 +96,7 @@ def _stored_into(function: Function) -> set[object]:
             keys.add(op)
             if is_sharing(op):
                 # what an operator adds to an array is still an array of its own
-                for operand in op.args[:1] if _is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
+                for operand in op.args[:1] if is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
                     join(op, operand)
             targets += map(_key, stored(op))
             if isinstance(op.callee, Function):

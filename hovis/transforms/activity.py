@@ -130,11 +130,15 @@ class Activity:
 
     def uses(self, block: Block) -> set[Value]:
         """The values that matter to something that matters in block."""
-        found: set[Any] = {v for op in block.all_ops() if op in self.active for v in self.flows[op] if v in self.active}
-        found |= {op.args[2] for op in block.all_ops() if is_store(op) and op.args[2] in self.active}
+        found: set[Any] = {v for op in block.all_ops() for v in self._reversed(op)}
         for edge in edges(block.terminator):
             found |= {arg for param, arg in zip(edge.block.params, edge.args, strict=True) if param in self.active and arg in self.active}
         return found
+
+    def _reversed(self, op: Op) -> set[Value]:
+        """The values that get a share of a cotangent where op is reversed."""
+        given = [*(self.flows[op] if op in self.active else ()), *(op.args[2:3] if is_store(op) else ())]
+        return {v for v in given if isinstance(v, Param | Op) and v in self.active}
 
     def _liveness(self, results: list[Operand]) -> dict[Block, set[Value]]:
         blocks = self.normal.function.blocks
@@ -143,9 +147,9 @@ class Activity:
         before[self.normal.end] |= {v for v in results if isinstance(v, Param | Op)} - given[self.normal.end]
         after: dict[Block, set[Value]] = {block: set() for block in blocks}
         for block in blocks:
-            if isinstance(block.terminator, Invoke) and block.terminator.op in self.active:
+            if isinstance(block.terminator, Invoke):
                 # it is reversed on the way back from where it has not raised
-                after[block] |= {v for v in self.flows[block.terminator.op] if v in self.active}  # type: ignore[misc]
+                after[block] |= self._reversed(block.terminator.op)
             for edge in edges(block.terminator):
                 after[block] |= {
                     arg

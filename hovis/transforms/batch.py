@@ -21,7 +21,7 @@ from hovis.library.batching import BATCHING
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
 from hovis.library.numpy.batching.base import NUMBER, copied, fitted, is_of_python, lane_by_lane, of_python, own, shaped, spread
 from hovis.library.numpy.batching.fitting import fitting
-from hovis.library.numpy.batching.shaping import FLAT
+from hovis.library.numpy.batching.shaping import FLAT, LANE_VIEWS
 from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms.rules import Writer, declines, refusal, traced
@@ -309,6 +309,8 @@ class Batching:
         if op.callee in PLAIN and not is_array(op.args[0]):
             # a number is another one then
             op = replace(op, callee=PLAIN[op.callee])
+        if self.groups.is_stored(op) and (op in self.groups.loose or (is_view(op) and op.callee not in LANE_VIEWS)):
+            raise Diverging(told(op, "shows memory that is stored into"))
         part = self._part(writer, op, args)
         if part is not None:
             return part

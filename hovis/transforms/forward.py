@@ -294,6 +294,8 @@ class Followed:
         callee = op.callee
         if callee in IN_PLACE:
             self._in_place(writer, op)
+        elif op in self.stored.groups.loose:
+            raise DerivativeError(f"{told(op)} shows memory that is stored into, and no part of its tangent")
         elif op in self.stored.bound and is_view(op):
             view = writer.op(callee, self.tangent(writer, op.args[0]), *op.args[1:], type=_kind(op.type), dims=op.dims, effect=op.effect & ~LASTING)
             view.kwargs = op.kwargs

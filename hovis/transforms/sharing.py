@@ -3,6 +3,9 @@
 Values whose memory may be the same are one *group*.  A group that something is stored into gets *shadows*: for each array one
 like it, which begins with zeros, and on which every view is taken that is taken of the array.  So a shadow shares memory with
 another just where their arrays do, and what is in it when the reverse sweep comes there is the array's cotangent.
+
+Of what shows memory in another way (``np.broadcast_to``, ``np.split``, ``astype(copy=False)``) no such view can be taken.  Where
+nothing is stored into that memory any more, it is as good as a copy; otherwise the group is *torn*, and has no shadows.
 """
 
 import operator as o
@@ -11,9 +14,11 @@ from typing import Any, Final
 from hovis.errors import DerivativeError
 from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Op, Operand, Param, Value, edges
-from hovis.ir.operations import missing
+from hovis.ir.operations import check_bound, missing
 from hovis.lattice import Array, Const, Type, Union
-from hovis.library.numpy.cotangents import MAY_COPY, VIEWS, is_basic, scatter, shadow_of
+from hovis.library.numpy.cotangents import ALONE, MAY_COPY, VIEWS, is_basic, scatter, shadow_of
+from hovis.library.numpy.sharing import holds_nothing, is_in, is_numpy, is_sharing
+from hovis.library.numpy.tangents import afresh, fitted_like
 from hovis.transforms.places import told
 
 #: In-place operators, and what they come to on values that do not change.
@@ -30,7 +35,7 @@ def is_array(operand: Operand) -> bool:
 
 def in_place(op: Op) -> bool:
     """Does op store into its first operand, and give that back?"""
-    return _is_one_of(op.callee, PLAIN) and is_array(op.args[0]) and isinstance(getattr(op.args[0], "type", None), Array)
+    return is_in(op.callee, PLAIN) and is_array(op.args[0]) and isinstance(getattr(op.args[0], "type", None), Array)
 
 
 def is_store(op: Op) -> bool:
@@ -45,39 +50,70 @@ def is_view(op: Op) -> bool:
     if op.callee is o.getitem:
         return is_basic(op.args[1])
     if op.callee is getattr:
-        return op.args[1] in (Const("T"), Const("real"), Const("imag"))
-    return _is_one_of(op.callee, VIEWS)
+        return op.args[1] in (Const("T"), Const("mT"), Const("real"), Const("imag"))
+    return is_in(op.callee, VIEWS) and ((len(op.args) == 1 and not op.kwargs) or not is_in(op.callee, ALONE))
 
 
 def may_copy(op: Op) -> bool:
     """Is it only perhaps a view?"""
-    return _is_one_of(op.callee, MAY_COPY)
+    return is_in(op.callee, MAY_COPY)
 
 
-def _is_one_of(callee: Any, table: Any) -> bool:
-    try:
-        return callee in table
-    except TypeError:
+#: What gives its first operand back, and is no function of NumPy's.
+_SAME: Final = frozenset({afresh, check_bound, fitted_like})
+#: Attributes that show the memory of an array.
+_SHOWING: Final = frozenset(map(Const, ("T", "mT", "real", "imag", "flat", "base")))
+
+
+def is_loose(op: Op) -> bool:
+    """May what op gives show the memory of its operands in a way that no shadow follows?"""
+    if in_place(op) or is_view(op) or holds_nothing(op):
         return False
+    if op.callee is getattr:
+        return op.args[1] in _SHOWING
+    return is_in(op.callee, _SAME) or (is_numpy(op.callee) and is_sharing(op))
 
 
 class Groups:
-    """The groups of a function.  ``stored``: those that something is stored into."""
+    """The groups of a function.
+
+    stored   those that something is stored into
+    loose    the ops that show memory which is stored into in a way that no shadow follows
+    torn     the groups of these
+    """
 
     def __init__(self, function: Function) -> None:
         self.leader: dict[Value, Value] = {}
-        stored: list[Value] = []
+        self.torn: dict[Value, Op] = {}
+        loose = _loose(function)
+        if loose:
+            # all that may show the same memory at all tells what of it is stored into later
+            stores = self._grouped(function, loose)
+            loose = {op for op in loose if _is_followed(function, op, {store for store in stores if self.of(store.args[0]) is self.of(op)})}  # type: ignore[arg-type]
+            self.leader = {}
+        stores = self._grouped(function, loose)
+        self.stored = {self.of(store.args[0]) for store in stores}  # type: ignore[arg-type]
+        self.loose = loose
+        self.torn = {self.of(op): op for op in loose}
+
+    def _grouped(self, function: Function, loose: set[Op]) -> list[Op]:
+        """Join what shows the same memory; what stores into it."""
+        found: list[Op] = []
         for block in function.blocks:
             for op in block.all_ops():
                 if in_place(op) or is_view(op):
                     self._join(op, op.args[0])
+                elif op in loose:
+                    for operand in op.operands():
+                        if isinstance(operand, Param | Op) and not holds_nothing(operand):
+                            self._join(op, operand)
                 if (in_place(op) or is_store(op)) and isinstance(op.args[0], Param | Op):
-                    stored.append(op.args[0])
+                    found.append(op)
             for edge in edges(block.terminator):
                 for param, arg in zip(edge.block.params, edge.args, strict=True):
                     if is_array(param):
                         self._join(param, arg)
-        self.stored = {self.of(value) for value in stored}
+        return found
 
     def of(self, value: Value) -> Value:
         """The group of a value, by one of its members."""
@@ -105,6 +141,47 @@ class Groups:
         return list(found.values())
 
 
+def _loose(function: Function) -> set[Op]:
+    """The ops that show memory in a way that no shadow follows, and what is taken out of their results."""
+    found: set[Op] = set()
+    holders: set[Value] = set()
+    more = True
+    while more:
+        more = False
+        for block in function.blocks:
+            for op in block.all_ops():
+                if op not in found and (is_loose(op) or (not holds_nothing(op) and any(v in holders for v in op.operands()))):
+                    found.add(op)
+                    more = True
+                    if not is_array(op):
+                        holders.add(op)
+            for edge in edges(block.terminator):
+                new = {param for param, arg in zip(edge.block.params, edge.args, strict=True) if arg in holders} - holders
+                holders |= new
+                more = more or bool(new)
+    return found
+
+
+def _is_followed(function: Function, op: Op, stores: set[Op]) -> bool:
+    """May one of these be done after op?"""
+    if not stores:
+        return False
+    home = next(block for block in function.blocks if op in set(block.all_ops()))
+    ops = list(home.all_ops())
+    if any(later in stores for later in ops[ops.index(op) :]):
+        return True
+    seen: set[Block] = set()
+    todo = [edge.block for edge in edges(home.terminator)]
+    while todo:
+        block = todo.pop()
+        if block not in seen:
+            seen.add(block)
+            if any(later in stores for later in block.all_ops()):
+                return True
+            todo += [edge.block for edge in edges(block.terminator)]
+    return False
+
+
 class Shadows:
     """The shadows of the groups that matter, made in the forward sweep; ``of`` an array its shadow."""
 
@@ -113,6 +190,8 @@ class Shadows:
         self.groups = groups
         leaders = {groups.of(value) for value in active if groups.is_stored(value)}
         self.shadowed = leaders
+        for leader in leaders & set(groups.torn):
+            raise DerivativeError(f"{told(groups.torn[leader])} shows memory that is stored into, and no part of its cotangent")
         if not leaders:
             return
         entry = function.blocks[0]

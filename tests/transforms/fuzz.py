@@ -40,7 +40,7 @@ def again(t, k):
 
 
 def put(a, k, t):
-    a[k] = t * a[k - 1] + 0.3
+    a[k] = t * a[-k - 1] + 0.3
 
 
 def scaled(a, t=0.5):
@@ -122,9 +122,9 @@ class Drawing:
         ]  # fmt: skip
         if names["a"]:
             ways += 2 * [
-                lambda d: f"{self.a(d)}[{self.at(4)}]", lambda d: f"np.sum({self.a(d)}) * 0.3", lambda d: f"({self.a(d)} @ {self.a(d)}) * 0.3",
+                lambda d: f"({self.a(d)})[{self.at(4)}]", lambda d: f"np.sum({self.a(d)}) * 0.3", lambda d: f"(({self.a(d)}) @ ({self.a(d)})) * 0.3",
                 lambda d: f"np.{self.pick(['mean', 'max', 'min', 'std', 'prod'])}({self.a(d)})", lambda d: f"np.linalg.norm({self.a(d)})",
-                lambda d: f"sum([t * {s(d)} for t in {self.a(d)}])", lambda d: f"{self.a(d)}.sum()",
+                lambda d: f"sum([t * {s(d)} for t in {self.a(d)}])", lambda d: f"({self.a(d)}).sum()",
             ]  # fmt: skip
         if names["h"]:
             ways += [lambda d: f"{self.pick(names['h'])}[{self.at(2)}]"]
@@ -153,13 +153,13 @@ class Drawing:
         a, s = self.a, self.s
         ways = [
             lambda d: f"({a(d)} + {a(d)})", lambda d: f"{a(d)} * {s(d)}", lambda d: f"({a(d)} - {s(d)})", lambda d: f"{a(d)} * {a(d)}",
-            lambda d: f"np.{self.pick(['sin', 'cos', 'tanh', 'arctan'])}({a(d)})", lambda d: f"{a(d)} / (1.5 + ({a(d)}) ** 2)", lambda d: f"{a(d)}[::-1]",
+            lambda d: f"np.{self.pick(['sin', 'cos', 'tanh', 'arctan'])}({a(d)})", lambda d: f"{a(d)} / (1.5 + ({a(d)}) ** 2)", lambda d: f"({a(d)})[::-1]",
             lambda d: f"np.where({a(d)} > {s(0)}, {a(d)}, {a(d)})", lambda d: f"np.cumsum({a(d)}) * 0.4", lambda d: f"np.roll({a(d)}, 1)",
             lambda d: f"np.maximum({a(d)}, {s(d)})", lambda d: f"np.array([{s(d)}, {s(d)}, {s(0)}, {s(0)}])", lambda d: f"scaled({a(d)})",
-            lambda d: f"scaled({a(d)}, t={s(d)})", lambda d: f"np.concatenate([{self.h(d)}, {self.h(d)}])", lambda d: f"{a(d)}[[2, 0, 3, 3]]",
-            lambda d: f"M @ {a(d)}", lambda d: f"np.outer({a(d)}, {a(0)})[{self.at(4)}]", lambda d: f"np.stack([{a(d)}, {a(0)}]).T[:, {self.at(2)}]",
-            lambda d: f"np.sort({a(d)})", lambda d: f"np.clip({a(d)}, -0.8, {s(0)} ** 2 + 0.4)", lambda d: f"{a(d)}.reshape(2, 2).T.ravel()",
-            lambda d: f"np.exp(-{a(d)} ** 2)",
+            lambda d: f"scaled({a(d)}, t={s(d)})", lambda d: f"np.concatenate([{self.h(d)}, {self.h(d)}])", lambda d: f"({a(d)})[[2, 0, 3, 3]]",
+            lambda d: f"M @ ({a(d)})", lambda d: f"np.outer({a(d)}, {a(0)})[{self.at(4)}]", lambda d: f"np.stack([{a(d)}, {a(0)}]).T[:, {self.at(2)}]",
+            lambda d: f"np.sort({a(d)})", lambda d: f"np.clip({a(d)}, -0.8, {s(0)} ** 2 + 0.4)", lambda d: f"({a(d)}).reshape(2, 2).T.ravel()",
+            lambda d: f"np.exp(-({a(d)}) ** 2)",
         ]  # fmt: skip
         return str(self.pick(ways)(deep - 1))
 
@@ -169,7 +169,7 @@ class Drawing:
             return str(self.pick(self.names["h"]))
         if not self.choose(4):
             return f"np.array([{self.s(deep)}, {self.s(deep)}])"
-        return f"{self.a(deep)}[{self.pick([':2', '1:3', '2:', '::2', '-2:', '::-2', '[0, 3]'])}]"
+        return f"({self.a(deep)})[{self.pick([':2', '1:3', '2:', '::2', '-2:', '::-2', '[0, 3]'])}]"
 
     def i(self) -> str:
         """A small integer."""
@@ -231,7 +231,7 @@ class Drawing:
         a, s = self.pick(self.names["a"]), self.s
         ways = [
             f"{a}[{self.at(4)}] = {s()}", f"{a}[{self.at(4)}] += {s()}", f"{a}[{self.at(4)}] *= {s(1)}", f"{a} *= {s(1)}", f"{a} += {self.a(1)}",
-            f"{a}[:2] = {self.h()}", f"{a}[1:3] *= {s(1)}", f"{a}[...] = {self.a(1)}", f"{a}[1:] = {self.a(1)}[:-1]", f"{a}[[0, 2]] = {self.h()}",
+            f"{a}[:2] = {self.h()}", f"{a}[1:3] *= {s(1)}", f"{a}[...] = {self.a(1)}", f"{a}[1:] = ({self.a(1)})[:-1]", f"{a}[[0, 2]] = {self.h()}",
             f"{a}[{a} > 0.4] = {s(1)}", f"{a}[:] = {s(1)}", f"put({a}, {self.at(4)}, {s(1)})", f"{a}[0:2] = [{s(1)}, {s(1)}]", f"{a}[::2] -= {self.h()}",
             f"np.add.at({a}, [0, 1, 1], {s(1)})", f"np.multiply({self.a(0)}, {s(1)}, out={a})", f"{a}[{self.at(4)}], {a}[{self.at(4)}] = {s(1)}, {a}[0]",
         ]  # fmt: skip
@@ -273,6 +273,8 @@ class Drawing:
         name = self.new("g")
         kept = {kind: list(names) for kind, names in self.names.items()}
         changed = self.pick(self.names["s"]) if self.names["s"] and self.depth == 1 and not self.choose(3) else None
+        if changed is not None and not changed.isidentifier():
+            changed = None
         self.line(f"def {name}(t, w=0.5):")
         self.depth += 1
         self.names["g"], self.inside = [], True
@@ -402,7 +404,7 @@ def near(a: Any, b: Any, tolerance: float, what: str) -> None:
 
 
 def changed(text: str, seed: int) -> tuple[Any, list[Any], float, Any, float] | None:
-    """A function, its arguments, its value there, a direction, and how it changes in that; None if differences do not tell."""
+    """A function, its arguments, its value there, a direction, and how it changes in that; None if differences do not tell, or it raises."""
     scope: dict[str, Any] = {"__name__": "drawn", "np": np, "math": math, "M": np.random.default_rng(1).normal(size=(4, 4)) * 0.4}
     exec(compile(HEADER + text, "<drawn>", "exec"), scope)
     f = scope["f"]
@@ -417,7 +419,7 @@ def changed(text: str, seed: int) -> tuple[Any, list[Any], float, Any, float] | 
     try:
         value = at(0.0)
         rates = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 10)] + [(at(STEP) - value) / STEP]
-    except (OverflowError, ZeroDivisionError, FloatingPointError):
+    except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
     if not np.all(np.isfinite(rates)) or abs(value) > 1e4 or abs(rates[0]) > 1e5:
         return None

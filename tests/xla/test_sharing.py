@@ -1,12 +1,13 @@
-"""Every row of the library whose result may share memory with an argument is one of ``stores.SHARING``: the callables are asked."""
+"""Every row of the library whose result may share memory with an argument is one of ``sharing.SHARING``: the callables are asked."""
 import warnings
 
 import numpy as np
 import pytest
 
 from hovis.library.numpy import NUMPY
+from hovis.library.numpy.sharing import IN_PLACE, SHARING
 from hovis_xla.ops import ROWS
-from hovis_xla.stores import IN_PLACE, SHARING, STORES
+from hovis_xla.stores import STORES
 
 pytestmark = pytest.mark.xla
 

@@ -107,10 +107,13 @@ FRESH: Final[frozenset[Any]] = frozenset(
 VIEWS: Final = frozenset(
     {
         np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
-        np.squeeze, np.ndarray.squeeze, np.expand_dims, np.asarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.flip, np.flipud, np.fliplr, np.diagonal,
-        np.ndarray.diagonal, np.broadcast_to, np.ascontiguousarray, np.real, np.imag,
+        np.rollaxis, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.squeeze, np.ndarray.squeeze, np.expand_dims, np.asarray,
+        np.asanyarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.flip, np.flipud, np.fliplr, np.rot90, np.ascontiguousarray, np.real, np.imag,
     }
 )  # fmt: skip
+
+#: Of these it is one only of the array alone: of another dtype it would be a copy.
+ALONE: Final = frozenset({np.asarray, np.asanyarray, np.ascontiguousarray})
 
 #: Of these the result may be a copy after all.
 MAY_COPY: Final = frozenset({np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.ascontiguousarray})

@@ -21,6 +21,7 @@ OF_SEVERAL: Final = frozenset(
 )  # fmt: skip
 #: What does something to elements, again and again; and what makes an array wider, and flat.
 AT: Final = np.ufunc.at
+ADD: Final = np.add
 broadcast: Final = np.broadcast_to
 flattened: Final = np.ravel
 #: Operators on scalars of NumPy's that are methods of arrays.
@@ -74,9 +75,14 @@ def array_of(x: Any) -> Any:
 
 def root_of(x: Any) -> Any:
     """The array that owns the memory of x."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
+    while isinstance(base := _base_of(x), np.ndarray):
+        x = base
     return x
+
+
+def _base_of(x: Any) -> Any:
+    """What x is a view of; ``as_strided`` puts an object between."""
+    return x.base if isinstance(x.base, np.ndarray) else getattr(x.base, "base", None)
 
 
 def shadow_of(root: Any) -> Shadow:

@@ -129,8 +129,14 @@ def tangent(x: Any) -> Any:
 
 
 def stored(t: Any, x: Any) -> Any:
-    """A tangent of its own, for an array that is stored into."""
-    return np.array(spread(t, x)) if isinstance(x, np.ndarray) else t
+    """A tangent of its own, for an array that is stored into: of its dtype, and laid out as it is."""
+    if not isinstance(x, np.ndarray):
+        return t
+    if x.dtype.kind not in "fc":
+        return np.array(spread(t, x))
+    made = np.zeros_like(x)
+    made[...] = t
+    return made
 
 
 def laid_out(t: Any, x: Any) -> Any:

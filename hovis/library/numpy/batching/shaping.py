@@ -1,5 +1,6 @@
 """What gives arrays another shape or order, and puts them together."""
 
+import operator
 from typing import Any, Final
 
 import numpy as np
@@ -7,6 +8,12 @@ import numpy as np
 from hovis.errors import Declined
 from hovis.library.batching import Rule, batched, by
 from hovis.library.numpy.batching.base import shifted, spread
+
+#: What is a view of an array in one lane is one of all lanes together by the rows of these.
+LANE_VIEWS: Final = frozenset({
+    operator.getitem, getattr, np.reshape, np.ndarray.reshape, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
+    np.squeeze, np.ndarray.squeeze, np.expand_dims, np.flip, np.real, np.imag,
+})  # fmt: skip
 
 
 @batched(np.reshape, np.ndarray.reshape)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hovis.library.derivatives import constant, defined, linear, pull, push
+from hovis.library.derivatives import Rule, constant, defined, linear, pull, push
 from hovis.library.numpy.cotangents import updated, zero_tape
 from hovis.library.numpy.tangents import fitted, rank_of, shape_of, spread, zeros_like
 
@@ -67,7 +67,7 @@ def _take(g: Any, y: Any, a: Any, indices: Any, axis: Any = None, out: Any = Non
     return scattered(g, a, (slice(None),) * (axis % a.ndim) + (indices,))
 
 
-linear((np.take, np.ndarray.take), _take)
+linear((np.take, np.ndarray.take), lambda g, y, a, indices, *rest, **named: _take(g, y, a, np.asarray(indices), *rest, **named))
 
 
 def _along(a: Any, indices: Any, axis: int) -> Any:
@@ -307,9 +307,14 @@ def _all_filled(t: Any, x: Any) -> Any:
     return zeros_like(x) if t is None else t
 
 
+def _asarray_push(fn: Any) -> Rule:
+    """Of an array it is the array, and so its tangent is the tangent."""
+    return lambda t, y, x, *rest, **named: fn(t, *rest, **named) if isinstance(x, np.ndarray) else _array_push(t, y, x)
+
+
 for _fn in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
     pull(_fn, _array)
-    push(_fn, _array_push)
+    push(_fn, _array_push if _fn is np.array else _asarray_push(_fn))
 for _fn in (np.copy, np.ndarray.copy):
     pull(_fn, lambda g, y, x, *rest, **named: fitted(g, x))
     push(_fn, lambda t, y, x, *rest, **named: np.copy(t))
