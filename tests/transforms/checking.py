@@ -105,6 +105,40 @@ def check(f: Callable[..., Any], args: Sequence[Any], seed: int = 0, tolerance: 
                 assert np.allclose(t, e, rtol=1e-10, atol=1e-12 * (1.0 + np.max(np.abs(e), initial=0.0))), f"push: {t} for {e} by a complex step"
 
 
+def check_again(f: Callable[..., Any], args: Sequence[Any], seed: int = 0, tolerance: float = 1e-4) -> None:
+    """The derivative of f's pull at args, by reverse and by forward mode, against differences of it."""
+    random = np.random.default_rng(seed)
+    wanted = [k for k, x in enumerate(args) if differentiable(x)]
+    fixed = {name: hovis.const(one.default) for name, one in inspect.signature(f).parameters.items() if one.default is not one.empty}
+    function = hovis.trace(f, *map(spec_of, args), **fixed).passes().function
+    unknown, places = [args[k] for k in wanted], list(range(len(wanted)))
+    y = flat(f(*args))
+    seeds = [drawn_like(one, random) if differentiable(np.asarray(one)) else np.zeros(np.shape(one)) for one in y]
+    directions, others = [drawn_like(x, random) for x in unknown], [drawn_like(x, random) for x in unknown]
+    pulling = without(pipeline.run(reverse(function, places, outputs_of(function), True, True), "default", verify=True), len(y))
+    pull = assemble(pulling, {})
+    up, down = [pull(*[x + h * d for x, d in zip(unknown, directions, strict=True)], *seeds) for h in (STEP * 10, -STEP * 10)]
+    change = [(np.asarray(a) - np.asarray(b)) / (20 * STEP) for a, b in zip(up, down, strict=True)]
+    size = 1.0 + max(np.max(np.abs(c), initial=0.0) for c in change)
+    again = assemble(pipeline.run(reverse(pulling, places, len(unknown), True), "default", verify=True), {})
+    found = sum(product(g, d) for g, d in zip(again(*unknown, *seeds, *others)[len(unknown) :], directions, strict=True) if g is not None)
+    expected = sum(product(u, c) for u, c in zip(others, change, strict=True))
+    assert np.isclose(found, expected, rtol=tolerance, atol=tolerance * size), f"pull of the pull: {found} for {expected}"
+    push = assemble(pipeline.run(forward(pulling, places), "default", verify=True), {})
+    for t, c in zip(push(*unknown, *seeds, *directions)[1] or [0.0] * len(change), change, strict=True):
+        assert np.allclose(0.0 if t is None else t, c, rtol=tolerance, atol=tolerance * size), f"push of the pull: {t} for {c}"
+
+
+def without(function: Any, count: int) -> Any:
+    """A function whose tuples begin later."""
+    for block in function.blocks:
+        if isinstance(block.terminator, Return):
+            made = block.terminator.value
+            block.ops.append(Op(make_tuple, made.args[count:], type=made.type))
+            block.terminator = Return(block.ops[-1])
+    return pipeline.run(function, "default", verify=True)
+
+
 def complex_step(f: Callable[..., Any], args: Sequence[Any], wanted: Sequence[int], directions: Sequence[Any]) -> list[Any] | None:
     """The changes of real results by a step in the imaginary direction, exact to rounding; None where f is not analytic, or not of complex numbers."""
     if any(np.iscomplexobj(args[k]) for k in wanted):

@@ -289,6 +289,23 @@ _AXES: Final[list[tuple[Any, Any]]] = [
     (np.ndarray.swapaxes, _swapaxes_dims),
 ]
 
+
+def _moved_dims(fn: Callable[..., Any]) -> Callable[..., Shape | None]:
+    """The dims in another order, which an array tells that is of length k along axis k."""
+
+    def rule(a: Facts, *axes: Facts, **named: Facts) -> Shape | None:
+        known = [constant(axis) for axis in (*axes, *named.values())]
+        if a.dims is None or any(axis is None for axis in known):
+            return None
+        try:
+            order = fn(np.empty(tuple(range(len(a.dims)))), *known[: len(axes)], **dict(zip(named, known[len(axes) :], strict=True))).shape
+        except (TypeError, ValueError):
+            return None
+        return tuple([a.dims[k] for k in order])
+
+    return rule
+
+
 def _triangle(a: Facts, *k: Facts, **named: Facts) -> Shape | None:
     """A vector becomes the rows of a square matrix."""
     return a.dims * 2 if a.dims is not None and len(a.dims) == 1 else a.dims
@@ -299,7 +316,8 @@ ROWS: Final[list[Primitive]] = [
     row(np.ndarray.reshape, _reshape, dims=for_engine(_reshape_dims)),
     *(row(fn, asking(fn), dims=for_engine(_flat_dims)) for fn in _FLAT),
     *(row(fn, asking(fn), dims=for_engine(dims)) for fn, dims in _AXES),
-    *(row(fn, asking(fn)) for fn in (np.moveaxis, np.rollaxis, np.atleast_1d, np.atleast_2d)),
+    *(row(fn, asking(fn), dims=for_engine(_moved_dims(fn))) for fn in (np.moveaxis, np.rollaxis)),
+    *(row(fn, asking(fn)) for fn in (np.atleast_1d, np.atleast_2d)),
     row(np.expand_dims, asking(np.expand_dims), dims=for_engine(_expand_dims)),
     *(row(fn, _squeeze, dims=for_engine(_squeeze_dims)) for fn in (np.squeeze, np.ndarray.squeeze)),
     row(np.broadcast_to, _broadcast_to, dims=for_engine(lambda array, shape: shape_of(shape))),

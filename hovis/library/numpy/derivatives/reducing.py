@@ -123,12 +123,21 @@ defined((np.ptp,), lambda a, axis=None, out=None, keepdims=False: np.max(a, axis
 
 
 def _product(a: Any, y: Any, axis: Any, keepdims: Any) -> Any:
-    """Of each element the product of the others: exact where there are zeros, and without a branch."""
+    """Of each element the product of the others: exact where there are zeros, and without a branch.
+
+    The zeros among them are a factor of their own, which is 1 where there is none, and nothing where there are any.  It is written
+    in terms of the zeros themselves, for second derivatives: of two of them half of what the square of the sum has beside the squares.
+    """
+    if rank_of(a) == 0:
+        return 1.0
     zero = a == 0
     safe = choose(zero, 1.0, a)
-    zeros = np.sum(zero * 1.0, axis=axis, keepdims=True)
-    whole = np.prod(safe, axis=axis, keepdims=True)
-    return choose(zeros == 0, whole / safe, choose((zeros == 1) & zero, whole, 0.0))
+    own = choose(zero, a, 0.0)
+    whole = np.prod(safe, axis=axis, keepdims=True) / safe
+    others = np.sum(zero * 1.0, axis=axis, keepdims=True) - zero
+    one = np.sum(own, axis=axis, keepdims=True) - own
+    two = 0.5 * (one * one - (np.sum(own * own, axis=axis, keepdims=True) - own * own))
+    return whole * choose(others == 0, 1.0, choose(others == 1, one, choose(others == 2, two, 0.0)))
 
 
 def _prod(g: Any, y: Any, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **named: Any) -> Any:
