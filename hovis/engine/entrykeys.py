@@ -54,6 +54,8 @@ class Keys(Machine, abc.ABC):
         """The slots that make up the keys of a site."""
         wanted = self.wanted.get(site)
         if wanted is None:
+            if self.tables.coarse:
+                return ()
             used, forced, unkeyed = self.tables.used.get(site, NOTHING), self.tables.forced.get(site, NOTHING), self.tables.unkeyed
             wanted = self.wanted[site] = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
         return wanted

@@ -371,7 +371,7 @@ class Meeting(Keys):
             return Known(templates.CHANGED)
         one, other = self.type_of_in(matching.a, a), self.type_of_in(matching.b, b)
         kind = templates.alive(join(one, other), self._classes)
-        strength = self.tables.forced.get(entry.site, {}).get(path)
+        strength = STRONG if self.tables.coarse else self.tables.forced.get(entry.site, {}).get(path)
         can_split = not (isinstance(a, Dyn) and a.lost is None) and not (isinstance(b, Dyn) and b.lost is None)
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
         lost = self.label(entry, path) if can_split and strength != STRONG else None

@@ -75,6 +75,8 @@ class Tables:
         #: (class, name) → of what type the attributes of classes are that the traced code writes to
         self.thawed_attributes: dict[tuple[int, str], Any] = {}
         self.kept: dict[int, object] = {}
+        #: the last attempt, which has to succeed: no states are told apart by what is known in them
+        self.coarse = False
         #: something is one of a few constants because it was looked up in a known table
         self.looked_up = False
         self.watched: dict[int, dict[int, int]] = {}

@@ -190,9 +190,11 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             continue
         except budget.OutOfFuel:
             attempts -= 1
-            if not attempts or not (
-                budget.leave_heaviest(engine.tables, engine.spent, engine.package, attempts == 1) or whistle.let_go(engine.tables, engine.entries)
-            ):
+            if attempts > 1 and not _know_less(engine, last=False):
+                attempts = 1
+            if attempts == 1:
+                _know_less(engine, last=True)
+            if not attempts:
                 if engine.tables.generators != "virtual":
                     raise
                 # generators that are stacked up in a loop may be what it takes so long for
@@ -207,6 +209,15 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             return functions
         for template in leaked:
             engine.leave_class(template)
+
+
+def _know_less(engine: PythonEngine, last: bool) -> bool:
+    """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
+    left = budget.leave_heaviest(engine.tables, engine.spent, engine.package, last)
+    if last and not engine.tables.coarse:
+        engine.tables.coarse = left = True
+        engine.wanted.clear()
+    return left or whistle.let_go(engine.tables, engine.entries)
 
 
 def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...]) -> Entry:

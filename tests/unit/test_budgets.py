@@ -2,6 +2,7 @@
 import dataclasses
 import operator
 
+import numpy as np
 import pytest
 
 import hovis
@@ -87,3 +88,29 @@ def test_known_numbers_that_cost_more_from_round_to_round_are_let_go():
     assert len(residual.trace.blocks) < 20
     for n in range(5):
         assert residual(n, 10) == nested_counts(n, 10)
+
+
+def labels(grid):
+    """The connected parts of a grid, each filled from a stack of places."""
+    found, parts = np.zeros_like(grid), 0
+    for i in range(grid.shape[0]):
+        for j in range(grid.shape[1]):
+            if grid[i, j] and not found[i, j]:
+                parts += 1
+                stack = [(i, j)]
+                while stack:
+                    a, b = stack.pop()
+                    if 0 <= a < grid.shape[0] and 0 <= b < grid.shape[1] and grid[a, b] and not found[a, b]:
+                        found[a, b] = parts
+                        stack.extend([(a + 1, b), (a - 1, b), (a, b + 1), (a, b - 1)])
+    return found, parts
+
+
+def test_in_the_last_attempt_no_states_are_told_apart():
+    residual = hovis.options(fuel=40_000, known_sizes=True).specialize(labels, hovis.Array(np.dtype(np.int64), (7, 7)))
+    assert not residual.trace.fallback
+    assert len(residual.trace.blocks) < 60
+    for seed in range(3):
+        grid = np.random.default_rng(seed).integers(0, 2, (7, 7))
+        (found, parts), (wanted, count) = residual(grid), labels(grid)
+        assert parts == count and np.array_equal(found, wanted)
