@@ -37,6 +37,10 @@ class DerivativeError(TransformError):
     """A function has no derivative that hovis knows: the message says what in it has none, where, and what to do."""
 
 
+class RunningAway(HovisError):
+    """Few of the lanes that ``hovis.vmap`` does together are left in a loop: one after the other is quicker.  Nobody sees it."""
+
+
 class Declined(HovisError):
     """What a row of the library raises for operands that it is not for: the message says which it is for.
 

@@ -1,12 +1,14 @@
 """Functions of one value, mapped over many: ``vmap``.  It is traced through like the derivatives (:mod:`hovis.derive`)."""
 
+import functools
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from hovis import pytree
 from hovis.backend.load import hide
 from hovis.derive import Eager, Transformed, kind_of, name_of, named_leaves
-from hovis.errors import DerivativeError, SpecError, TransformError
+from hovis.errors import DerivativeError, RunningAway, SpecError, TransformError
 from hovis.hints import dynamic
 from hovis.ir.analysis import natural_loops
 from hovis.ir.model import Function, callees
@@ -48,6 +50,7 @@ def directions(function: Function, places: list[int], lanes: int, *mapped: bool)
 
 
 TRANSFORMS["batch"] = Transform(batch, optional=True)
+TRANSFORMS["watched batch"] = Transform(functools.partial(batch, watched=True), optional=True)
 TRANSFORMS["directions"] = Transform(directions, optional=True)
 
 
@@ -63,11 +66,11 @@ class Mapped(Transformed):
         self.how = Axes(in_axes), Axes(out_axes)
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return in_lanes(self.fn, self.how[0].tree, self.how[1].tree, args, kwargs)
+        return in_lanes("batch", self.fn, self.how[0].tree, self.how[1].tree, args, kwargs)
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return in_lanes(fn, how[0].tree, how[1].tree, args, kwargs)
+        return in_lanes("watched batch", fn, how[0].tree, how[1].tree, args, kwargs)
 
     def carried_out(self, eager: Eager, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """By its residual; what raises there is done again, one lane after the other, if it has changed nothing.
@@ -75,7 +78,11 @@ class Mapped(Transformed):
         Then the first lane that raises is the one that does so in a loop; and ints may be as large as they like.
         """
         try:
-            return eager(*args, **kwargs)
+            if not self.skips(eager):
+                return eager(*args, **kwargs)
+        except RunningAway:
+            skipped, _ = _AWAY.get(eager, (0, 0))
+            _AWAY[eager] = min(2 * skipped + 1, MOST_SKIPPED), min(2 * skipped + 1, MOST_SKIPPED)
         except Exception as error:
             trace = eager.traced(args, kwargs)
             refused = isinstance(error, TransformError) and not isinstance(error, DerivativeError)
@@ -86,6 +93,20 @@ class Mapped(Transformed):
         except BaseException:
             hide()
             raise
+
+
+    @staticmethod
+    def skips(eager: Eager) -> bool:
+        """Has it been quicker one after the other the last time?  Then it is done so, ever more often."""
+        skipped, left = _AWAY.get(eager, (0, 0))
+        if left:
+            _AWAY[eager] = skipped, left - 1
+        return left > 0
+
+
+#: How many calls are done one lane after the other before all are tried together again, and how many are left of these.
+_AWAY: Final[weakref.WeakKeyDictionary[Eager, tuple[int, int]]] = weakref.WeakKeyDictionary()
+MOST_SKIPPED: Final = 63
 
 
 class Axes:
@@ -101,7 +122,7 @@ class Axes:
         return isinstance(other, Axes) and repr(self.tree) == repr(other.tree)
 
 
-def in_lanes(fn: Any, in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a call gives: all lanes together, or one after the other."""
     axes: list[Any] = []
     each_axis(in_axes if isinstance(in_axes, tuple | list) else (in_axes,) * len(args), args, axes)
@@ -119,7 +140,7 @@ def in_lanes(fn: Any, in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs
         shape = pytree.flatten(fn(*ours, **named), result)
         return tuple(result), shape
 
-    together = through("batch", (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
+    together = through(transform, (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
     results, shape = each(flat, lanes, arrays, mapped) if together is None else together
     places: list[Any] = []
     each_axis(out_axes, pytree.rebuilt(shape, results), places)

@@ -14,11 +14,30 @@ from typing import Any
 
 import networkx as nx
 
+from hovis.errors import RunningAway
 from hovis.ir.analysis import successors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import drop, keep, make_tuple
 from hovis.lattice import Array, Const, Type
-from hovis.library.numpy.batching.base import ZEROS, added_to, chosen, either, everyone, nobody, of_active, own, some, together, truths, without
+from hovis.library.numpy.batching.base import (
+    CREDIT,
+    OF_ARRAYS,
+    OF_NUMBERS,
+    ZEROS,
+    added_to,
+    chosen,
+    either,
+    everyone,
+    is_spent,
+    nobody,
+    of_active,
+    own,
+    paid,
+    some,
+    together,
+    truths,
+    without,
+)
 from hovis.library.numpy.batching.indexing import made_for, stored_for
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms import rules
@@ -56,7 +75,7 @@ def ordered(graph: Any) -> Order:
 class Masked(Batching):
     """The Function that is being written, where lanes part."""
 
-    def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param], apart: set[Block]) -> None:
+    def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param], apart: set[Block], watched: bool) -> None:
         if function.blocks[0] in apart:
             raise Diverging("lanes part in a loop that the function begins with")
         super().__init__(function, spreading, lanes, mapped)
@@ -73,6 +92,9 @@ class Masked(Batching):
         self.follows: Operand = Const(None)
         self.local: dict[Value, Operand] | None = None
         self.results, self.tree = self._results()
+        self.credit = Variable(Type(int), absent)
+        #: rounds may go by for nothing, for a while: what has been done can be done again
+        self.watched = watched and not any(isinstance(value, Param) for value in self.memory)
 
     # --------------------------------------------------------------------------------------------- what there is
 
@@ -158,6 +180,7 @@ class Masked(Batching):
             self.leading(block, start)
         self.function.blocks.append(start)
         self._room(start)
+        self.variables.write(self.credit, start, Const(CREDIT))
         order = ordered(self._graph(leading))
         # all lanes come to the only block that returns, and nothing is left to be done then
         returning = [block for block in self.parted if isinstance(block.terminator, Return)]
@@ -301,6 +324,8 @@ class Masked(Batching):
         self.mask = self.variables.value(self.waiting[block], run)
         self.follows = writer.rule(chosen, Const(self.lanes), self.mask)
         self.variables.write(self.waiting[block], writer.block, writer.rule(nobody, Const(self.lanes)))
+        if out is not None and self.watched:
+            self.pay(writer)
         self.body(writer, block)
         old = block.terminator
         if isinstance(old, Raise):
@@ -310,6 +335,20 @@ class Masked(Batching):
         self.leave(writer, old)
         self.go(writer, after)
         return after
+
+    def pay(self, writer: Any) -> None:
+        """A round more; it ends if too many have been for too few lanes."""
+        arrays = any(isinstance(op.type, Array) and op.type.rank for block in self.parted for op in block.all_ops())
+        left = writer.rule(paid, self.variables.value(self.credit, writer.block), self.mask, Const(OF_ARRAYS if arrays else OF_NUMBERS))
+        self.variables.write(self.credit, writer.block, left)
+        cond, end, after = writer.rule(is_spent, left), Block(), Block()
+        self.function.blocks += [end, after]
+        self.variables.ways[end] = self.variables.ways[after] = 1
+        writer.block.terminator = Branch(cond, Edge(end), Edge(after))
+        for edge in edges(writer.block.terminator):
+            self.to(writer.block, edge)
+        end.terminator = Raise(self.writer(end).op(RunningAway, type=Type(RunningAway)))
+        writer.block = after
 
     def last(self, block: Block, at: Block) -> Block:
         """The block that no lane leaves but by returning: all wait for it that there are."""

@@ -20,11 +20,11 @@ _NOTICED: Final = (print, input, open)
 _UNSEEN: Final = frozenset({drop, keep, enter_handler, leave_handler})
 
 
-def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> Function:
+def batch(function: Function, places: list[int], lanes: int, *mapped: bool, watched: bool = False) -> Function:
     """function for lanes values of the params at those of these places that are mapped.
 
     Each of these has another param, behind the others, for an array of its values; it gives the leaves of what function
-    gives, lanes each, and their tree; None if the lanes part.
+    gives, lanes each, and their tree; None if the lanes part.  watched: it raises RunningAway where few lanes go on for long.
     """
     unknown = [op for one in callees(function) for op in one.ops() if _may_do_more(op)]
     for op in unknown:
@@ -38,7 +38,7 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool) -> F
     try:
         spreading = Spreading(function, params)
         apart = behind(function, spreading)
-        made = Masked(function, spreading, lanes, params, apart) if apart else Batching(function, spreading, lanes, params)
+        made = Masked(function, spreading, lanes, params, apart, watched) if apart else Batching(function, spreading, lanes, params)
         return made.run()
     except Diverging:
         return no_lanes(function, places, mapped)

@@ -262,6 +262,22 @@ def test_stores_where_lanes_have_parted_are_done_together(monkeypatch: Any) -> N
         assert same(fn, args) == "right"
 
 
+def harmonic(n: Any) -> Any:
+    total, k = 0.0, 0
+    while k < n:
+        k += 1
+        total += 1.0 / k
+    return total
+
+
+def test_few_lanes_that_go_on_for_long() -> None:
+    n = np.array([3000, 1, 0, 2])
+    f = hovis.vmap(harmonic)
+    want = [harmonic(int(k)) for k in n]
+    for g in (f, f, f, hovis.jit(lambda n: hovis.vmap(harmonic)(n))):
+        np.testing.assert_allclose(g(n), want)
+
+
 @pytest.mark.parametrize("seed", [0, 3, 5, 8])
 def test_a_drawn_program(seed: int) -> None:
     assert fuzz_vmap.compare(seed) in ("right", "raises")

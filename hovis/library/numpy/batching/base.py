@@ -234,6 +234,23 @@ def chosen(lanes: int, mask: Any) -> Any:
     return np.where(mask, np.arange(lanes), np.argmax(mask))
 
 
+#: What a round of a loop costs under masks; of a lane by itself, for numbers and for arrays; and how much of it may be for nothing.
+COST: Final = 100
+OF_NUMBERS: Final = 1
+OF_ARRAYS: Final = 30
+CREDIT: Final = 3000
+
+
+def paid(credit: int, mask: Any, alone: int) -> int:
+    """What is left, after a round that as many lanes wait for as are in the mask."""
+    return credit + int(np.count_nonzero(mask)) * alone - COST
+
+
+def is_spent(credit: int) -> bool:
+    """Is nothing left?"""
+    return credit < 0
+
+
 def of_active(x: Any, follows: Any) -> Any:
     """What each lane has that it follows."""
     return x[follows]
