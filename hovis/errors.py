@@ -38,7 +38,7 @@ class DerivativeError(TransformError):
 
 
 class RunningAway(HovisError):
-    """Few of the lanes that ``hovis.vmap`` does together are left in a loop: one after the other is quicker.  Nobody sees it."""
+    """Lanes do not go together, or few are left in a loop: one after the other is quicker.  Nobody sees it."""
 
 
 class Declined(HovisError):

@@ -49,8 +49,10 @@ def directions(function: Function, places: list[int], lanes: int, *mapped: bool)
         return no_lanes(function, places, mapped)
 
 
-TRANSFORMS["batch"] = Transform(batch, optional=True)
-TRANSFORMS["watched batch"] = Transform(functools.partial(batch, watched=True), optional=True)
+TRANSFORMS["batch"] = Transform(batch, optional=True, final=True)
+#: The transform for calls that nothing is around.
+WATCHED: Final = "watched batch"
+TRANSFORMS[WATCHED] = Transform(functools.partial(batch, watched=True), optional=True, final=True)
 TRANSFORMS["directions"] = Transform(directions, optional=True)
 
 
@@ -70,7 +72,7 @@ class Mapped(Transformed):
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return in_lanes("watched batch", fn, how[0].tree, how[1].tree, args, kwargs)
+        return in_lanes(WATCHED, fn, how[0].tree, how[1].tree, args, kwargs)
 
     def carried_out(self, eager: Eager, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """By its residual; what raises there is done again, one lane after the other, if it has changed nothing.
@@ -141,6 +143,9 @@ def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[A
         return tuple(result), shape
 
     together = through(transform, (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
+    if together is None and transform == WATCHED:
+        # there is nothing to be gained by tracing the rounds
+        raise RunningAway
     results, shape = each(flat, lanes, arrays, mapped) if together is None else together
     places: list[Any] = []
     each_axis(out_axes, pytree.rebuilt(shape, results), places)

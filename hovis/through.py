@@ -43,12 +43,14 @@ class Transform(NamedTuple):
     library  from what the call is traced with to what the function itself is traced with
     optional  who asks has another way: what can't be transformed gives None
     recorded the same as make, by a program that is recorded as it runs: where make raises DerivativeError
+    final    nothing more becomes known where what it makes is followed
     """
 
     make: Callable[..., Function]
     library: Callable[[Library], Library] = lambda library: library
     optional: bool = False
     recorded: Callable[..., Recorded] | None = None
+    final: bool = False
 
 
 TRANSFORMS: Final[dict[str, Transform]] = {"reverse": Transform(reverse, recorded=recorded), "forward": Transform(forward, recorded=recorded_push)}
@@ -91,9 +93,9 @@ def _through(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         given = [value if used else Known(None) for value, used in zip(mirror.given, found.used, strict=True)]
         return finish(m, _parts(m, opaque(m, found, [*given, *further], kind=Type(tuple)), found.count), "value")
     if isinstance(found, tuple):
-        called, places = found
+        called, places, form = found
         given = [*mirror.given, *further]
-        return _called(m, called, [given[k] for k in places])
+        return _called(m, called, [given[k] for k in places], form)
     return call_function(m, Known(found), found, [*mirror.given, *further], {})
 
 
@@ -102,7 +104,7 @@ def _parts(m: Machine, result: Dyn, count: int) -> Any:
     return m.new(VObj("tuple", tuple, tuple([m.emit(operator.getitem, [result, Known(k)], {}, ANY) for k in range(count)])))
 
 
-def _called(m: Machine, function: Called, given: list[Any]) -> Any:
+def _called(m: Machine, function: Called, given: list[Any], form: Any) -> Any:
     effect = Effect.RAISES
     for op in (op for one in callees(function) for op in one.ops() if not isinstance(op.callee, Function)):
         effect |= op.effect
@@ -114,7 +116,12 @@ def _called(m: Machine, function: Called, given: list[Any]) -> Any:
         else:
             dims = None if part.dims is None else tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in part.dims)
             parts.append(m.emit(operator.getitem, [call, Known(k)], None, part.type, Effect.PURE, dims))
-    return finish(m, m.new(VObj("tuple", tuple, tuple(parts))), "value")
+    return finish(m, _formed(m, form, parts), "value")
+
+
+def _formed(m: Machine, form: Any, parts: list[Any]) -> Any:
+    """A tuple of tuples of these, which are taken from the front."""
+    return m.new(VObj("tuple", tuple, tuple([parts.pop(0) if one is None else _formed(m, one, parts) for one in form])))
 
 
 def _results(function: Function) -> tuple[Any, ...]:
@@ -123,11 +130,22 @@ def _results(function: Function) -> tuple[Any, ...]:
     return ends[0].args if len(ends) == 1 and isinstance(ends[0], Op) and ends[0].callee is make_tuple else ()
 
 
-def _to_be_called(mirror: Mirror, function: Function) -> tuple[Called, list[int]] | None:
+def _in_one(results: tuple[Any, ...]) -> tuple[list[Any], Any]:
+    """What is in tuples in tuples, and how these are nested: None for what is no tuple."""
+    found: list[Any] = []
+    form = []
+    for one in results:
+        inner = _in_one(one.args) if isinstance(one, Op) and one.callee is make_tuple else ([one], None)
+        found += inner[0]
+        form.append(inner[1])
+    return found, form
+
+
+def _to_be_called(mirror: Mirror, function: Function, final: bool) -> tuple[Called, list[int], Any] | None:
     """It, with the places of what it uses, if it is not to be followed: where ways part in loops that takes long, and nothing more
     becomes known."""
-    results = _results(function)
-    if not results or len(function.blocks) < MANY or not natural_loops(function).loops:
+    results, form = _in_one(_results(function))
+    if not results or len(function.blocks) < MANY or not (final or natural_loops(function).loops):
         return None
     used = uses(function)
     places = [k for k, param in enumerate(function.params) if used.get(param)]
@@ -135,7 +153,11 @@ def _to_be_called(mirror: Mirror, function: Function) -> tuple[Called, list[int]
     if any(isinstance(given.get(k), Ref) for k in places) or not all(isinstance(part, Const) or is_number(part) for part in results):
         return None
     function.blocks[0].params = tuple(function.params[k] for k in places)
-    return Called(function.name, function.blocks, function.location, function.type, function.is_generator, function.guards), places
+    for block in function.blocks:
+        if isinstance(block.terminator, Return) and any(one is not None for one in form):
+            block.ops.append(Op(make_tuple, tuple(results), (), Type(tuple)))
+            block.terminator = Return(block.ops[-1])
+    return Called(function.name, function.blocks, function.location, function.type, function.is_generator, function.guards), places, form
 
 
 #: A Function of so many blocks is called, and not followed, if it has loops.
@@ -241,7 +263,7 @@ def _residual(mirror: Mirror, transform: Transform, chosen: tuple[Any, ...], fun
         if transform.recorded is None:
             raise
         return transform.recorded(function, places, *chosen)
-    return _to_be_called(mirror, made) or assemble(made, mirror.namespace, mends=False)
+    return _to_be_called(mirror, made, transform.final) or assemble(made, mirror.namespace, mends=False)
 
 
 def _left(m: Machine, why: str, args: list[Any] | None = None) -> Any:
