@@ -88,7 +88,7 @@ def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def closed_over(fn: Any) -> tuple[Any, ...] | None:
     """What a function closes over; None if that, or what its parameters are by default, can't be given to it."""
-    binds = _rebound(fn.__code__)
+    binds = _rebound(fn.__code__, fn.__code__.co_freevars)
     if fn.__kwdefaults__ or binds or any(type(value) is Box for value in fn.__defaults__ or ()):
         return None
     try:
@@ -98,11 +98,14 @@ def closed_over(fn: Any) -> tuple[Any, ...] | None:
 
 
 @functools.cache
-def _rebound(code: types.CodeType) -> bool:
-    """Does it, or a function in it, bind a variable of an enclosing function anew?"""
-    if any(i.op in ("SetCell", "DelCell") and i.arg >= len(of.names) - of.n_free for of in (normalize(code),) for i in of.instructions):
+def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
+    """Does it, or a function in it, bind one of these variables of an enclosing function anew?"""
+    if not names:
+        return False
+    of = normalize(code)
+    if any(i.op in ("SetCell", "DelCell") and i.arg >= len(of.names) - of.n_free and of.names[i.arg] in names for i in of.instructions):
         return True
-    return any(_rebound(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
+    return any(_rebound(inner, names) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
 def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> Function | None:

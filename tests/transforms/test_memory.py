@@ -140,3 +140,18 @@ def test_the_tangent_of_what_does_not_change_is_zero() -> None:
 
 def test_a_dtype_is_passed_on_to_each_lane() -> None:
     assert np.array_equal(hovis.vmap(lambda x: np.require(x, dtype=np.float64))(np.ones((2, 3))), np.ones((2, 3)))
+
+
+def test_a_function_whose_own_variable_is_bound_anew_within_it_is_recorded() -> None:
+    def f(x: Any) -> Any:
+        kept = [x]
+
+        def more(t: Any) -> Any:
+            nonlocal x
+            x = x * 0.8 + t * 0.1
+            return x * t
+
+        kept.append(more(x) + next(iter(kept)))
+        return sum(kept) + x
+
+    assert np.isclose(hovis.grad(f)(1.5), (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6)
