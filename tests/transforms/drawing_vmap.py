@@ -277,7 +277,7 @@ class Drawing:
     def repeat(self) -> None:
         """A loop that data ends, at last after some rounds."""
         self.count += 1
-        name = f"i{self.count}"
+        name = f"i{self.count}r"  # which is not bound anew: the loop ends
         self.line(f"{name} = 0")
         self.line(f"while {name} < {self.pick(['k', '4', 'k + 2'])}{self.pick(['', f' and {self.s(1)} < 1.5'])}:")
         kept = dict(self.names)
