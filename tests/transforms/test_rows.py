@@ -31,8 +31,9 @@ def test_a_row(row: Any, fn: Any, args: Any) -> None:
         check(fn, args)
 
 
-#: Second derivatives of these are recorded: the pull adds at places that may be the same, or goes through complex matrices of an unknown kind.
-RECORDED_TWICE = {np.convolve, np.correlate, np.polymul, np.interp, np.linalg.eig, np.linalg.eigvals}
+#: Second derivatives of these are recorded: the pull adds at places that may be the same, or to numbers in a container, or goes
+#: through complex matrices of an unknown kind.
+RECORDED_TWICE = {np.convolve, np.correlate, np.polymul, np.interp, np.polyval, np.linalg.eig, np.linalg.eigvals}
 _FIRST = {id(ROWS.of(row)): k for k, (row, _, _) in reversed([*enumerate(CASES)]) if row not in RECORDED_TWICE}
 
 
