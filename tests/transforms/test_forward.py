@@ -185,3 +185,18 @@ def test_jacobians_of_trees():
     assert found["a"]["u"] == 2.0
     np.testing.assert_allclose(found["b"]["v"], 2 * at["v"])
     np.testing.assert_allclose(found["c"]["v"], [[0.0, 2.0], [2.0, 0.0]])
+
+
+def test_the_gradient_of_a_hessian_through_a_loop():
+    def chained(v):
+        total = 0.0
+        for i in range(len(v)):
+            total = total + np.sin(v[i]) * v[i - 1] ** 2
+        return total
+
+    def summed(v):
+        return np.sum(hovis.hessian(chained)(v))
+
+    v, step = np.array([0.3, 0.5, 0.7]), 1e-5
+    wanted = [(summed(v + step * unit) - summed(v - step * unit)) / (2 * step) for unit in np.eye(3)]
+    np.testing.assert_allclose(hovis.grad(summed)(v), wanted, rtol=1e-7)

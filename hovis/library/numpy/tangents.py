@@ -225,7 +225,7 @@ def assembled(found: Any, k: int, output: Any, leaf: Any, axis: int) -> Any:
         return parts[0]
     if not parts:
         return np.zeros(shape_of(output) + shape_of(leaf))
-    return np.reshape(np.stack([np.asarray(part) for part in parts], axis=axis), shape_of(output) + shape_of(leaf))
+    return np.reshape(np.stack([np.reshape(part, shape_of(part)) for part in parts], axis=axis), shape_of(output) + shape_of(leaf))
 
 
 def gradient(g: Any, x: Any) -> Any:
