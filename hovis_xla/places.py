@@ -342,7 +342,37 @@ class Diagonal:
         return None
 
 
-Step = Box | Reshaped | Part | Diagonal
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """``sliding_window_view``: a view that can't be stored into, for its elements overlap."""
+
+    shape: tuple[int, ...]
+    sizes: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    @property
+    def skeleton(self) -> Any:
+        return self
+
+    def load(self, t: T) -> T:
+        for size, axis in zip(self.sizes, self.axes, strict=True):
+            extents = (t.shape[axis] - size + 1, size)
+            at = emit.add(emit.iota(INT64, extents, 0), emit.iota(INT64, extents, 1))
+            order = range(2, len(t.shape) + 1)
+            t = emit.transpose(emit.gather(t, (axis,), [at]), (*order[:axis], 0, *order[axis:], 1))
+        return t
+
+    def store(self, t: T, new: T, put: Put) -> T:
+        raise NotLowerable("a store into sliding windows: this raises")
+
+    def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
+        return np.lib.stride_tricks.sliding_window_view(array, self.sizes, self.axes)
+
+    def layout(self, strides: tuple[int, ...]) -> tuple[int, ...] | None:
+        return None
+
+
+Step = Box | Reshaped | Part | Diagonal | Windows
 
 
 # ------------------------------------------------------------------------------------------------- asking NumPy

@@ -27,7 +27,7 @@ from hovis_xla.emit import T
 from hovis_xla.executable import Executable
 from hovis_xla.host import HostCall
 from hovis_xla.interface import Keyed, Lowered, Template
-from hovis_xla.places import Box, Diagonal, Location, Part, Place, Reshaped, Step
+from hovis_xla.places import Box, Diagonal, Location, Part, Place, Reshaped, Step, Windows
 from hovis_xla.types import Known, Num, Owned
 
 MAGIC: Final = b"hovis_xla 3\n"
@@ -175,7 +175,7 @@ def _step_of(form: Any) -> Step:
     plain: list[Any] = [tuple(v) if isinstance(v, list) else v for v in values]
     if name == "Box":
         plain[0] = tuple(T(None, np.dtype(np.int64), ()) if s is None else s for s in plain[0])
-    kinds: dict[str, Callable[..., Step]] = {"Box": Box, "Reshaped": Reshaped, "Part": Part, "Diagonal": Diagonal}
+    kinds: dict[str, Callable[..., Step]] = {"Box": Box, "Reshaped": Reshaped, "Part": Part, "Diagonal": Diagonal, "Windows": Windows}
     return kinds[name](*plain)
 
 

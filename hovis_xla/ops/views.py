@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from hovis.ir import operations
 from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla import emit
 from hovis_xla.ops.python import L
-from hovis_xla.places import Diagonal, Part, box_of, is_contiguous, reshaped
+from hovis_xla.places import Diagonal, Part, Windows, box_of, is_contiguous, reshaped
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, Known, NotLowerable, Operand, Struct, Val
 
@@ -79,9 +80,11 @@ def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
         return _reshaped(low, callee, a, values, named)
     if callee in DIAGONALS and len(a.num.shape) == 2 and not named and len(values) <= 1:
         offset = values[0] if values else 0
-        shape = np.diagonal(np.lib.stride_tricks.as_strided(np.empty((), np.uint8), a.num.shape, (0, 0)), offset).shape
+        shape = np.diagonal(_stand_in(a.num.shape), offset).shape
         viewed: Val = low.viewed(a, Diagonal(shape, offset))
         return viewed
+    if callee is sliding_window_view:
+        return _windows(low, a, *values, **named)
     if callee in SAME and not named and all(v is None or np.dtype(v) == a.num.dtype for v in values):
         return a if callee is not np.ascontiguousarray else _flat(low, a)
     if callee is builtins.getattr and values[0] in ("T", "mT"):
@@ -89,6 +92,25 @@ def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
     if callee in (np.real, np.imag) or (callee is builtins.getattr and values[0] in ("real", "imag")):
         return _part(low, a, callee.__name__ if callee is not builtins.getattr else values[0])
     return None
+
+
+def _windows(low: L, a: Val, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> Operand | None:
+    """``sliding_window_view`` where it can't be stored into."""
+    if writeable:
+        return None
+    try:
+        shape = sliding_window_view(_stand_in(a.num.shape), window_shape, axis).shape
+    except ValueError as error:
+        raise NotLowerable(f"{error}: this raises") from None
+    sizes = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
+    axes = range(len(a.num.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    viewed: Val = low.viewed(a, Windows(shape, sizes, tuple(k % len(a.num.shape) for k in axes)))
+    return viewed
+
+
+def _stand_in(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """An array of this shape, of one byte."""
+    return np.lib.stride_tricks.as_strided(np.empty((), np.uint8), shape, (0,) * len(shape))
 
 
 def _squeezes_nothing(a: Val, axis: Any = None) -> bool:
@@ -113,7 +135,7 @@ def _boxed(low: L, a: Val, make: Callable[[Any], Any]) -> Operand | None:
 
 def _split(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, Any]) -> Operand | None:
     try:
-        count = len(callee(np.lib.stride_tricks.as_strided(np.empty((), np.uint8), a.num.shape, (0,) * len(a.num.shape)), *values, **named))
+        count = len(callee(_stand_in(a.num.shape), *values, **named))
     except (ValueError, np.exceptions.AxisError) as error:
         raise NotLowerable(f"{error}: this raises") from None
     parts = [_boxed(low, a, lambda x, k=k: callee(x, *values, **named)[k]) for k in range(count)]  # type: ignore[misc]

@@ -3,6 +3,7 @@ import operator
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import hovis_xla
 from tests.xla.checking import agree, check
@@ -305,3 +306,36 @@ def shaped(a, rows, columns):
 @pytest.mark.parametrize(("fn", "calls"), CASES, ids=lambda p: getattr(p, "__name__", ""))
 def test_windows(fn, calls):
     check(fn, *calls)
+
+
+def sums(a):
+    return sliding_window_view(a, 3).sum(-1), sliding_window_view(a, 2)[::-1]
+
+
+def pooled(a):
+    return sliding_window_view(a, (2, 3)).max(axis=(2, 3)), sliding_window_view(a, 2, axis=-1) * 1.0, sliding_window_view(a[0], (2, 2), axis=(0, 0)) + 0
+
+
+def stored_behind(a):
+    kept = a * 1.0
+    shown = sliding_window_view(kept, 2)
+    before = shown.sum()
+    kept[1] = kept[0] * 5
+    return before, shown * 1, shown.sum()
+
+
+def correlated(a, k):
+    return np.einsum("ijkl,kl->ij", sliding_window_view(a, k.shape), k)
+
+
+@pytest.mark.parametrize(("fn", "args"), [(sums, (x(7),)), (pooled, (x(4, 5),)), (stored_behind, (x(5),)), (correlated, (x(5, 6), x(3, 2)))])
+def test_sliding_windows(fn, args):
+    check(fn, args, bails=False)
+
+
+def test_windows_of_the_callers_array_are_views_that_are_not_stored_into():
+    array = x(6)
+    shown = hovis_xla.jit(lambda a: sliding_window_view(a, 2), target="xla")(array)
+    assert np.shares_memory(shown, array) and not shown.flags.writeable
+    with pytest.raises(ValueError, match="window shape cannot be larger"):
+        hovis_xla.jit(lambda a: sliding_window_view(a, 7))(array)

@@ -24,7 +24,7 @@ SHAPED: Final[list[Any]] = [
     np.allclose, np.array_equal, np.array_equiv, np.isposinf, np.isneginf, np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.nanmedian,
     np.nanargmax, np.nanargmin, np.digitize, np.isin, np.lexsort, np.sort_complex, np.histogram_bin_edges, np.partition, np.argpartition,
     np.ndarray.argpartition, np.ptp, np.astype, np.asfortranarray, np.rollaxis,
-    np.generic.tolist, np.ndarray.searchsorted, np.pad,
+    np.generic.tolist, np.ndarray.searchsorted, np.pad, np.lib.stride_tricks.sliding_window_view,
 ]  # fmt: skip
 
 #: The shape of the result depends on values.

@@ -167,6 +167,20 @@ linear(np.diag, lambda g, y, a, k=0: np.diagonal(g, k) if a.ndim == 1 else _diag
 linear(np.diagflat, lambda g, y, a, k=0: np.reshape(np.diagonal(g, k), a.shape))
 
 
+def _windows(g: Any, y: Any, a: Any, window_shape: Any, axis: Any = None, **named: Any) -> Any:
+    """Each element is in several windows: what they have for it together, one axis of windows after the other."""
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    for along in reversed([k % a.ndim for k in axes]):
+        parts = np.moveaxis(g, (along, -1), (0, 1))
+        made = np.zeros((parts.shape[0] + parts.shape[1] - 1, *parts.shape[2:]), g.dtype)
+        np.add.at(made, np.arange(parts.shape[0])[:, np.newaxis] + np.arange(parts.shape[1]), parts)
+        g = np.moveaxis(made, 0, along)
+    return g
+
+
+linear(np.lib.stride_tricks.sliding_window_view, _windows)
+
+
 def _repeated(x: Any, repeats: Any, axis: Any) -> Any:
     """Of each element of the result, from where along the axis it comes."""
     return np.repeat(np.arange(x.size if axis is None else x.shape[axis]), repeats)
