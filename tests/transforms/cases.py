@@ -357,6 +357,7 @@ calls(np.fft.fftshift, (V,))
 calls(np.fft.ifftshift, (V,))
 
 # calculus
+case(np.interp, lambda y: np.interp([0.2, 0.7], [0.0, 0.5, 1.0], y), a(3))
 case(np.interp, lambda x, f: np.interp(x, np.array([0.0, 0.4, 1.0]), f), np.array([0.1, 0.5, 0.9]), a(3))
 case(np.interp, lambda x, at, f: np.interp(x, at, f, period=1.2), np.array([0.15, 0.55, -0.9, 3.3]), np.array([0.7, 0.1, 0.35]), a(3))
 case(np.polyval, lambda q, x: np.polyval(q, x), a(3), V)

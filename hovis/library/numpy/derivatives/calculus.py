@@ -110,12 +110,13 @@ def _array(x: Any) -> Any:
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """``np.interp`` by the piece in which each point lies."""
+    x, xp, fp = _array(x), _array(xp), _array(fp)
     if period is not None:
         # as NumPy does it: all into one period, in order, with a piece of the next one at either end
         period = abs(period)
-        x, xp = np.mod(_array(x), period), np.mod(_array(xp), period)
+        x, xp = np.mod(x, period), np.mod(xp, period)
         order = np.argsort(xp)
-        xp, fp, left, right = xp[order], _array(fp)[order], None, None
+        xp, fp, left, right = xp[order], fp[order], None, None
         xp, fp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period)), np.concatenate((fp[-1:], fp, fp[:1]))
     at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
     low, high = xp[at], xp[at + 1]
