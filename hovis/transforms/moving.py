@@ -56,6 +56,8 @@ def moves(callee: Any, args: tuple[Any, ...]) -> bool:
     # a list several times
     if (callee is o.mul or callee is o.imul) and {type(x) for x in args[:2]} & {list, tuple}:
         return any(isinstance(x, int) or shadows.is_integer(x) for x in args[:2])
+    if callee is sum and args and type(args[0]) in (list, tuple) and all(x.__class__ in (int, float, bool) for x in (*args[0], *args[1:])):
+        return False  # since CPython 3.12 floats are not added one by one
     if is_in(callee, _MOVING):
         looked_at = args[:1] if callee in _BY_FIRST else args[:2] if callee in _BY_BOTH else ()
         return not any(map(_is_numeric, looked_at))
@@ -94,6 +96,8 @@ def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Give
         return unfolded(function, (*values[:count], *star), {**named, **(double or {})})
     if shadows.is_ufunc(getattr(callee, "__self__", None)) and not isinstance(callee, type):
         return getattr(type(callee.__self__), callee.__name__), (callee.__self__, *args), kwargs
+    if callee is sum and args and type(args[0]) not in (list, tuple) and not _is_numeric(args[0]):
+        return callee, (list(args[0]), *args[1:]), kwargs  # what its items are is looked at
     if type(callee) is functools.partial:
         return unfolded(callee.func, (*callee.args, *args), {**callee.keywords, **kwargs})
     return callee, args, kwargs

@@ -157,7 +157,8 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     except (GiveUp, OutOfFuel, Promote):
         return _unfollowed(fn, parts)
     function = engine.arranged(result, [part.param for part in parts if isinstance(part, Leaf)])
-    if any(op.callee is fn or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for value in op.operands()) for op in function.ops()):
+    whole = code in result.engine.tables.not_entered or any(op.callee is fn for op in function.ops())
+    if whole or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for op in function.ops() for value in op.operands()):
         # it is left as a whole, or has read what is being recorded as if it were known
         return _unfollowed(fn, parts)
     start = result.engine.start

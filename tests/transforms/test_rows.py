@@ -1,5 +1,6 @@
 """The table of derivatives: every row against differences, and every callable of the library has a row or a reason."""
 
+import math
 import operator
 import warnings
 from typing import Any
@@ -33,7 +34,7 @@ def test_a_row(row: Any, fn: Any, args: Any) -> None:
 
 #: Second derivatives of these are recorded: the pull adds at places that may be the same, or to numbers in a container, or goes
 #: through complex matrices of an unknown kind.
-RECORDED_TWICE = {np.convolve, np.correlate, np.polymul, np.interp, np.polyval, np.linalg.eig, np.linalg.eigvals}
+RECORDED_TWICE = {np.convolve, np.correlate, np.polymul, np.interp, np.polyval, np.linalg.eig, np.linalg.eigvals, getattr(math, "sumprod", None)}
 _FIRST = {id(ROWS.of(row)): k for k, (row, _, _) in reversed([*enumerate(CASES)]) if row not in RECORDED_TWICE}
 
 
