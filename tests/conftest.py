@@ -37,8 +37,8 @@ LONG = (
     "test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets",
     "test_numpy_coverage", "test_random_control", "test_random_parts", "test_random_meaning", "test_random_stores", "test_masks",
 )
-#: Tests of text, or of whole programs that are run in processes of their own, where Python's version hardly matters.
-APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower")
+#: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
+APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes")
 
 
 def _pythons(item: pytest.Item) -> int:
