@@ -190,10 +190,10 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             continue
         except budget.OutOfFuel:
             attempts -= 1
-            if attempts > 1 and not _know_less(engine, last=False):
+            if attempts > 1 and not _know_less(engine):
                 attempts = 1
             if attempts == 1:
-                _know_less(engine, last=True)
+                _know_least(engine)
             if not attempts:
                 if engine.tables.generators != "virtual":
                     raise
@@ -211,13 +211,16 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.leave_class(template)
 
 
-def _know_less(engine: PythonEngine, last: bool) -> bool:
+def _know_less(engine: PythonEngine) -> bool:
     """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
-    left = budget.leave_heaviest(engine.tables, engine.spent, engine.package, last)
-    if last and not engine.tables.coarse:
-        engine.tables.coarse = left = True
-        engine.wanted.clear()
-    return left or whistle.let_go(engine.tables, engine.entries)
+    return budget.leave_heaviest(engine.tables, engine.spent, engine.package) or whistle.let_go(engine.tables, engine.entries)
+
+
+def _know_least(engine: PythonEngine) -> None:
+    """The next attempt is the last: nothing that costs much is entered, and no states are told apart."""
+    budget.leave_heaviest(engine.tables, engine.spent, engine.package, last=True)
+    engine.tables.coarse = True
+    engine.wanted.clear()
 
 
 def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...]) -> Entry:

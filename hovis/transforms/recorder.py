@@ -4,6 +4,7 @@
 ``reverse`` can't write the reverse of; ``recorded_push(function, places)`` what ``forward`` would have given.
 """
 
+import abc
 import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -192,7 +193,7 @@ def _called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 # ------------------------------------------------------------------------------------------------- transforms
 
 
-class Recorded(Following):
+class Recorded(Following, abc.ABC):
     """What is called in place of the Function that a transform would have given: a program that is recorded as it runs.
 
     places   which of its arguments are wanted
@@ -218,9 +219,9 @@ class Recorded(Following):
             for holder in tape.holders.values():
                 cleaned(holder, tape, done)
 
+    @abc.abstractmethod
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         """What the transformed Function would have given."""
-        raise NotImplementedError
 
     def _ended(self, tape: Any, returned: Any) -> Any:
         """What is to be known of what the program gives, before the boxes are taken out of it."""

@@ -14,9 +14,9 @@ from hovis_xla.ops.storing import NOTHING
 from hovis_xla.types import ARRAY, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, Stored, Struct, Val, num_of_value
 
 
-def flat_of(array: Any) -> Any:
-    """What ``a.flat`` is as a part of a result: the array is not the caller's, so Python makes it."""
-    raise NotImplementedError
+def flat_of(array: np.ndarray[Any, Any]) -> Any:
+    """``a.flat``."""
+    return array.flat
 
 
 def _flat(low: L, a: Operand, name: Operand) -> Operand | None:

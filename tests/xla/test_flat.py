@@ -91,3 +91,12 @@ def test_what_numpy_refuses_or_begins_again():
         stays_python(fn, A)
     x = A.copy()
     assert hovis_xla.jit(returned, target="xla")(x).base is x
+
+
+def test_what_is_given_back_is_pythons():
+    array = np.arange(6.0).reshape(2, 3)
+    for fn in (lambda a: (a * 2).flat, lambda a: a.T.flat):
+        found, wanted = hovis_xla.jit(fn, target="xla")(array), fn(array)
+        assert type(found) is type(wanted) and list(found) == list(wanted)
+    given, doubled = hovis_xla.jit(lambda a: (a.flat, a * 2), target="xla")(array)
+    assert given.base is array and np.array_equal(doubled, array * 2)
