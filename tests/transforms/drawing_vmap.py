@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.transforms.drawing import Lines
+
 HEADER = '''
 import math
 import numpy as np
@@ -62,36 +64,21 @@ class Pair:
 '''
 
 
-class Drawing:
-    """A program in the making: its lines, and which names of each kind there are."""
+class Drawing(Lines):
+    """A program in the making."""
+
+    #: s a number of NumPy's, p one of Python's, i an int, a an array of three, f one of float32, m a matrix, l a list, o an object
+    KINDS = "spiafmlo"
 
     def __init__(self, choose: Any) -> None:
-        self.choose = choose
-        self.lines: list[str] = []
-        self.count = 0
-        #: kind -> names: s a number of NumPy's, p one of Python's, i an int, a an array of three, f one of float32, m a matrix, l a list, o an object
-        self.names: dict[str, list[str]] = {kind: [] for kind in "spiafmlo"}
-        self.depth = 1
+        super().__init__(choose)
         self.loops = 0
-        self.budget = 0
         self.returned: list[str] = []
         self.mode = "values"
 
-    def pick(self, items: Any) -> Any:
-        return items[self.choose(len(items))]
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def bind(self, kind: str, text: str) -> None:
-        """A new name for what this gives, or an old one anew."""
-        old = [name for name in self.names[kind] if name[-1].isdigit()]
-        if old and not self.choose(3):
-            self.line(f"{self.pick(old)} = {text}")
-            return
-        self.count += 1
-        self.line(f"{kind}{self.count} = {text}")
-        self.names[kind] = [*self.names[kind], f"{kind}{self.count}"]
+    def old(self, kind: str) -> list[str]:
+        """Parameters keep what they were given."""
+        return [name for name in self.names[kind] if name[-1].isdigit()]
 
     # ------------------------------------------------------------------------------------------------- expressions
 
@@ -190,18 +177,6 @@ class Drawing:
         return str(self.pick([f"{self.i(0)} % 3", *range(-3, 3), "k", "0"]))
 
     # ------------------------------------------------------------------------------------------------- statements
-
-    def block(self, statements: int) -> None:
-        """Statements whose new names are gone behind them."""
-        kept = dict(self.names)
-        self.depth += 1
-        before = len(self.lines)
-        for _ in range(statements):
-            self.statement()
-        if len(self.lines) == before:
-            self.line("pass")
-        self.depth -= 1
-        self.names = kept
 
     def statement(self) -> None:
         self.budget -= 1

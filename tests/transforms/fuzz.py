@@ -18,6 +18,7 @@ import numpy as np
 
 import hovis
 import hovis_xla
+from tests.transforms.drawing import Lines
 
 STEP = 1e-5
 SECONDS = 120
@@ -64,41 +65,16 @@ def until(t, limit):
 '''
 
 
-class Drawing:
-    """A program in the making: its lines, and which names of each kind there are."""
+class Drawing(Lines):
+    """A program in the making."""
+
+    #: s a number, a an array of four, h of two, l a list, d a dict, o an object, g a function, i an int
+    KINDS = "sahldogi"
 
     def __init__(self, choose: Any) -> None:
-        self.choose = choose
-        self.lines: list[str] = []
-        self.count = 0
-        #: kind -> names: s a number, a an array of four, h of two, l a list, d a dict, o an object, g a function, i an int
-        self.names: dict[str, list[str]] = {kind: [] for kind in "sahldogi"}
-        self.depth = 1
+        super().__init__(choose)
         self.loops = 0
-        self.budget = 0
         self.inside = False
-
-    def pick(self, items: Any) -> Any:
-        return items[self.choose(len(items))]
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def new(self, kind: str) -> str:
-        self.count += 1
-        return f"{kind}{self.count}"
-
-    def bind(self, kind: str, text: str) -> str:
-        """A new name for what this gives, or an old one anew."""
-        old = self.names[kind]
-        if old and not self.choose(3):
-            name = self.pick(old)
-            self.line(f"{name} = {text}")
-            return name
-        name = self.new(kind)
-        self.line(f"{name} = {text}")
-        old.append(name)
-        return name
 
     # ------------------------------------------------------------------------------------------------- expressions
 
@@ -190,18 +166,6 @@ class Drawing:
 
     # ------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: int) -> None:
-        """Statements whose new names are gone behind them."""
-        kept = {kind: list(names) for kind, names in self.names.items()}
-        self.depth += 1
-        before = len(self.lines)
-        for _ in range(statements):
-            self.statement()
-        if len(self.lines) == before:
-            self.line("pass")
-        self.depth -= 1
-        self.names = kept
-
     def statement(self) -> None:
         """One more statement."""
         self.budget -= 1
@@ -285,7 +249,7 @@ class Drawing:
         self.line(f"return {self.s(2)}")
         self.depth -= 1
         self.names, self.inside = kept, False
-        self.names["g"].append(name)
+        self.names["g"] = [*self.names["g"], name]
 
     def branch(self) -> None:
         self.line(f"if {self.condition()}:")
