@@ -43,7 +43,14 @@ def behind(function: Function, spreading: "Spreading") -> set[Block]:
         if len(found) == before:
             return found
         spreading.differ(param for block in found for param in block.params)
-        spreading.stored(op for block in found for op in block.all_ops() if is_store(op))
+        spreading.stored(op for block in found for op in block.all_ops() if is_store(op) or in_place(op))
+
+
+def not_in_place(op: Op) -> Op:
+    """What is to be stored for ``a += b``: a + b, which the array has to be able to take."""
+    if not in_place(op) or op.type != op.args[0].type or rank_of(op.args[1]) > rank_of(op.args[0]):  # type: ignore[union-attr]
+        raise Diverging(told(op, "is done lane by lane"))
+    return Op(PLAIN[op.callee], op.args, type=op.type, dims=op.dims, effect=op.effect & ~Effect.WRITES, location=op.location)
 
 
 class Diverging(TransformError):
@@ -100,6 +107,12 @@ def array_of(value: Param | Op, lanes: int) -> tuple[Array, tuple[Operand, ...]]
 # ------------------------------------------------------------------------------------------------- what differs
 
 
+def rank_of(operand: Any) -> int:
+    """How many axes it has."""
+    kind = STANDARD.of_value(operand.value) if isinstance(operand, Const) else operand.type
+    return kind.rank if isinstance(kind, Array) else 0
+
+
 class Spreading:
     """Which values differ from lane to lane."""
 
@@ -149,13 +162,13 @@ class Spreading:
         if op.callee in _CONTAINERS:
             return self._set(op, tuple(flags)) if any(map(any_of, flags)) else False
         changed = self._set(op, any(map(any_of, flags)) or op in self.own)
-        if is_store(op) and any(map(any_of, flags)):
+        if (is_store(op) or in_place(op)) and any(map(any_of, flags)):
             changed |= self._owned(op.args[0], op)
         return changed
 
     def _owned(self, array: Any, store: Op) -> bool:
         """An array is stored into lane by lane."""
-        while isinstance(array, Op) and (array.callee in _VIEWS or is_view(array) or in_place(array)):
+        while isinstance(array, Op) and (array.callee in _VIEWS or is_view(array)):
             array = array.args[0]
         if self.which.get(array):
             return False
@@ -300,6 +313,8 @@ class Batching:
         """What an op does to operands that differ."""
         if isinstance(op.callee, Function | Op | Param):
             raise Diverging(told(op, "is called with what differs from lane to lane"))
+        if op.callee in PLAIN and is_array(op.args[0]):
+            return self._changed(writer, op, flags, args)
         if op.effect & Effect.WRITES and not is_store(op):
             raise Diverging(told(op, "is done lane by lane"))
         if is_view(op) and op.callee is operator.getitem and any_of(flags[1]) and self.groups.is_stored(op) and not self._put_back(op):
@@ -322,6 +337,14 @@ class Batching:
         # what is a number in one lane shows no memory
         return writer.rule(copied, found) if op.callee is operator.getitem and not is_array(op) and self.groups.is_stored(op.args[0]) else found
 
+    def _changed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...]) -> Operand:
+        """``a *= b``: what a * b is in each lane, is stored into it."""
+        plain = not_in_place(op)
+        found = self.lanewise(writer, plain, flags, args, {})
+        store = Op(operator.setitem, (op.args[0], Const(...), plain), type=Type(type(None)), effect=op.effect, location=op.location)
+        self._computed(writer, store, (True, False, True), (args[0], Const(...), found), {})
+        return args[0]
+
     def _computed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
         """What the row of a callable gives, or one lane after the other."""
         row = _row(op.callee)
@@ -336,10 +359,8 @@ class Batching:
     def _put_back(self, view: Op) -> bool:
         """Is a part of an array only changed in place, and put where it was?"""
         match self.users.get(view):
-            case [Op() as changed] if in_place(changed) and changed.args[0] is view:
-                match self.users.get(changed):
-                    case [Op(callee=operator.setitem, args=(array, index, _)) as stored]:
-                        return array is view.args[0] and index is view.args[1] and stored.args[2] is changed
+            case [Op() as changed, Op(callee=operator.setitem, args=(array, index, stored))] if in_place(changed) and changed.args[0] is view:
+                return array is view.args[0] and index is view.args[1] and stored is view
         return False
 
     def _is_what(self, op: Op, function: Function) -> bool:

@@ -9,7 +9,6 @@ Arrays that are stored into there are one object throughout: a store puts back w
 
 import operator
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -41,9 +40,9 @@ from hovis.library.numpy.batching.base import (
 from hovis.library.numpy.batching.indexing import made_for, stored_for
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms import rules
-from hovis.transforms.batch import Batching, Diverging, Spreading, any_of, array_of, form, is_store, parts_of, told
+from hovis.transforms.batch import Batching, Diverging, Spreading, any_of, array_of, form, is_store, not_in_place, parts_of, rank_of, told
 from hovis.transforms.rules import declines, refusal, traced
-from hovis.transforms.sharing import PLAIN, in_place, is_array, is_view
+from hovis.transforms.sharing import in_place, is_array, is_view
 from hovis.transforms.variables import Variable, Variables, absent, is_value
 
 #: Blocks in order, and loops: the head, and what is in it.
@@ -401,7 +400,7 @@ class Masked(Batching):
         if op.callee is operator.setitem:
             which, (_, index, given) = tuple(map(self.of, op.args)), map(self.value, op.args)
         else:
-            plain = replace(op, callee=PLAIN[op.callee])
+            plain = not_in_place(op)
             found = {v: self.local[v] for v in op.operands() if isinstance(v, Op | Param) and v in self.memory}
             self.local |= {v: writer.rule(of_active, one, self.follows) for v, one in found.items()}
             given = self.lanewise(writer, plain, tuple(map(self.of, op.args)), tuple(map(self.value, op.args)), {})
@@ -447,7 +446,7 @@ class Masked(Batching):
         old, mask = self.variables.read(variable, writer.block), self.mask if mask is None else mask
         if not is_value(old) or _is_none(mask):
             # nobody looks at what the others have
-            same = isinstance(value, Const) or _rank(value) < _rank(variable)
+            same = isinstance(value, Const) or rank_of(value) < rank_of(variable)
             if same:
                 value = writer.rule(own, Const(self.lanes), value, Const(str(variable.type.dtype)))  # type: ignore[attr-defined]
             return value
@@ -517,10 +516,6 @@ class Writer(rules.Writer):
 
 def _is_none(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is None
-
-
-def _rank(value: Any) -> int:
-    return value.type.rank if isinstance(value.type, Array) else 0
 
 
 def _absent(variable: Variable, block: Block) -> Operand:

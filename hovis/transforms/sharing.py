@@ -13,17 +13,20 @@ from typing import Any, Final
 
 from hovis.errors import DerivativeError
 from hovis.ir.analysis import reverse_postorder
-from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Op, Operand, Param, Value, edges
+from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Op, Operand, Param, Value, callees, edges
 from hovis.ir.operations import check_bound, missing
 from hovis.lattice import Array, Const, Type, Union
 from hovis.library.numpy.cotangents import ALONE, MAY_COPY, VIEWS, is_basic, scatter, shadow_of
 from hovis.library.numpy.sharing import holds_nothing, is_in, is_numpy, is_sharing
 from hovis.library.numpy.tangents import afresh, fitted_like
+from hovis.passes.params import trivial_params
+from hovis.passes.rewriting import copy, substitute
 from hovis.transforms.places import told
 
 #: In-place operators, and what they come to on values that do not change.
 PLAIN: Final[dict[Any, Any]] = {
     o.iadd: o.add, o.isub: o.sub, o.imul: o.mul, o.itruediv: o.truediv, o.ipow: o.pow, o.imatmul: o.matmul, o.ifloordiv: o.floordiv, o.imod: o.mod,
+    o.iand: o.and_, o.ior: o.or_, o.ixor: o.xor, o.ilshift: o.lshift, o.irshift: o.rshift,
 }  # fmt: skip
 
 
@@ -36,6 +39,15 @@ def is_array(operand: Operand) -> bool:
 def in_place(op: Op) -> bool:
     """Does op store into its first operand, and give that back?"""
     return is_in(op.callee, PLAIN) and is_array(op.args[0]) and isinstance(getattr(op.args[0], "type", None), Array)
+
+
+def with_arrays_themselves(function: Function) -> Function:
+    """A copy in which what ``a *= b`` gives is a, so that ways which meet behind it mean the one array."""
+    made = copy(function)
+    for one in callees(made):
+        substitute(one, {op: op.args[0] for op in one.ops() if in_place(op)})
+        trivial_params.rewrite(one)
+    return made
 
 
 def is_store(op: Op) -> bool:

@@ -12,7 +12,7 @@ from hovis.library.numpy.batching.base import empty_of, like, none_of
 from hovis.transforms.batch import Batching, Diverging, Spreading, array_of, behind, form, is_of_numbers, parts_of, told
 from hovis.transforms.masks import Masked
 from hovis.transforms.rules import Writer
-from hovis.transforms.sharing import Groups, is_array
+from hovis.transforms.sharing import Groups, is_array, with_arrays_themselves
 
 _HARMLESS = Effect.READS | Effect.RAISES
 _NOTICED: Final = (print, input, open)
@@ -35,6 +35,7 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool, watc
         return nothing(function, params)
     if unknown or stores_into_what_is_shared(function, params):
         return no_lanes(function, places, mapped)
+    function = with_arrays_themselves(function)
     try:
         spreading = Spreading(function, params)
         apart = behind(function, spreading)

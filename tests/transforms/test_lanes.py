@@ -245,21 +245,65 @@ def ints_and_truths(x: Any, n: Any) -> Any:
     return counts, seen, n
 
 
-STORED = [(one_or_the_other, S, I), (made_in_rounds, V, I), (into_arguments, S, V, X), (one_of_several, S, V), (ints_and_truths, S, I)]
+def in_place_by_some(v: Any, x: Any) -> Any:
+    shared, several, narrow = np.ones(3), np.ones((2, 3)), np.ones(3, np.float32)
+    if x > 0.6:
+        shared *= 2.0
+    rounds = 0
+    while shared.sum() < 20 * x + 3:
+        shared *= 1.5
+        shared += 0.1
+        rounds += 1
+    several += v
+    several[1:] -= several[:-1]
+    several @= np.outer(v, v)
+    narrow -= v
+    return shared, several, narrow, rounds
+
+
+def truths_in_place(v: Any, x: Any) -> Any:
+    found, ints = v > 2, (v * 10).astype(np.int64)
+    found &= v < 7
+    found |= x > 0.6
+    if x > 0.4:
+        ints >>= 1
+        ints |= 8
+    ints //= 3
+    return found, ints
+
+
+def does_not_fit(v: Any, x: Any) -> Any:
+    ints = np.zeros(3, np.int64)
+    if x > 0.6:
+        ints += v
+    return ints
+
+
+def grows(v: Any, x: Any) -> Any:
+    row = v * x
+    row += v[:, None].T
+    return row
+
+
+STORED = [
+    (one_or_the_other, S, I), (made_in_rounds, V, I), (into_arguments, S, V, X), (in_place_by_some, V, S), (truths_in_place, V, S),
+    (one_of_several, S, V), (ints_and_truths, S, I),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("k", range(len(STORED)))
-def test_stores_where_lanes_have_parted(k: int) -> None:
+def test_stores_where_lanes_have_parted(monkeypatch: Any, k: int) -> None:
+    if k < 5:
+        monkeypatch.setattr(batch.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
     fn, *args = STORED[k]
     assert same(fn, args) == "right"
     if k == 0:
         assert same(fn, args, jit=True) == "right"
 
 
-def test_stores_where_lanes_have_parted_are_done_together(monkeypatch: Any) -> None:
-    monkeypatch.setattr(batch.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
-    for fn, *args in STORED[:3]:
-        assert same(fn, args) == "right"
+@pytest.mark.parametrize("fn", [does_not_fit, grows])
+def test_what_an_array_can_not_take_in_place(fn: Any) -> None:
+    assert same(fn, [V, S]) == "raises"
 
 
 def harmonic(n: Any) -> Any:

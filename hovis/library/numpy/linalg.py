@@ -25,7 +25,9 @@ def _in_place(a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """``a @= b``: written into a, which has to have the shape and can have the dtype."""
     made, into = ask(operator.matmul, a, b) if is_array(a) and is_array(b) and min(rank_of(a), rank_of(b)) > 1 else None, dtype_of(a)
     dtype = None if made is None else dtype_of(made)
-    return None if dtype is None or into is None or not np.can_cast(dtype, into, "same_kind") else array_of(into, rank_of(a))
+    if dtype is None or into is None or not np.can_cast(dtype, into, "same_kind"):
+        return None
+    return a if isinstance(a, Array) else array_of(into, rank_of(a))
 
 
 def _dot_dims(a: Facts, b: Facts) -> Shape | None:
