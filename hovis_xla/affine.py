@@ -11,6 +11,11 @@ def difference(a: Any, b: Any) -> int | None:
     return affine.difference(a, b, _made)
 
 
+def form(value: Any) -> affine.Form:
+    """An integer of the module as a sum."""
+    return affine.form(value, _made)
+
+
 def _made(value: Any) -> tuple[Any, ...] | None:
     if isinstance(value, int):
         return "constant", value

@@ -54,13 +54,13 @@ def _invariant(loop: Any) -> list[Any]:
     body = loop.regions[1].blocks[0]
     alike: set[Any] = set()
     for op in (view.operation for view in body.operations):
-        if _is_pure(op) and all(v in alike or block_of(v) != body for v in op.operands):
+        if is_pure(op) and all(v in alike or block_of(v) != body for v in op.operands):
             alike.update(op.results)
             found.append(op)
     return found
 
 
-def _is_pure(op: Any) -> bool:
+def is_pure(op: Any) -> bool:
     """Does it nothing but give its results, and is it one operation?"""
     calls = ("custom_call", "rng", "rng_bit_generator", "return", "infeed", "outfeed", "send", "recv", "create_token", "after_all")
     return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and _kind(op) not in calls

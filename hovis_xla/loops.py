@@ -12,17 +12,21 @@ was emitted is given up.  Then one iteration is done before the loop (``x = 0``,
 the parameter is one of both from the start.
 """
 
+import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hovis.ir.model import Block, Branch, Effect
+from hovis.ir.model import Block, Branch, Effect, Op
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.affine import difference
 from hovis_xla.control import Walker, scratch
 from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.foreseen import INTEGERS, Counting, Rounds, comparison
+from hovis_xla.intervals import before
 from hovis_xla.joining import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
 from hovis_xla.listing import changes_list
@@ -31,7 +35,7 @@ from hovis_xla.places import Location
 from hovis_xla.regions import Region
 from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot, tensor
 from hovis_xla.stores import stored
-from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, INT64, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Stored, Struct, Val, either_of
+from hovis_xla.types import ARRAY, BOOL, EITHER, INT, INT32, INT64, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Stored, Struct, Val, either_of
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
 TEST_OPS: Final = 8
@@ -256,6 +260,7 @@ class LoopLowering:
                 self._carry(w.token, token, argument=False)
             self.carried = self._carry_memory()
             go: T | bool = is_one_of(arrival.choice, going) if arrival.entries else False
+            bail, entry_bail = self._foresee(go, bail, entry_bail)
             flag = self._carry_go(go, bail, entry_bail)
             failed = self._carry_bail(bail, entry_bail)
             which = self._carry_choice(arrival.choice, leaving)
@@ -364,6 +369,48 @@ class LoopLowering:
                 replaced = replaced and not any(m in members_of(brings) for m in members_of(before))
         if found:
             raise Changed(found, replaced)
+
+    def _foresee(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> tuple[T | None, T | None]:
+        """What is left of the bail, and of the one in front, if what would fail in some round of a counting loop is found out before the first."""
+        w = self.walker
+        counter = self._counter() if go is True and not self.acts else None
+        if counter is None:
+            return bail, entry_bail
+        at, counting = counter
+        if bail is not None:
+            bail, early = Rounds(self.body, [v.ir for v in self.inits], self.ends).foresee(bail, counting, self._outside)
+            if early is not None:
+                before_it = entry_bail
+                entry_bail = w.bail = early if before_it is None else self._outside(lambda: emit.or_(before_it, early))
+        if bail is not None or entry_bail is None or counting.included:
+            return bail, entry_bail
+        failed: T = entry_bail
+        over = self._outside(lambda: emit.select(failed, counting.bound, counting.start))
+        self.inits[at] = Val(self.inits[at].num, over.ir)  # no flag goes round: it has counted already
+        return None, None
+
+    def _counter(self) -> tuple[int, Counting] | None:
+        """The number of what is carried that counts, and how, if the test at the top is whether it has come to a bound."""
+        w, head = self.walker, self.heads[0]
+        if self.top is None or not isinstance(head.terminator, Branch):
+            return None
+        found = comparison(head.terminator.cond, self.top[0] is head.terminator.true, head.params)
+        if found is None:
+            return None
+        param, how, bound = found
+        at, kind = self.index.get((head, head.params.index(param)), (0, None))
+        step = difference(self.ends[at], self.body.arguments[at]) if kind in INTEGERS else None
+        if not step or (step > 0) is not (how in (operator.lt, operator.le)):
+            return None
+        inside = {v for b in self.region.blocks for v in (*b.params, *b.all_ops())}
+        if isinstance(bound, Op) and bound.callee is before and not any(v in inside for v in bound.operands()):
+            self._outside(lambda: w.lower_op(bound))  # that of a loop that does several rounds at a time
+        elif bound in inside:
+            return None
+        limit = w.operand(bound)
+        if num_of(limit) not in INTEGERS:
+            return None
+        return at, Counting(tensor(self.inits[at]), self._outside(lambda: tensor(as_val(limit, INT))), step, how in (operator.le, operator.ge))
 
     def _carry_go(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> int | None:
         """The flag that says whether to go on; nothing, where the test at the top says it all, or with the bail, which is carried anyway."""
