@@ -239,6 +239,8 @@ def convert(a: T, dtype: Dtype) -> T:
         return select(a, full(1, dtype, a.shape), full(0, dtype, a.shape))
     if a.dtype.kind == "f" and dtype.kind in "iu":
         return _float_to_int(_raw_convert(a, np.dtype(np.float32)) if a.dtype.itemsize == 2 else a, dtype)
+    if a.dtype == np.dtype(np.uint32) and dtype.kind == "f":
+        return _from_unsigned(a, dtype)
     return _raw_convert(a, dtype)
 
 
@@ -248,6 +250,15 @@ def _part(dtype: Dtype) -> Dtype:
 
 def _raw_convert(a: T, dtype: Dtype) -> T:
     return T(hlo.convert(tensor_type(dtype, a.shape), a.ir), dtype, a.shape)
+
+
+def _from_unsigned(a: T, dtype: Dtype) -> T:
+    """32 bits by an int with a sign, exactly: of what was a float before, LLVM takes the one kind of ints for the other."""
+    signed, double = bits_as(a, INT32), np.dtype(np.float64)
+    found = add(_raw_convert(signed, double), select(compare("LT", signed, like(0, signed)), full(2.0**32, double, a.shape), full(0.0, double, a.shape)))
+    if dtype == np.dtype(np.float16):
+        found = _raw_convert(found, np.dtype(np.float32))
+    return found if dtype == double else _raw_convert(found, dtype)
 
 
 def _float_to_int(a: T, dtype: Dtype) -> T:

@@ -192,3 +192,15 @@ def test_a_division_by_what_turns_out_to_be_zero():
     check(lambda n: 7 // (n - n), (3,))
     check(lambda n: 7 % (n - n), (3,))
     check(lambda n: (7 // (n - n + 2), -7 % (n - n - 1)), (3,), bails=False)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
+def test_floats_as_unsigned_ints_and_back():
+    def there_and_back(x):
+        half, single = x.astype(np.uint32), x.astype(np.float32).astype(np.uint32)
+        return half.astype(np.float64), single.astype(np.complex64), half / 2, single.astype(np.float16), x.astype(np.int64).astype(np.uint32) + np.float32(0.5)
+
+    few = (-np.arange(8) * 0.75).astype(np.float16)
+    check(there_and_back, (few,), (few.astype(np.int32),), (np.append(few, np.float16(65504)),), (few[3],), exact=True)
+    large = np.array([0, 1, 2**24 + 1, 2**25 + 3, 2**31 - 1, 2**31, 2**31 + 129, 2**32 - 129, 2**32 - 1, 65519, 65520], np.uint32)
+    check(lambda x: (x.astype(np.float32), x.astype(np.float64), x.astype(np.float16), x * 0.5, x.astype(np.complex64)), (large,), exact=True)
