@@ -1,5 +1,6 @@
 """Arrays of a program that is lowered: where each is, what is read of it and stored into it."""
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
-from hovis.library.numpy.sharing import is_sharing
+from hovis.library.numpy.sharing import is_in, is_sharing
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.affine import difference
@@ -15,7 +16,7 @@ from hovis_xla.control import Walker
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.inplace import is_computed_in_place, unread
 from hovis_xla.ops import extents
-from hovis_xla.places import Box, Location, Place, Step, c_strides
+from hovis_xla.places import Box, Location, Place, Step
 from hovis_xla.reals import numbers
 from hovis_xla.slots import block_of, is_within, tensor
 from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
@@ -160,7 +161,7 @@ class Arrays(Walker):
         if not isinstance(found, Val) or found.num.kind != ARRAY:
             return found
         mutable = op in self.mutable
-        if isinstance(found, Stored) or (found.place is not None and not mutable):
+        if isinstance(found, Stored) or (found.place is not None and not mutable and not (op.callee is operator.getitem and found.place.own)):
             return found
         own = found.place is not None and found.place.own and found.place.location.owner is None
         if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or is_sharing(op) or _is_of(found, args))):
@@ -283,13 +284,40 @@ def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
             yield operand
 
 
+def _picks_first(index: Operand) -> bool:
+    """Do the arrays of an index come before all else in it?  What another dimension is picked of is laid out by what was picked."""
+    if isinstance(index, Known):
+        items: Sequence[Any] = index.value if isinstance(index.value, tuple) else (index.value,)
+    else:
+        items = index.parts if isinstance(index, Struct) and index.callee is operations.make_tuple else (index,)
+    arrays = [_is_array(item) for item in items]
+    return not any(arrays[arrays.index(False) :]) if False in arrays else True
+
+
+def _is_array(item: Any) -> bool:
+    if isinstance(item, Known):
+        return isinstance(item.value, np.ndarray | list)
+    if isinstance(item, Val):
+        return item.num.kind == ARRAY
+    return isinstance(item, Ragged) or (isinstance(item, Struct) and item.callee is not slice)
+
+
+#: What may give new arrays in another order than those have that it is given.
+_OTHER_ORDERS: Final = frozenset({
+    np.delete, np.unique, np.apply_along_axis, np.einsum, np.cross, np.histogram2d, np.histogramdd, np.linspace, np.logspace, np.geomspace, np.argwhere,
+    np.unravel_index, np.nanpercentile, np.nanquantile,
+})  # fmt: skip
+
+
 def _in_order(op: Op, args: Sequence[Operand]) -> bool:
     """Is the array that a call makes certainly in C order?  It is if those are that it is made of."""
     if str(getattr(op.callee, "__module__", "")).startswith(("numpy.linalg", "numpy.fft")) or any(k == "order" for k, _ in op.kwargs):
         return False
+    if is_in(op.callee, _OTHER_ORDERS) or (op.callee is operator.getitem and len(args) == 2 and not _picks_first(args[1])):
+        return False
     for a in _arrays_in(args):
         if isinstance(a, Known) and isinstance(a.value, np.ndarray) and not a.value.flags.c_contiguous:
             return False
-        if isinstance(a, Val) and len(a.num.shape) > 1 and (a.place is None or a.place.layout() != c_strides(a.num.shape)):
+        if isinstance(a, Val) and len(a.num.shape) > 1 and (a.place is None or not a.place.is_in_order()):
             return False
     return True

@@ -114,6 +114,11 @@ class Place:
             found = None if found is None else step.layout(found)
         return found
 
+    def is_in_order(self) -> bool:
+        """Are its dimensions certainly those of an array in C order?  (Of a dimension of one element the stride does not matter.)"""
+        strides = self.layout()
+        return strides is not None and all(n == 1 or a == b for n, a, b in zip(self.shape, strides, c_strides(self.shape), strict=True))
+
 
 def _store(steps: "tuple[Step, ...]", t: T, new: T, put: Put) -> T:
     if not steps:
@@ -448,4 +453,3 @@ def reshaped(place: Place, before: tuple[int, ...], shape: tuple[int, ...]) -> R
     except (ValueError, TypeError):  # it copies, raises, or is a NumPy that can't say
         return None
     return Reshaped(before, found.shape, tuple(found.strides))
-

@@ -6,9 +6,9 @@ from hovis_xla.buckets import clipped
 from hovis_xla.emit import T
 from hovis_xla.interface import Template
 from hovis_xla.kinds import WHICH
-from hovis_xla.places import Location
+from hovis_xla.places import Location, Place
 from hovis_xla.slots import TAG, as_val, num_of
-from hovis_xla.types import ARRAY, EITHER, INT64, Known, NotLowerable, Num, OneOf, Operand, Ragged, Slot, Struct, Val
+from hovis_xla.types import ARRAY, EITHER, INT64, Known, NotLowerable, Num, OneOf, Operand, Ragged, Slot, Stored, Struct, Val
 
 
 def owner_key(value: Val) -> object:
@@ -69,6 +69,9 @@ def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], 
     def base(location: Location) -> Any:
         whole = next((s for s in slots if isinstance(s, Val) and s.place is not None and s.place.location is location and s.place.own), None)
         if whole is None:
+            part = next((s for s in slots if isinstance(s, Stored) and s.place.location is location), None)
+            if part is not None:  # nobody has the array itself, but what is in it
+                return "out", out(Num(ARRAY, location.dtype, location.shape), part.read(Place(location)))
             raise NotLowerable("several views of one array are returned, and not that array", template.location)
         return "out", out(whole.num, whole.ir)
 

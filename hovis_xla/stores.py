@@ -13,6 +13,7 @@ import numpy as np
 from hovis.ir.model import Function, Op, Operand, Param
 from hovis.lattice import Const
 from hovis.library.numpy.cotangents import scatter
+from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.sharing import IN_PLACE, holds_nothing, is_array, is_flat, is_in, is_sharing
 from hovis_xla.regions import body_ops, reachable, successors
 
@@ -20,7 +21,7 @@ from hovis_xla.regions import body_ops, reachable, successors
 STORES: Final = frozenset({
     operator.setitem, scatter, np.ndarray.fill, np.ndarray.sort, np.ndarray.put, np.ndarray.partition,
     np.ndarray.itemset if hasattr(np.ndarray, "itemset") else np.put,
-    np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis, *IN_PLACE,
+    np.copyto, np.put, np.place, in_shape, np.putmask, np.fill_diagonal, np.put_along_axis, *IN_PLACE,
 })  # fmt: skip
 
 def stored(op: Op) -> list[Operand]:

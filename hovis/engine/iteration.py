@@ -17,7 +17,7 @@ from hovis.engine.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
-from hovis.lattice import ANY, Array, Partial, Type
+from hovis.lattice import ANY, Array, Const, Partial, Type
 from hovis.lattice.constants import is_immutable
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
@@ -522,7 +522,8 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
         return call_builtin(m, ops.unpack, [value, Known(before)], {}, f"unpack_{before}")
     count = before if after < 0 else before + 1 + after
     cls = m.class_of(value)
-    effect = Effect.RAISES | Effect.READS if cls in (list, tuple, str, dict) else Effect.OPAQUE
+    row = _kind_of_rows(m, value)
+    effect = Effect.RAISES | Effect.READS if cls in (list, tuple, str, dict) or row is not None else Effect.OPAQUE
     fn: Any = ops.unpack if after < 0 else ops.unpack_star
     args = [value, Known(before)] if after < 0 else [value, Known(before), Known(after)]
     if effect is Effect.OPAQUE:
@@ -531,12 +532,23 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
         whole_tuple.value.type = Type(tuple)  # type: ignore[union-attr]
     else:
         whole_tuple = m.emit(fn, args, type=Type(tuple), effect=effect)
-    kinds = [Type(str) if cls is str else ANY] * count
+    kinds = [row or (Type(str) if cls is str else ANY)] * count
     if after >= 0:
         kinds[before] = Type(list)
-    parts = [m.emit(operator.getitem, [whole_tuple, Known(k)], type=kinds[k], effect=Effect.PURE) for k in range(count)]
+    dims = value.dims[1:] if isinstance(row, Array) and isinstance(value, Dyn) and value.dims else None
+    parts = [
+        m.emit(operator.getitem, [whole_tuple, Known(k)], type=kind, effect=Effect.PURE, dims=dims if kind is row else None) for k, kind in enumerate(kinds)
+    ]
     m.frame.stack.extend(reversed(parts))
     return None
+
+
+def _kind_of_rows(m: Machine, value: V) -> Any:
+    """The type of each row of an array, of which it is not known how many there are."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, Array):
+        return None
+    rule = m.library.rule(operator.getitem)
+    return rule.result(value.type, Const(0)) if rule is not None else None
 
 
 def _after_unpacking(count: int) -> Any:

@@ -136,6 +136,9 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
         # whoever writes to one of the two objects writes to the other
         m.thaw(value.value)
     if name in _SHAPING and isinstance(m.type_of(target), Array):
+        action = m.library.actions.get(raw)
+        if action is not None and action(m, [target, value], {}) is not None:
+            return DONE
         raise GiveUp("it changes what an array is, in place")
     if name == "__class__" and raw is object.__dict__["__class__"]:
         return _change_class(m, target, value)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hovis.ir import operations
+from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.ufuncs import SCALARS
 from hovis_xla import emit
 from hovis_xla.ops.python import L
@@ -76,7 +77,7 @@ def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
         return _boxed(low, a, lambda x: callee(x, *values, **named))
     if callee in SPLITS and len(a.num.shape) > (callee is getattr(np, "unstack", None)):
         return _split(low, callee, a, values, named)
-    if callee in RESHAPES or callee in RAVELS:
+    if callee in RESHAPES or callee in RAVELS or callee is in_shape:
         return _reshaped(low, callee, a, values, named)
     if callee in DIAGONALS and len(a.num.shape) == 2 and not named and len(values) <= 1:
         offset = values[0] if values else 0
@@ -156,6 +157,8 @@ def _reshaped(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
     if step is not None:
         found = low.viewed(a, step)
     elif a.place.layout() is not None:
+        if callee is in_shape:
+            raise NotLowerable("a shape that the elements are not in a row for: this raises")
         try:
             shape = np.empty(a.num.shape, np.bool_).reshape(shape).shape
         except ValueError as error:

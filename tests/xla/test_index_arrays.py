@@ -238,3 +238,51 @@ def test_what_one_branch_has_looked_at():
     for flag in (True, False):
         check(f, (x, i, flag, 0), (x, i, flag, 3), bails=False)
         check(f, (x, i + 1, flag, 1))
+
+
+def laid_out(a, k):
+    y = a[:, k]
+    r = y.reshape(-1)
+    r[:1] = 100
+    z = a[k] + 1
+    s = z.reshape(-1)
+    s[:1] = 100
+    return y, z
+
+
+def einsum(a, k):
+    y = np.einsum("ij->ji", a * 2) + 0
+    r = y.ravel()
+    r[:1] = 100
+    return y
+
+
+def einsum_of_two(a, k):
+    y = np.einsum("ij,kj->ki", a, a)
+    r = y.ravel()
+    r[:1] = 100
+    return y
+
+
+def deleted(a, k):
+    y = np.delete(a, [1, 2], axis=1)
+    r = y.ravel()
+    r[:1] = 100
+    return y
+
+
+def lines(a, k):
+    y = np.linspace(a[0], a[1], 3, axis=1)
+    r = y.ravel()
+    r[:1] = 100
+    return y
+
+
+@pytest.mark.parametrize("fn", [laid_out, einsum, einsum_of_two, deleted, lines], ids=lambda fn: fn.__name__)
+def test_new_arrays_that_are_not_in_c_order(fn):
+    """A reshape of these is a copy."""
+    jitted = hovis_xla.jit(fn, target="xla")
+    a = np.arange(24.0).reshape(4, 6)
+    for k in (np.array([3, 1, 2]), np.array([], int), np.array([[1, 0, 3], [2, 2, 0]])):
+        agree(fn, jitted, a, k)
+        agree(fn, jitted, a[::2, ::2], k % 2)

@@ -11,12 +11,13 @@ from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
 from hovis.engine.machine import NOWHERE
 from hovis.engine.primitives import call_builtin, describe, primitive
+from hovis.engine.state import substitute
 from hovis.engine.tables import GiveUp
 from hovis.engine.values import Dyn, Known, Ref, V
-from hovis.ir.model import Effect
+from hovis.ir.model import Effect, Op
 from hovis.lattice import Array, Partial
 from hovis.library.core import Action, Primitive
-from hovis.library.numpy import NUMPY, random, shapes
+from hovis.library.numpy import NUMPY, random, reshaping, shapes, shaping
 from hovis.library.numpy.array import COMPUTES, ask, concerns, dtype_of
 from hovis.library.numpy.shapes import Shape, facts
 
@@ -111,6 +112,18 @@ def _without_lists(m: Any, index: Ref, held: VObj) -> V | None:
     return m.new(VObj("tuple", tuple, tuple(made.get(k, cell) for k, cell in enumerate(cells))))  # type: ignore[no-any-return]
 
 
+def _set_shape(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+    """``a.shape = …``: every name for the array is one for a view of it from there on, if nobody else can have it."""
+    array = args[0]
+    names = reshaping.names_of(m.block.ops, array.value) if isinstance(array, Dyn) and isinstance(array.value, Op) else None
+    view = primitive(m, m.library.rule(shaping.in_shape), [constant_form(m, a) for a in args], kwargs) if names is not None else None
+    if not isinstance(view, Dyn) or names is None:
+        return None
+    for name in names:
+        substitute(m.state, name, view)
+    return view
+
+
 def _resize(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
     raise GiveUp("it changes what an array is, in place")
 
@@ -130,4 +143,4 @@ METHODS: Final[dict[tuple[type, str], Callable[[Any, Dyn], V]]] = {
 
 ACTIONS: Final[dict[Any, Action]] = {
     fn: _named(NUMPY.primitives[fn]) for fn in (np.linalg.eigh, np.linalg.eig, np.linalg.slogdet, np.linalg.qr, np.linalg.svd)
-} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))} | {np.ndarray.resize: _resize, np.ufunc.at: _at}
+} | {fn: _cross(fn) for fn in (np.cross, getattr(np.linalg, "cross", np.cross))} | {np.ndarray.resize: _resize, np.ndarray.shape: _set_shape, np.ufunc.at: _at}

@@ -62,7 +62,10 @@ def _grid(grid: AbstractValue, key: AbstractValue) -> AbstractValue | None:
 
 
 def _grid_dims(grid: Facts, key: Facts) -> Shape | None:
-    return asked(grid.value.__getitem__, (key,), {})
+    """As many grids as dimensions, whatever their sizes are."""
+    found = asked(grid.value.__getitem__, (key,), {})
+    many = key.parts is not None and grid.value is np.mgrid
+    return (len(key.parts), *[None] * len(key.parts)) if found is None and many else found  # type: ignore[arg-type]
 
 
 def _plain(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:

@@ -61,6 +61,17 @@ def _reshape_function(a: AbstractValue, shape: AbstractValue, **named: AbstractV
     return _reshape(a, shape, **named) if "shape" not in named and set(named) <= {"order"} else None
 
 
+def in_shape(array: Any, shape: Any) -> Any:
+    """What an array is after ``array.shape = shape``, where nobody else has it: a view, or an error in NumPy's words.
+
+    >>> in_shape(np.arange(4), (2, 2)).tolist()
+    [[0, 1], [2, 3]]
+    """
+    found = array.view()
+    found.shape = shape
+    return found
+
+
 def _reshape_dims(x: Facts, *shape: Facts, **named: Facts) -> Shape | None:
     if len(shape) > 1:
         new: Shape | None = tuple(s.value if isinstance(s.value, int) else None for s in shape)
@@ -314,6 +325,7 @@ def _triangle(a: Facts, *k: Facts, **named: Facts) -> Shape | None:
 ROWS: Final[list[Primitive]] = [
     row(np.reshape, _reshape_function, dims=for_engine(_reshape_dims)),
     row(np.ndarray.reshape, _reshape, dims=for_engine(_reshape_dims)),
+    row(in_shape, _reshape_function, fold=False, dims=for_engine(_reshape_dims)),
     *(row(fn, asking(fn), dims=for_engine(_flat_dims)) for fn in _FLAT),
     *(row(fn, asking(fn), dims=for_engine(dims)) for fn, dims in _AXES),
     *(row(fn, asking(fn), dims=for_engine(_moved_dims(fn))) for fn in (np.moveaxis, np.rollaxis)),
