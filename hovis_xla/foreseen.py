@@ -21,13 +21,16 @@ from hovis_xla import emit
 from hovis_xla.adapter import ir
 from hovis_xla.affine import form
 from hovis_xla.emit import T
-from hovis_xla.invariants import is_pure
+from hovis_xla.invariants import costs_little, is_pure
 from hovis_xla.slots import block_of
 from hovis_xla.types import BOOL, INT, INT64, SCALAR, Num
 
 #: A check is left in the loop if its index is made of more operations that no round changes, or changes by more in a round.
 MOST_OPS: Final = 12
 MOST_STEP: Final = 2**20
+
+#: What is asked before each round has no more operations than this.
+MOST_GUARDS: Final = 24
 
 #: What counts, and what it counts to.
 INTEGERS: Final = (INT, Num(SCALAR, INT64))
@@ -85,7 +88,7 @@ class Rounds:
         self.inits = dict(zip(body.arguments, inits, strict=False))
         self.ends = dict(zip(body.arguments, ends, strict=False))
         self.steps: dict[Any, int | None] = {}
-        self.moved: dict[Any, Any] = {}
+        self.first = Copies(body, self.inits)
 
     def foresee(self, flag: T, counting: Counting, outside: Callable[[Callable[[], Any]], Any]) -> tuple[T | None, T | None]:
         """The checks that make up a flag: what is left of it, emitted here, and what is known before the loop, emitted there."""
@@ -175,7 +178,7 @@ class Rounds:
     def _fails(self, step: int, check: Check, last: T) -> T:
         first = emit.constant(check.index[1], INT64)
         for atom, times in check.index[0].items():
-            value = T(self._before(atom), INT64, ())
+            value = T(self.first.of(atom), INT64, ())
             first = emit.add(first, value if times == 1 else emit.mul(value, emit.constant(times, INT64)))
         limit = emit.constant(check.least if check.least is not None else check.end, INT64)
         if check.least is not None:
@@ -187,20 +190,41 @@ class Rounds:
         rounds = _divided(emit.sub(*map(_unsigned, room)), abs(step))
         return emit.or_(outside, emit.compare("LT", rounds, last))
 
-    def _before(self, value: Any) -> Any:
-        """What a value of the first round is made of, in front of the loop."""
-        if value in self.inits:
-            return self.inits[value]
+
+class Copies:
+    """What is made in a body, made once more elsewhere, of other values in the place of those that go round."""
+
+    def __init__(self, body: Any, values: dict[Any, Any]) -> None:
+        self.body = body
+        self.values = dict(values)
+
+    def of(self, value: Any) -> Any:
         if block_of(value) != self.body:
             return value
-        if value not in self.moved:
+        if value not in self.values:
             made = value.owner.operation
-            operands = [self._before(operand) for operand in made.operands]
+            operands = [self.of(operand) for operand in made.operands]
             copy = made.clone(ir.InsertionPoint.current).operation
             for k, operand in enumerate(operands):
                 copy.operands[k] = operand
-            self.moved.update(zip(made.results, copy.results, strict=True))
-        return self.moved[value]
+            self.values.update(zip(made.results, copy.results, strict=True))
+        return self.values[value]
+
+
+def is_light(flag: T, body: Any) -> bool:
+    """Is it made in a body of what goes round, by few operations that cost next to nothing?"""
+    seen: set[Any] = set()
+    todo = [flag.ir]
+    while todo:
+        value = todo.pop()
+        if block_of(value) == body and value not in seen:
+            seen.add(value)
+            made = _made_in(value, body)
+            if made is not None:
+                if not is_pure(made) or not costs_little(made) or len(seen) > MOST_GUARDS:
+                    return False
+                todo += made.operands
+    return True
 
 
 def _terms(flag: Any, body: Any) -> list[Any]:

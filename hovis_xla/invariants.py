@@ -66,6 +66,11 @@ def is_pure(op: Any) -> bool:
     return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and _kind(op) not in calls
 
 
+def costs_little(op: Any) -> bool:
+    """No more than a cycle, and about one element?"""
+    return _kind(op) in _LIGHT | _FREE and not _is_wide(op)
+
+
 def _is_wide(op: Any) -> bool:
     """Is it about more than one element?"""
     return any(isinstance(r.type, ir.RankedTensorType) and any(d != 1 for d in r.type.shape) for r in op.results)

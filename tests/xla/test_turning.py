@@ -1,0 +1,116 @@
+"""Loops of Python's ``while``: with the test at their heads, they give what Python gives."""
+import numpy as np
+import pytest
+
+import hovis_xla
+from tests.xla.checking import check
+
+
+def newton(x):
+    guess = x
+    while abs(guess * guess - x) > 1e-9 * x:
+        guess = 0.5 * (guess + x / guess)
+    return guess
+
+
+def harmonic(x, end):
+    t = 0.0
+    while x > end:
+        t += 1.0 / x
+        x -= 1.0
+    return t
+
+
+def collatz(limit):
+    best, longest = 1, 1
+    for start in range(1, limit):
+        n, length = start, 1
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            length += 1
+        if length > longest:
+            best, longest = start, length
+    return best, longest
+
+
+def two_that_go_on_alike(x, y, n):
+    """The same goes into the next round twice, but something else into the first."""
+    while x < n:
+        x = y = x + y
+    return x, y
+
+
+def changing_places(a, b):
+    rounds = 0
+    while a != b:
+        a, b, rounds = (b, a - b, rounds + 1) if a > b else (b - a, a, rounds + 1)
+    return a, rounds
+
+
+def asked_of_something_else(a, n):
+    """The test in front of the loop is no test of what goes into it."""
+    i = 0
+    if n > 3:
+        while True:
+            i += a
+            if i >= n:
+                break
+    return i
+
+
+def with_an_else(a, n):
+    t = 0
+    while a < n:
+        a = a * 2 + 1
+        t += a
+    else:
+        t = -t
+    return t, a
+
+
+def nested(n, x):
+    t = 0.0
+    i = 0
+    while i < n:
+        j = i
+        while j > 0:
+            t += x[j] / (i + j)
+            j -= 1
+        i += 1
+    return t, i
+
+
+def three_ways(n):
+    """Numbers that need more than 64 bits in some round."""
+    k = 0
+    while n > 1:
+        n = n // 3 if n % 3 == 0 else n * n + k
+        k += 1
+    return n, k
+
+
+CASES = {
+    "newton": (newton, [2.0, 1.0, 1e-300, np.float64(7.0), 1e6, 0.0], []),
+    "harmonic": (harmonic, [(5.0, 0.0), (2.5, -3.0), (-1.0, 0.0)], [(5.0, -1.0), (0.0, -1.0)]),
+    "collatz": (collatz, [1, 2, 3, 20], []),
+    "two that go on alike": (two_that_go_on_alike, [(1, 3, 50), (5, 2, 4), (0, 1, 1)], []),
+    "changing places": (changing_places, [(12, 18), (7, 7), (1, 9)], []),
+    "asked of something else": (asked_of_something_else, [(2, 9), (2, 3), (5, 4)], []),
+    "with an else": (with_an_else, [(1, 50), (7, 7), (9, 7)], [(1, 2**63 - 1)]),
+    "nested": (nested, [(0, np.arange(6.0)), (1, np.arange(6.0)), (6, np.arange(6.0))], [(7, np.arange(6.0))]),
+    "three ways": (three_ways, [1, 0, 3, 9, -5], []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_while(name):
+    fn, *calls = CASES[name]
+    for bails, some in zip((False, True), calls):
+        check(fn, *some, bails=bails, exact=name != "newton")
+
+
+def test_the_test_is_the_condition():
+    """Nothing goes round but what the loop is about."""
+    text = hovis_xla.jit(newton).lower(2.0).as_text()
+    (loop,) = [line for line in text.splitlines() if "stablehlo.while" in line]
+    assert "tensor<i1>" not in loop
