@@ -21,6 +21,7 @@ from hovis.jit import Jitted as PythonJitted
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.transforms.interpret import Interpreter
 from hovis_xla.adapter import DeviceArray
+from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
@@ -287,6 +288,10 @@ class Jitted(PythonJitted):
                 self._policy = before
             else:
                 made = again
+        if made.decision.executable is None and self._target != "python" and self._watch is None:
+            adopting = None if made.picks is None else Adopting.of(made.trace, args, kwargs, self._policy, self._exact)
+            if adopting is not None:
+                made.adopt(adopting)
         if made.decision.executable is None and self._target != "python":
             if self._strict:
                 raise TraceError(str(made.decision))

@@ -6,6 +6,8 @@
     ["named", class, [plan, …]]         a named tuple
     ["instance", class, [name, …], [plan, …]]
     ["whole", k, plan]                  the k-th leaf is a container that is looked into as well
+    ["again", k]                        what the k-th leaf is, too
+    ["empty", class]
     ["value", Keyed]                    a known value
 
 The function is generated Python, one line a container: a call with twenty arrays in a list of dicts costs 2 µs, not 90.
@@ -105,7 +107,7 @@ def _container_plan(part: Structure, order: dict[int, int]) -> list[Any]:
 
 def taker(plans: Sequence[list[Any]], checked: bool) -> Taker:
     """The function from the arguments to their leaves.  checked: does it see to structure and known values (else the key has)?"""
-    writer = _Writer(checked, "None")
+    writer = Writer(checked, "None")
     names = writer.take_all(plans)
     return writer.function(names, f"return {writer.all_leaves()}")
 
@@ -125,7 +127,7 @@ def quick_entry(
     Leaves are tested here where nobody else does: ``enter`` may be trusting.  Tests are conditions of BAILED, over ``a0``, ``a1`` … and scope.
     watch: a contest, and what is told of calls that take longer than its ``alert``, or does the one after as many as it ``stays``.
     """
-    writer = _Writer(True, "BAILED", everything=enter is None or trusting)
+    writer = Writer(True, "BAILED", everything=enter is None or trusting)
     writer.scope.update(scope, BAILED=BAILED)
     names = [f"a{k}" for k in range(len(plans))]
     for name, plan in zip(names, plans, strict=True):
@@ -138,20 +140,12 @@ def quick_entry(
     else:
         writer.scope["call"], places = call
         calls = f"call({', '.join([f'{name}={names[k]}' if isinstance(name, str) else names[k] for k, name in places])})"
-    if watch is None:
-        return writer.function(names, f"return {calls}")
-    contest, late = watch
-    writer.scope["late"] = late
-    if contest.stays:
-        writer.scope["tick"] = itertools.repeat(None, contest.stays).__next__
-        writer.lines += ["try: tick()", f"except StopIteration: return late(({''.join(f'{name}, ' for name in names)}))"]
-        return writer.function(names, f"return {calls}")
-    writer.scope.update(clock=time.perf_counter, contest=contest)
-    writer.lines += ["start = clock()", f"found = {calls}", "taken = clock() - start", "if taken > contest.alert: late(None, taken)"]
-    return writer.function(names, "return found")
+    return writer.calling(names, calls, watch)
 
 
-class _Writer:
+class Writer:
+    """Writes what takes arguments apart, plan by plan."""
+
     def __init__(self, checked: bool, misfit: str, everything: bool = False) -> None:
         self.checked = checked
         self.misfit = misfit
@@ -187,6 +181,20 @@ class _Writer:
         take: Callable[..., Any] = self.scope["take"]
         return take
 
+    def calling(self, names: list[str], calls: str, watch: tuple[Contest, Callable[..., Any]] | None) -> Callable[..., Any]:
+        """The function that gives what an expression calls, and tells how long that took."""
+        if watch is None:
+            return self.function(names, f"return {calls}")
+        contest, late = watch
+        self.scope["late"] = late
+        if contest.stays:
+            self.scope["tick"] = itertools.repeat(None, contest.stays).__next__
+            self.lines += ["try: tick()", f"except StopIteration: return late(({''.join(f'{name}, ' for name in names)}))"]
+            return self.function(names, f"return {calls}")
+        self.scope.update(clock=time.perf_counter, contest=contest)
+        self.lines += ["start = clock()", f"found = {calls}", "taken = clock() - start", "if taken > contest.alert: late(None, taken)"]
+        return self.function(names, "return found")
+
     def refuse(self, condition: str) -> None:
         if self.checked:
             self.lines.append(f"if {condition}: return {self.misfit}")
@@ -201,6 +209,10 @@ class _Writer:
         elif kind == "whole":
             self.leaves[plan[1]] = name
             self.take(name, plan[2])
+        elif kind == "again":
+            self.refuse(f"{name} is not {self.leaves[plan[1]]}")
+        elif kind == "empty":
+            self.refuse(f"type({name}) is not {self.constant(plan[1])} or {name}")
         else:
             self._container(name, kind, plan)
 
@@ -255,6 +267,6 @@ class _Writer:
 
     def _wanted(self, plan: list[Any]) -> bool:
         """Is anything to be done with it?"""
-        if plan[0] in ("leaf", "value"):
+        if plan[0] in ("leaf", "value", "again", "empty"):
             return self.checked or (plan[0] == "leaf" and plan[1] is not None)
         return self.checked or plan[0] == "whole" or any(map(self._wanted, plan[-1]))

@@ -48,6 +48,7 @@ from hovis_xla.types import (
     INT32,
     INT64,
     SCALAR,
+    Handle,
     Known,
     NotLowerable,
     Num,
@@ -213,6 +214,8 @@ class Lowering(Calls):
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(self._builder(operand.callee, location)), parts, number
+        if isinstance(operand, Known) and isinstance(operand.value, Handle):
+            return "argument", operand.value.argument
         if isinstance(operand, Known) and not isinstance(operand.value, Raised):
             num = num_of_value(operand.value)
             if num is not None and num.kind != ARRAY:

@@ -149,6 +149,13 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Handle:
+    """What stands, as a known object, for an argument that the result may hold, and that nothing is done with."""
+
+    argument: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Raised:
     """What stands for an exception that is caught: its class."""
 

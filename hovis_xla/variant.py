@@ -18,6 +18,7 @@ from hovis.passes import pipeline
 from hovis.transforms.interpret import Interpreter
 from hovis_xla import reliance
 from hovis_xla.adapter import XlaError
+from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import replaying, taker_of
 from hovis_xla.arguments import aliasing
 from hovis_xla.calling import BAILED
@@ -46,8 +47,8 @@ class Variant(PythonVariant):
     """
 
     __slots__ = (
-        "_auto", "_heads", "_made", "_places", "acts", "contest", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized", "told",
-        "watch", "xla",
+        "_auto", "_heads", "_made", "_places", "acts", "adopting", "contest", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized",
+        "told", "watch", "xla",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +69,8 @@ class Variant(PythonVariant):
         given = zip(self._places, (*args, *kwargs.values()), strict=True)
         self._heads = [Head.of(value, None if place in (self.picks or ()) else Keyed(value)) for place, value in given]
         self.told = "It runs as residual Python, as it was told to." if target == "python" else ""
+        #: the program for arguments that are changed, if XLA does the calls by one
+        self.adopting: Adopting | None = None
         #: what runs calls op by op that are not XLA's
         self.watch: Interpreter | None = None
         #: what does calls whose arguments share memory
@@ -135,6 +138,14 @@ class Variant(PythonVariant):
             if self.xla is None:
                 self.told = "It is run op by op."
                 self.entry = never
+
+    def adopt(self, adopting: Adopting) -> None:
+        """Let XLA do the calls by a program that takes objects apart, and gives what becomes of them."""
+        self.adopting = adopting
+        self.decision = Decision(adopting.executable)
+        self.xla = adopting.executable
+        self.told = ""
+        self.contest = self._contest()
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.watch is not None else None
@@ -239,6 +250,8 @@ class Variant(PythonVariant):
         chosen = [places.index(pick) for pick in self.picks]
         given: dict[int, Any] = dict(zip(chosen, plans, strict=False))
         whole = [given.get(k) or ["value", head.known] for k, head in enumerate(heads)]
+        if way == "xla" and self.adopting is not None:
+            return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch)
         tests = ["not holds()", *self._aliasing_tests(), *tests]
         if way == "xla" and self.xla is not None:
             return quick_entry(whole, [*tests, "is_watched()"], scope, self.xla.enter, (self.call, []), watch=watch)

@@ -8,6 +8,7 @@ from hovis.engine import copies, templates
 from hovis.engine.heap import STORED, History, OfTheTrace, VObj, fields_of, reachable
 from hovis.engine.standins import NotMaterializable, check_model, items_of
 from hovis.engine.state import State
+from hovis.engine.tables import GiveUp
 from hovis.engine.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -33,11 +34,18 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
     if obj.lent is not None:
         raise NotMaterializable(lent_to(obj.lent))
     if obj.node is None:
+        check_own(obj)
         if obj.kind == "generator":
             # the residual would have to be traced from the edge on which it is built
             raise NotMaterializable(obj.extra[5])
         if obj.kind == "model":
             check_model(heap, obj)
+
+
+def check_own(obj: VObj) -> None:
+    """An object of the caller's is not built anew."""
+    if obj.adopted is not None:
+        raise GiveUp(f"an argument of class {obj.cls.__name__} gets out before the end")
 
 
 def check_idle(state: State, aid: int) -> None:
@@ -112,6 +120,7 @@ def _materialize(m: "Machine", aid: int) -> None:
     obj = m.state.heap[aid]
     if obj.lent is not None:
         raise NotMaterializable(lent_to(obj.lent))
+    check_own(obj)
     if obj.kind == "generator":
         # from now on the real one is what is stepped
         node = m.residual(aid)

@@ -73,9 +73,10 @@ class VObj:
     forgotten True: the cells are not to be trusted; "suspect": they are, after a test
     lent      the code of the residual function to which a caller has lent it: it may look at it, and neither write to it nor
               give it away (see entering)
+    adopted   the number of the caller's object that it is until the end of the trace (see virtual/adopting): it is not built
     """
 
-    __slots__ = ("_bulk", "_shape", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node")
+    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node")
 
     def __init__(
         self,
@@ -97,6 +98,7 @@ class VObj:
         self.forgotten = forgotten
         self.argument = argument
         self.lent: CodeType | None = None
+        self.adopted: int | None = None
         self._bulk: bool | None = None
         self._shape: Hashable = None
 
@@ -114,7 +116,7 @@ class VObj:
         """A copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
-        made.node, made.forgotten, made.argument, made.lent = self.node, self.forgotten, self.argument, self.lent
+        made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
         made._bulk = made._shape = None
         for name, value in changes.items():
             setattr(made, name, value)
@@ -142,7 +144,7 @@ class VObj:
         """Equal shapes can be joined cell by cell."""
         if self._shape is None:
             keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
-            self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten
+            self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten, self.adopted
         return self._shape
 
     @property

@@ -82,7 +82,7 @@ def elements(m: Machine, value: V) -> tuple[V, ...] | None:
     if obj.kind == "set":
         if obj.keys or obj.cls is not set or (site := _site(m)) in m.tables.not_virtual:
             return None
-        obj = VObj("objects", set, extra=(_order(m, site), True))
+        obj = VObj("objects", set, extra=(_order(m, site), True)).replace(adopted=obj.adopted)
     m.put(value, obj.replace(extra=(obj.extra[0], True)))
     return obj.cells
 

@@ -94,7 +94,7 @@ def _copied(m: Machine, aid: int) -> Operand:
             cells.append(Known(value.value) if isinstance(value, Const) else Dyn(value, Type(part.cls)))
         else:
             cells.append(cell)
-    made = m.operand(m.new(obj.replace(cells=tuple(cells), extra=None if obj.inner else obj.extra)))
+    made = m.operand(m.new(obj.replace(cells=tuple(cells), extra=None if obj.inner else obj.extra, adopted=None)))
     if obj.inner:
         return made
     m.lent[aid] = copies.Copy(obj, made, tuple(inner))

@@ -4,6 +4,7 @@ Each rule answers None where it has nothing to say; the call is then made on the
 """
 
 from hovis.library.virtual import (
+    adopting,
     asking,
     attributes,
     comparing,
@@ -33,6 +34,7 @@ from hovis.library.virtual.base import VIRTUAL
 
 __all__ = [
     "VIRTUAL",
+    "adopting",
     "asking",
     "attributes",
     "comparing",

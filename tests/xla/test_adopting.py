@@ -1,0 +1,252 @@
+"""Lists, dicts and objects of the arguments that are changed: one executable, and the caller's objects are what they would be."""
+
+import copy
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hovis_xla
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+micrograd = importlib.import_module("micrograd")
+
+
+class Thing:
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = a, b
+
+
+KNOWN = Thing(x=1.0)
+
+
+def shown(value: Any, seen: dict[int, int]) -> Any:
+    """All that can be told of a value: classes, keys in order, which objects are the same."""
+    if id(value) in seen:
+        return "again", seen[id(value)]
+    if isinstance(value, list | dict | Thing | Slotted | np.ndarray):
+        seen[id(value)] = len(seen)
+    if isinstance(value, list | tuple):
+        return type(value), [shown(v, seen) for v in value]
+    if isinstance(value, Slotted):
+        return "slots", [(name, shown(getattr(value, name), seen)) for name in ("a", "b") if hasattr(value, name)]
+    if isinstance(value, dict | Thing):
+        held = value if isinstance(value, dict) else vars(value)
+        return type(value), [(k, shown(v, seen)) for k, v in held.items()]
+    return (value.dtype.str, value.tolist()) if isinstance(value, np.ndarray) else (type(value), value)
+
+
+def swapped(o: Any) -> Any:
+    o.a, o.b = o.b, o.a
+    return o
+
+
+def grown(values: Any, x: Any) -> Any:
+    values.append(x * 2.0)
+    values.append([x])
+    return len(values)
+
+
+def popped(d: Any) -> Any:
+    v = d.pop("x")
+    d["z"] = v + 1.0
+    return v
+
+
+def looping(o: Any) -> Any:
+    k = 0
+    while o.x > 1.0:
+        o.x = o.x / 2.0
+        o.n += 1
+        k += 1
+    return k
+
+
+def branching(o: Any, x: Any) -> Any:
+    if x > 0.0:
+        o.x = x
+    else:
+        o.y = x * 2.0
+    return o.x + o.y
+
+
+def raising(o: Any, x: Any) -> Any:
+    o.x = x + 1.0
+    if x > 10.0:
+        raise ValueError("big")
+    return o.x
+
+
+def parent(o: Any) -> Any:
+    o.child = Thing(v=o.x * 2.0, parent=o)
+    return o.child
+
+
+def arrays(o: Any) -> Any:
+    o.w -= 0.1 * o.g
+    o.g = np.zeros_like(o.g)
+    o.last = o.w
+    o.part = o.w[1:]
+    return np.sum(o.w)
+
+
+def told_apart(o: Any) -> Any:
+    return (1.0 if o is KNOWN else 2.0) * o.x
+
+
+def beside_a_global(o: Any) -> Any:
+    o.x = o.x + KNOWN.x
+    return KNOWN.x
+
+
+def tied(a: Any, b: Any) -> Any:
+    a.x = a.x * 2.0
+    return b.x
+
+
+def moments(state: Any, grads: Any, rate: Any) -> Any:
+    state["t"] += 1
+    for k, g in grads.items():
+        m = state["m"][k]
+        m *= 0.9
+        m += 0.1 * g
+        state["p"][k] = state["p"][k] - rate * m / (1 - 0.9 ** state["t"])
+    return state["t"]
+
+
+def deleted(o: Any) -> Any:
+    x = o.x
+    del o.x
+    o.y = x * 2.0
+    return x
+
+
+def exchanged(items: Any) -> Any:
+    items[0], items[1] = items[1], items[0]
+    items[2].x = items[0].x + 1.0
+    return items[0]
+
+
+def each(items: Any) -> Any:
+    total = 0.0
+    for item in items:
+        item.x += 1.0
+        total += item.x
+    items.reverse()
+    return total
+
+
+def round_about(o: Any) -> Any:
+    o.next.next.x = o.x * 3.0
+    return o.next.x
+
+
+def one_of_two(a: Any, b: Any, x: Any) -> Any:
+    c = a if x > 0.0 else b
+    c.x = x
+    return c
+
+
+def ring() -> Any:
+    one, other = Thing(x=1.0), Thing(x=2.0)
+    one.next, other.next = other, one
+    return (one,)
+
+
+def twice() -> Any:
+    return [Thing(x=3.0)] * 2
+
+
+CALLS: list[tuple[Any, Any]] = [
+    (swapped, lambda: (Thing(a=1.0, b=2.5),)),
+    (swapped, lambda: (Slotted(1.0, np.ones(2)),)),
+    (grown, lambda: ([1.0, 2.0], 3.0)),
+    (popped, lambda: ({"x": 1.0, "y": 2},)),
+    (looping, lambda: (Thing(x=50.0, n=3),)),
+    (branching, lambda: (Thing(x=1.0, y=2.0), 3.0)),
+    (branching, lambda: (Thing(x=1.0, y=2.0), -3.0)),
+    (raising, lambda: (Thing(x=1.0), 3.0)),
+    (raising, lambda: (Thing(x=1.0), 30.0)),
+    (parent, lambda: (Thing(x=2.0),)),
+    (arrays, lambda: (Thing(w=np.arange(3.0), g=np.ones(3)),)),
+    (told_apart, lambda: (Thing(x=2.0),)),
+    (told_apart, lambda: (KNOWN,)),
+    (beside_a_global, lambda: (Thing(x=4.0),)),
+    (beside_a_global, lambda: (KNOWN,)),
+    (tied, lambda: (Thing(x=1.0), Thing(x=5.0))),
+    (tied, lambda: tuple(twice())),
+    (moments, lambda: ({"t": 0, "p": {"w": np.ones(2), "b": 2.0}, "m": {"w": np.zeros(2), "b": 0.0}}, {"w": np.ones(2), "b": 1.0}, 0.1)),
+    (deleted, lambda: (Thing(x=1.0, q=2),)),
+    (exchanged, lambda: ([Thing(x=1.0), Thing(x=2.0), Thing(x=3.0)],)),
+    (exchanged, lambda: ([*twice(), Thing(x=9.0)],)),
+    (each, lambda: ([Thing(x=1.0), Thing(x=2.0)],)),
+    (each, lambda: (twice(),)),
+    (round_about, ring),
+]
+
+
+def outcome(fn: Any, args: Any, monkeypatch: Any) -> Any:
+    monkeypatch.setattr(KNOWN, "x", 1.0)
+    try:
+        result = fn(*args)
+    except ValueError as error:
+        result = repr(error)
+    return shown((result, args), {})
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_objects_are_changed_for_the_caller(number: int, monkeypatch: Any) -> None:
+    fn, args = CALLS[number]
+    compiled = hovis_xla.jit(fn, target="xla")
+    for _ in range(2):
+        assert repr(outcome(compiled, args(), monkeypatch)) == repr(outcome(fn, args(), monkeypatch))
+    assert compiled.explain().startswith(f"{fn.__name__} runs as one XLA executable.")
+
+
+def test_other_arguments_than_it_was_compiled_for(monkeypatch: Any) -> None:
+    """What hangs together in another way, or is of another class, is another call."""
+    compiled = hovis_xla.jit(tied, target="xla")
+    same = Thing(x=3.0)
+    odd = Thing(x=3)
+    for args in ((Thing(x=1.0), Thing(x=5.0)), (same, same), (Thing(x=1.0), odd), (Thing(x=1.0), Thing(x=7.0)), (Thing(x=1.0), Thing(y=1, x=7.0))):
+        other = copy.deepcopy(args)
+        assert repr(outcome(compiled, args, monkeypatch)) == repr(outcome(tied, other, monkeypatch))
+
+
+def test_which_object_is_meant_is_not_known(monkeypatch: Any) -> None:
+    compiled = hovis_xla.jit(one_of_two, target="xla")
+    for x in (3.0, -3.0):
+        args = Thing(x=1.0), Thing(x=2.0), x
+        assert repr(outcome(compiled, args, monkeypatch)) == repr(outcome(one_of_two, copy.deepcopy(args), monkeypatch))
+    assert "residual Python" in compiled.explain()
+
+
+def step(network: Any, xs: Any, ys: Any, rate: Any) -> Any:
+    """Parameters are objects that the caller has, in several places of the network."""
+    loss = sum([(network(x) - y) ** 2 for x, y in zip(xs, ys, strict=True)]) * (1.0 / len(xs))
+    for value in network.values:
+        value.grad = 0.0
+    loss.backward()
+    for value in network.values:
+        value.data -= rate * value.grad
+    return loss.data
+
+
+def test_a_network_of_objects_learns_in_place() -> None:
+    one, other = (micrograd.Network([2, 1, 1], micrograd.numbers_of([2, 1, 1])) for _ in range(2))
+    compiled = hovis_xla.jit(step, target="xla")
+    for _ in range(3):
+        assert compiled(one, micrograd.XS[:2], micrograd.YS[:2], 0.1) == pytest.approx(step(other, micrograd.XS[:2], micrograd.YS[:2], 0.1), rel=1e-12)
+        for a, b in zip(one.values, other.values, strict=True):
+            assert (a.data, a.grad) == pytest.approx((b.data, b.grad), rel=1e-12, abs=1e-15)
+    assert compiled.explain() == "step runs as one XLA executable."
