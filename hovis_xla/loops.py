@@ -35,7 +35,28 @@ from hovis_xla.places import Location
 from hovis_xla.regions import Region
 from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot, tensor
 from hovis_xla.stores import stored
-from hovis_xla.types import ARRAY, BOOL, EITHER, INT, INT32, INT64, UNDEF, Known, NotLowerable, Num, OneOf, Operand, Slot, Stored, Struct, Val, either_of
+from hovis_xla.types import (
+    ARRAY,
+    BOOL,
+    EITHER,
+    INT,
+    INT32,
+    INT64,
+    UNDEF,
+    Carried,
+    Known,
+    NotLowerable,
+    Num,
+    OneOf,
+    Operand,
+    Slot,
+    Stored,
+    Struct,
+    Val,
+    either_of,
+    roots_behind,
+    roots_carried,
+)
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
 TEST_OPS: Final = 8
@@ -107,7 +128,7 @@ class LoopLowering:
         self.acts = region.acts and walker.token is not None
         self.heads = [block for block, _ in start.entries]
         self.until = {*self.heads, *region.exits, *until}
-        self.root = object()  # stands for the memory of all arrays that go round
+        self.roots: list[frozenset[object]] = []  # of all that goes round, at the heads
         self.inits: list[Val] = []
         self.more: list[Any] = []
         self.body: Any = None
@@ -194,20 +215,22 @@ class LoopLowering:
     def _argument(self, num: Num) -> Any:
         return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
 
-    def _slot(self, block: Block, k: int, values: Sequence[Any], roots: frozenset[object]) -> Slot:
+    def _slot(self, block: Block, k: int, values: Sequence[Any]) -> Slot:
         """A parameter of a head, given all that goes round (Vals or MLIR values)."""
         if (block, k) in self.fixed:
             return self.fixed[block, k]
         at, kind = self.index[block, k]
-        rest = iter(v.ir if isinstance(v, Val) else v for v in values[at:])
-        return rebuild(kind, (Val(num, next(rest), next(rest) if num.kind == EITHER else None, roots) for num in nums_of(kind)))
+        rest = iter([(v.ir if isinstance(v, Val) else v, roots) for v, roots in zip(values[at:], self.roots[at:], strict=False)])
+        parts = [(num, next(rest), next(rest)[0] if num.kind == EITHER else None) for num in nums_of(kind)]
+        return rebuild(kind, iter([Val(num, value, tag, roots) for num, (value, roots), tag in parts]))
 
     def _emit_body(self) -> Arrival:
         w = self.walker
-        values = [Val(v.num, self._argument(v.num), roots=frozenset({self.root})) for v in self.inits]
+        self.roots = [frozenset({Carried(self, at)}) for at in range(len(self.inits))]
+        values = [Val(v.num, self._argument(v.num), roots=roots) for v, roots in zip(self.inits, self.roots, strict=True)]
         entries: list[tuple[Block, list[Slot]]] = []
         for block, slots in self.start.entries:
-            entries.append((block, [self._slot(block, k, values, frozenset({self.root})) for k in range(len(slots))]))
+            entries.append((block, [self._slot(block, k, values) for k in range(len(slots))]))
         self.arguments = values
         self.entries = entries
         choice: Choice = 0
@@ -307,7 +330,7 @@ class LoopLowering:
         """What the heads' parameters become for the next iteration."""
         self.ends = [v.ir for v in self.arguments]
         brought = self._end_arrays(dict(arrival.entries))
-        roots: frozenset[object] = frozenset()
+        ends = [value.roots for value in self.arguments]
         self._check_kinds(brought)
         for block in self.heads:
             for k, slot in enumerate(brought.get(block, ())):
@@ -316,12 +339,12 @@ class LoopLowering:
                 at, kind = self.index[block, k]
                 for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
                     value = as_val(part, num)
-                    roots |= value.roots
+                    ends[at] |= value.roots
                     self.ends[at] = value.ir
                     if num.kind == EITHER:
                         self.ends[at + 1] = value.tag
                     at += 2 if num.kind == EITHER else 1
-        self.roots = (roots - {self.root}).union(*(v.roots for v in self.inits))
+        self.roots = roots_carried([v.roots for v in self.inits], ends, self)
 
     def _end_arrays(self, brought: dict[Block, list[Slot]]) -> dict[Block, list[Slot]]:
         """What is brought to the heads, with what was made in the loop where it is in the next iteration."""
@@ -514,7 +537,7 @@ class LoopLowering:
     def _head_slots(self, values: Sequence[Any]) -> list[Slot]:
         head = self.heads[0]
         count = len(self.start.entries[0][1])
-        return [self._slot(head, k, values, self.roots) for k in range(count)]
+        return [self._slot(head, k, values) for k in range(count)]
 
     def _test(self, values: Sequence[Any]) -> T:
         """The head's ops and its test on these values: True to stay."""
@@ -541,7 +564,7 @@ class LoopLowering:
                 return Stored(found[0].num, found[0].place.with_starts(starts), found[0].read)
             if isinstance(found, tuple):
                 at, tag, slot = found
-                roots = slot.roots - {self.root} | (self.roots if self.root in slot.roots else frozenset())
+                roots = roots_behind(slot.roots, self, self.roots)
                 value, which = (results[v] if isinstance(v, int) else v for v in (at, tag))
                 return Val(slot.num, value, which, roots)
             if isinstance(found, Struct):

@@ -9,8 +9,8 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -105,6 +105,15 @@ class Owned:
 
     argument: int | None
     constant: int | None = None
+    view: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Memory of what goes round in a loop, by its number among all of that; ``view``: a part of it, or another way to look at it."""
+
+    loop: object
+    number: int
     view: bool = False
 
 
@@ -248,8 +257,33 @@ class Ragged:
 
 def view_roots(arrays: "Iterable[Val]") -> frozenset[object]:
     """The roots of a view of one of these."""
-    found = frozenset[object]().union(*(a.roots for a in arrays))
-    return frozenset(Owned(r.argument, r.constant, True) if isinstance(r, Owned) else r for r in found)
+    return frozenset(map(_seen, frozenset[object]().union(*(a.roots for a in arrays))))
+
+
+def _seen(root: object) -> object:
+    """The root of a view."""
+    return replace(root, view=True) if isinstance(root, Owned | Carried) else root
+
+
+def roots_behind(roots: frozenset[object], loop: object, carried: "Sequence[frozenset[object]]") -> frozenset[object]:
+    """Roots, with those of what goes round in a loop, as they are known behind it, in place of that."""
+    found: set[object] = set()
+    for root in roots:
+        if isinstance(root, Carried) and root.loop is loop:
+            found |= set(map(_seen, carried[root.number])) if root.view else carried[root.number]
+        else:
+            found.add(root)
+    return frozenset(found)
+
+
+def roots_carried(starts: "Sequence[frozenset[object]]", ends: "Sequence[frozenset[object]]", loop: object) -> "list[frozenset[object]]":
+    """The roots of all that goes round, at the head: those with which it comes in, and those of what a round makes of it."""
+    found = list(starts)
+    while True:
+        after = [a | roots_behind(b, loop, found) for a, b in zip(starts, ends, strict=True)]
+        if after == found:
+            return found
+        found = after
 
 
 class _Undefined:

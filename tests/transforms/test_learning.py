@@ -60,3 +60,24 @@ def test_what_is_not_known_is_no_leaf() -> None:
         np.testing.assert_allclose(others, losses)
         assert [type(one) for one in found.values()] == [type(one) for one in expected.values()]
         np.testing.assert_allclose(found["b"], expected["b"])
+
+
+def test_parameters_that_are_changed_in_place() -> None:
+    def step(params: Any, speed: Any, x: Any, y: Any, rate: float) -> Any:
+        loss, slope = hovis.value_and_grad(learning.logistic)(params, x, y)
+        for name in params:
+            speed[name] *= 0.9
+            speed[name] -= rate * slope[name]
+            params[name] = params[name] + speed[name]
+        return loss
+
+    params, (x, y) = learning.logistic_data(20, 3)
+    others = {name: value.copy() for name, value in params.items()}
+    speed, other_speed = ({name: np.zeros_like(value) for name, value in params.items()} for _ in range(2))
+    compiled = hovis_xla.jit(step, target="xla")
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(params, speed, x, y, 0.1), step(others, other_speed, x, y, 0.1))
+    for name in params:
+        np.testing.assert_allclose(params[name], others[name], rtol=1e-9)
+        np.testing.assert_allclose(speed[name], other_speed[name], rtol=1e-9)
+    assert compiled.explain() == "step runs as one XLA executable."

@@ -250,3 +250,36 @@ def test_a_network_of_objects_learns_in_place() -> None:
         for a, b in zip(one.values, other.values, strict=True):
             assert (a.data, a.grad) == pytest.approx((b.data, b.grad), rel=1e-12, abs=1e-15)
     assert compiled.explain() == "step runs as one XLA executable."
+
+
+def one_from_the_other(p: Any, count: Any) -> Any:
+    losses = []
+    for _ in range(count):
+        p["a"] = p["a"] * 2.0
+        p["b"] = p["b"] - p["a"]
+        losses.append(np.sum(p["b"]))
+    return losses
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_arrays_that_a_loop_may_have_replaced(count: int, monkeypatch: Any) -> None:
+    compiled = hovis_xla.jit(one_from_the_other, target="xla")
+    one, other = ({"a": np.ones(3), "b": np.arange(3.0)} for _ in range(2))
+    first = list(one.values())
+    assert repr(outcome(compiled, (one, count), monkeypatch)) == repr(outcome(one_from_the_other, (other, count), monkeypatch))
+    assert [new is old for new, old in zip(one.values(), first, strict=True)] == [count == 0] * 2
+    assert compiled.explain().startswith("one_from_the_other runs as one XLA executable.")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_view_that_a_loop_may_have_made(count: int) -> None:
+    def turned(a: Any, count: Any) -> Any:
+        b = a
+        for _ in range(count):
+            b = b[::-1]
+        return b
+
+    a = np.arange(4.0)
+    found = hovis_xla.jit(turned, target="xla")(a, count)
+    np.testing.assert_array_equal(found, turned(a, count))
+    assert np.shares_memory(found, a)

@@ -13,6 +13,11 @@ X = np.linspace(-1.0, 1.0, 8)
 LONG = np.linspace(-2.0, 3.0, 600)
 
 
+def long():
+    """A list that is too long to be looked into, and so is stored into where it is."""
+    return [*range(300)]
+
+
 def pieces_of(jitted):
     return [p for v in jitted._variants.values() if v.parts is not None for p in v.parts.pieces]
 
@@ -100,7 +105,7 @@ def leaves_in_many_ways(x, out, limit):
 
 
 def test_a_loop_is_left_in_many_ways():
-    calls = [(LONG[200:], [], 1e9), (LONG, [], 1e6), (np.zeros(9), [1], 5.0), (LONG[400:], [], 1e3), (LONG[300:340], [], 1e12)]
+    calls = [(LONG[200:], long(), 1e9), (LONG, long(), 1e6), (np.zeros(9), long(), 5.0), (LONG[400:], long(), 1e3), (LONG[300:340], long(), 1e12)]
     in_parts(leaves_in_many_ways, *calls)
 
 
@@ -271,11 +276,11 @@ def scales(x, out):
 
 
 def test_errors_of_floating_point_that_somebody_watches():
-    jitted = in_parts(scales, (np.linspace(-2.0, 3.0, 20000), []))
+    jitted = in_parts(scales, (np.linspace(-2.0, 3.0, 20000), long()))
     with np.errstate(divide="raise"):
-        agree(scales, jitted, LONG, [])
+        agree(scales, jitted, LONG, long())
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        jitted(LONG * 1e200, [])
+        jitted(LONG * 1e200, long())
 
 
 def raises_in_handlers(x, out, k):
