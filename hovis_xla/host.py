@@ -22,6 +22,7 @@ from hovis_xla import emit
 from hovis_xla.effects import to_python
 from hovis_xla.emit import T
 from hovis_xla.slots import tensor
+from hovis_xla.stores import goes_by_memory
 from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_value
 
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
@@ -224,7 +225,7 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
     if op is None or op.effect & ~_PURE or _varies(op.type):
         return False
     try:
-        if callee in _OF_MEMORY:
+        if callee in _OF_MEMORY or goes_by_memory(op):
             return False
         if callee in OPERATORS or callee is operator.getitem:
             return True

@@ -6,7 +6,7 @@ of, what is put into a container.  Where something is stored into one of them, a
 """
 
 import operator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -114,10 +114,27 @@ _BY_ORDER: Final = frozenset({
 _ORDER: Final = frozenset({"flags", "strides", "ctypes", "data", "__array_interface__"})
 
 
+#: Whose elements come in an order that may be that in memory, and which argument says so.
+_TAKEN_IN_ORDER: Final[dict[Any, int | None]] = {
+    np.ravel: 1, np.ndarray.ravel: 1, np.ndarray.flatten: 1, np.reshape: 2, np.ndarray.reshape: None, np.ndarray.tobytes: 1,
+}  # fmt: skip
+
+
+def goes_by_memory(op: Op) -> bool:
+    """Does a call take elements as they are in memory (``a.ravel(order="K")``)?"""
+    if not is_in(op.callee, _TAKEN_IN_ORDER):
+        return op.callee is np.nditer
+    place = _TAKEN_IN_ORDER[op.callee]
+    given = [value for name, value in op.kwargs if name == "order"] + ([] if place is None else list(op.args[place : place + 1]))
+    return any(not isinstance(order, Const) or order.value not in ("C", "F", None) for order in given)
+
+
 def looks_at_order(function: Function) -> bool:
     """May what a Function does depend on the order in which the elements of an array are in memory?"""
     ops = list(function.ops())
     if any(op.callee is getattr and isinstance(op.args[1], Const) and op.args[1].value in _ORDER for op in ops if len(op.args) > 1):
+        return True
+    if any(map(goes_by_memory, ops)):
         return True
     by_order = [op for op in ops if op.callee in _BY_ORDER]
     stored = stored_into(function) if by_order else set()

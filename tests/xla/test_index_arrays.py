@@ -286,3 +286,13 @@ def test_new_arrays_that_are_not_in_c_order(fn):
     for k in (np.array([3, 1, 2]), np.array([], int), np.array([[1, 0, 3], [2, 2, 0]])):
         agree(fn, jitted, a, k)
         agree(fn, jitted, a[::2, ::2], k % 2)
+
+
+@pytest.mark.parametrize("taken", ["a.T.flatten('K')", "np.maximum.outer(a, a[0]).T.ravel(order='K')", "np.argmax(a, 0), (a + 1).T.flatten(order='A')",
+                                   "np.ravel(np.stack([a, a]).T, 'K')", "(a + 1).T.reshape(-1, order='A')"])  # fmt: skip
+def test_elements_as_they_are_in_memory(taken):
+    fn = eval(f"lambda a: ({taken})", {"np": np})
+    for jitted in (hovis_xla.jit(fn, target="xla"), hovis_xla.jit(fn)):
+        for a in (np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.ones((1, 0))):
+            for _ in range(2):
+                agree(fn, jitted, a)
