@@ -8,12 +8,13 @@ from hovis.library.numpy import NUMPY
 from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes
 from hovis.library.numpy.entering import ENTERING
+from hovis.library.numpy.walking import WALKS
 from hovis.library.python import PYTHON
 from hovis.library.standard import STANDARD
 from hovis.library.virtual import VIRTUAL
 
 #: What NumPy's functions and arrays are; in front of Python's, which has the rest.
-numpy: Final = Library(
+numpy: Final = WALKS | Library(
     "numpy",
     NUMPY.primitives,
     actions={**ENTERING, **ACTIONS, **{fn: subscripted(fn) for fn in (operator.getitem, operator.setitem)}},
@@ -21,6 +22,7 @@ numpy: Final = Library(
     attributes={**METHODS, **array_attributes()},
     fixed=FIXED,
 )
+numpy.name = "numpy"
 
 #: Python's own functions and classes, and what hovis itself does.
 python: Final = VIRTUAL | PYTHON

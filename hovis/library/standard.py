@@ -13,6 +13,7 @@ from hovis.library.numpy import numpy_over
 from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
 from hovis.library.numpy.entering import ENTERING
+from hovis.library.numpy.walking import WALKS
 from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.raises import RAISES
 from hovis.library.virtual import VIRTUAL
@@ -41,7 +42,7 @@ _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
 
 _SUBSCRIPTS: Final = Library("subscripts", actions={fn: subscripted(fn) for fn in (operator.getitem, operator.setitem)})
 
-STANDARD: Final = _SUBSCRIPTS | VIRTUAL | numpy_over(PYTHON)
+STANDARD: Final = _SUBSCRIPTS | WALKS | VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
 STANDARD.actions.update({**ENTERING, **ACTIONS})

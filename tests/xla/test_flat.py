@@ -100,3 +100,44 @@ def test_what_is_given_back_is_pythons():
         assert type(found) is type(wanted) and list(found) == list(wanted)
     given, doubled = hovis_xla.jit(lambda a: (a.flat, a * 2), target="xla")(array)
     assert given.base is array and np.array_equal(doubled, array * 2)
+
+
+def by_index(a):
+    for place in np.ndindex(a.shape):
+        a[place] += sum(place)
+    return list(np.ndindex(*a.shape[:2]))
+
+
+def by_element(a):
+    best, where = -1, None
+    for place, value in np.ndenumerate(a):
+        if value > best:
+            best, where = value, place
+            if value > 3:
+                break
+        a[...] = a + 1
+    return best, where
+
+
+def begun(a):
+    places, elements = np.ndindex(a.shape), np.ndenumerate(a)
+    next(places, None), next(elements, None)
+    held = [places, isinstance(elements, np.ndenumerate)]
+    return type(elements).__name__, elements.iter.index, list(zip(held[0], elements)), held[1], next(places, "end")
+
+
+@pytest.mark.parametrize("fn", [by_index, by_element, begun], ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("a", [np.ones((3, 4)), np.arange(5.0), np.zeros((0, 3)), np.array(3.0), np.arange(24).reshape(2, 3, 4)[::-1, :, ::2],
+                               np.asfortranarray(np.arange(6, dtype=np.int8).reshape(2, 3))], ids=lambda a: f"{a.dtype}{a.shape}")  # fmt: skip
+def test_from_place_to_place(fn, a):
+    agree(fn, hovis_xla.jit(fn, target="xla", strict=fn is not begun), a)
+
+
+def test_places_of_no_array():
+    def counted(n):
+        total = 0
+        for i, j in np.ndindex(3, n):
+            total += i * j
+        return total
+
+    check(counted, (4,), (0,), (1,), (-1,))
