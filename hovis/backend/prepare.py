@@ -58,10 +58,8 @@ def prepare(function: Function) -> None:
     for block in list(function.blocks):
         if not all(is_error(source, edge) for source, edge in incoming.get(block, ())):
             _split(function, block, lambda block, k: block.ops[k].callee is enter_handler)
-    incoming = predecessors(function)
-    for block in list(function.blocks):
-        if any(is_error(source, edge) for source, edge in incoming[block]):
-            _bare(function, block)
+    for block in dict.fromkeys(edge.block for _, edge in error_edges(function)):
+        _bare(function, block)
     function.blocks[:] = reverse_postorder(function.blocks[0])
 
 
@@ -301,11 +299,21 @@ def cut(function: Function, block: Block, k: int) -> Block:
     return rest
 
 
+def error_edges(function: Function) -> list[tuple[Block, Edge]]:
+    return [(block, edge) for block in function.blocks for edge in edges(block.terminator) if is_error(block, edge)]
+
+
+def caught_places(edge: Edge) -> tuple[int, ...]:
+    """Which parameters of a landing are the exception that was caught."""
+    return tuple(k for k, value in enumerate(edge.args) if value is CAUGHT)
+
+
 def _landings(function: Function) -> None:
-    """What exceptions lead to is reached by nothing else: edges that carry the same share a block."""
+    """What exceptions lead to is reached by nothing else, and takes the exception in one place: edges that carry the same share a block."""
     for target, sources in predecessors(function).items():
         errors = [edge for block, edge in sources if is_error(block, edge)]
-        if not errors or len(errors) == len(sources):
+        places = {caught_places(edge) for edge in errors}
+        if not errors or (len(errors) == len(sources) and len(places) == 1 and max(map(len, places)) <= 1):
             continue
         shared: dict[Any, Block] = {}
         for edge in errors:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from hovis.backend import expressions
 from hovis.backend.arrival import Arrival
 from hovis.backend.outline import outline
-from hovis.backend.prepare import handling_again, raise_as_it_is
+from hovis.backend.prepare import caught_places, error_edges, handling_again, raise_as_it_is
 from hovis.backend.statements import WAY, Jumps, Simplifier
 from hovis.backend.structure import structured
 from hovis.backend.temporaries import renumbered
@@ -288,6 +288,8 @@ class _Writer:
         self.variables = Variables(function, names.reserved)
         #: what stands behind calls that only raise
         self.nowhere = {b.terminator.ok.block for b in function.blocks if isinstance(b.terminator, Invoke) and b.terminator.op.callee in _RAISING}
+        #: landings → the parameter that is what the except clause caught
+        self.caught = {edge.block: edge.block.params[k] for _, edge in error_edges(function) for k in caught_places(edge)}
         #: the landings of the except clauses around what is being written
         self.handled: list[Block] = []
         self._own: dict[str, str] = {}
@@ -320,7 +322,7 @@ class _Writer:
 
     def error_name(self, landing: Block) -> str | None:
         """The variable of what an except clause caught, if anything asks for it."""
-        param = landing.params[0] if landing.params else None
+        param = self.caught.get(landing)
         return self.variables.name(param) if param is not None and self.variables.uses.get(param) else None
 
     # --------------------------------------------------------------------------------------------- operands and ops

@@ -1,5 +1,6 @@
 """What a trace learns: tables that survive a restart, and what asks for one."""
 
+import sys
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +41,9 @@ FREELY: Final = Unrolling(400, 20_000, 8)
 #: For back ends that compile loops: what is written out there costs time, and gains nothing.
 SPARINGLY: Final = Unrolling(64, 2_000, 2)
 
+#: The streams of the process: anybody may redirect them at any time, and says so to nobody.
+REDIRECTED: Final = ("stdin", "stdout", "stderr")
+
 
 class Tables:
     """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
@@ -71,7 +75,7 @@ class Tables:
         #: objects that were watched, and are stored into somewhere
         self.rewritten: set[int] = set()
         self.thawed: dict[int, object] = {}
-        self.thawed_globals: set[tuple[int, str]] = set()
+        self.thawed_globals: set[tuple[int, str]] = {(id(sys.__dict__), name) for name in REDIRECTED}
         #: (class, name) → of what type the attributes of classes are that the traced code writes to
         self.thawed_attributes: dict[tuple[int, str], Any] = {}
         self.kept: dict[int, object] = {}

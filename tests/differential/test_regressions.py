@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import functools
+import io
 import itertools
 import operator
+import sys
 
 import pytest
 
@@ -13,16 +16,17 @@ import hovis
 from tests.differential.compare import observe, same
 
 WAYS = {"specialize": hovis.specialize, "evaluate": lambda *a: functools.partial(hovis.evaluate, hovis.trace(*a))}
+WITH_TEXT = WAYS | {"source": lambda *a: hovis.trace(*a).text().load()}
 
 
-def agree(fn, *calls):
+def agree(fn, *calls, ways=WAYS):
     """Every choice of known, typed and unknown arguments does what fn does."""
-    for way, call, mask in itertools.product(WAYS, calls, itertools.product("TAC", repeat=len(calls[0]))):
+    for way, call, mask in itertools.product(ways, calls, itertools.product("TAC", repeat=len(calls[0]))):
         theirs, ours = copy.deepcopy(call), copy.deepcopy(call)
         specs = [hovis.const(v) if c == "C" else hovis.Any if c == "A" else type(v) for v, c in zip(ours, mask)]
         unknown = tuple(v for v, c in zip(ours, mask) if c != "C")
         expected = observe(fn, theirs)
-        same(expected, observe(WAYS[way](fn, *specs), unknown, watch=(ours, {})), f"{fn.__name__}{call} {way} {''.join(mask)}")
+        same(expected, observe(ways[way](fn, *specs), unknown, watch=(ours, {})), f"{fn.__name__}{call} {way} {''.join(mask)}")
 
 
 def spread(n):
@@ -306,3 +310,53 @@ def made_real_while_it_steps(q, r):
 def test_an_iterator_that_two_ways_meet_in_is_not_made_real_in_mid_step():
     # the model's own code went on with the real object, and read an attribute of the stand-in from it
     agree(made_real_while_it_steps, (2, [5]), ("x", [5]), (2, []))
+
+
+def told_in_turn(n):
+    caught = []
+    for i in range(n):
+        try:
+            raise ValueError(i)
+        except ValueError as error:
+            caught.append(error)
+    return caught
+
+
+def test_what_is_raised_behind_an_except_clause_is_not_raised_in_it():
+    # of landings that follow one another, every other one was not looked at: what came behind it stood in its except clause
+    agree(told_in_turn, (4,), ways=WITH_TEXT)
+
+
+def counted_until_it_ends(xs):
+    class Items:
+        def __init__(self):
+            self.asked = 0
+
+        def __getitem__(self, i):
+            self.asked += 1
+            return xs[i]
+
+    items = Items()
+    return list(items), [x * 2 for x in items], items.asked
+
+
+def test_what_a_landing_is_given_is_not_what_was_caught():
+    # in the text the first parameter of a landing was taken for the exception, whatever the edges carry for it
+    agree(counted_until_it_ends, ([3, 1],), ([],), ways=WITH_TEXT)
+
+
+def written_to_the_stream(x):
+    with contextlib.redirect_stdout(io.StringIO()) as hidden:
+        print("hidden", x)
+    sys.stdout.write(f"shown {x}")
+    print(x, file=sys.stdout)
+    return hidden.getvalue()
+
+
+def test_streams_are_those_of_the_call():
+    # sys.stdout was folded: what was written went to where it stood when the function was traced
+    with contextlib.redirect_stdout(io.StringIO()) as of_tracing:
+        made = [make(written_to_the_stream, hovis.Int) for make in WITH_TEXT.values()]
+    for residual in made:
+        same(observe(written_to_the_stream, (2,)), observe(residual, (2,)))
+    assert not of_tracing.getvalue()
