@@ -13,7 +13,7 @@ from hovis.engine import classattrs, descriptors, exceptions, functions, instanc
 from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_data_descriptor, is_python_class, own_getattribute
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, is_python_class, own_getattribute
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
@@ -98,7 +98,7 @@ def generic(m: Machine, access: Access, cls: type) -> int | None:
     raw = class_attribute(m, cls, name)
     if isinstance(raw, Thawed):
         return _thawed(m, access, cls, raw)
-    if raw is not ABSENT and type(raw) is not FUNCTION and is_data_descriptor(raw):
+    if raw is not ABSENT and type(raw) is not FUNCTION and answers_first(raw):
         return _data(m, access, cls, raw)
     own = instances.own(m, value, cls, name)
     if own is UNKNOWN:
@@ -282,7 +282,7 @@ def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int 
     from_meta = class_attribute(m, meta, name)
     if isinstance(from_meta, Thawed):
         return left(m, value, name, mode)
-    if from_meta is not ABSENT and is_data_descriptor(from_meta):
+    if from_meta is not ABSENT and answers_first(from_meta):
         return _data_of_class(m, asked, cls, from_meta)
     raw = class_attribute(m, cls, name)
     if isinstance(raw, Thawed):
@@ -444,7 +444,7 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
     raw = class_attribute(m, cls, name)
     if isinstance(raw, Thawed):
         return None
-    if raw is not ABSENT and is_data_descriptor(raw):
+    if raw is not ABSENT and answers_first(raw):
         if instances.is_slot(raw) and isinstance(value, Ref) and m.obj(value, "instance") is not None:
             return instances.own(m, value, cls, name) is not ABSENT
         return True if name in ("__class__", "__dict__") else None
@@ -469,7 +469,7 @@ def _class_has(m: Machine, cls: type, name: str) -> bool | None:
     from_meta, raw = class_attribute(m, meta, name), class_attribute(m, cls, name)
     if isinstance(from_meta, Thawed) or isinstance(raw, Thawed):
         return None
-    if from_meta is not ABSENT and is_data_descriptor(from_meta):
+    if from_meta is not ABSENT and answers_first(from_meta):
         if name == "__abstractmethods__" and from_meta is type.__dict__[name]:
             return name in cls.__dict__
         return True if name in _FIXED else None

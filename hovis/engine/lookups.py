@@ -159,8 +159,13 @@ def own_dict(value: object) -> dict[str, Any] | None:
 
 
 def is_data_descriptor(raw: Any) -> bool:
-    """Does it come before what the instance has (PyDescr_IsData)?"""
+    """Is it told of stores (PyDescr_IsData)?"""
     return find(type(raw), "__set__") is not ABSENT or find(type(raw), "__delete__") is not ABSENT
+
+
+def answers_first(raw: Any) -> bool:
+    """Is it asked before what the instance has?  One that has only ``__set__`` leaves reading to the instance."""
+    return is_data_descriptor(raw) and find(type(raw), "__get__") is not ABSENT
 
 
 def own_getattribute(cls: type) -> bool:

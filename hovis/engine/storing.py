@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from hovis.engine import classattrs, descriptors, exceptions, functions, generators, instances, models, protocols, templates
 from hovis.engine.attributes import Thawed, class_attribute
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_plain, is_python_class
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_data_descriptor, is_plain, is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp, Restart
@@ -105,7 +105,7 @@ def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str
     if isinstance(raw, Thawed):
         return _store(m, target, name, value, False) if raw.plain and has_dict(cls) else left(m, fn, told)
     slot = instances.is_slot(raw)
-    if raw is not ABSENT and not slot and find(type(raw), "__set__") is not ABSENT:
+    if raw is not ABSENT and not slot and is_data_descriptor(raw):
         called = descriptors.setter(raw, target, value)
         if called is not NOT_MODELLED:
             return run(m, called[0], called[1], mode)
@@ -226,7 +226,7 @@ def generic_delete(m: Machine, target: V, cls: type, name: str, mode: str) -> An
     if isinstance(raw, Thawed):
         return left(m, fn, told)
     slot = instances.is_slot(raw)
-    if raw is not ABSENT and not slot and find(type(raw), "__delete__") is not ABSENT:
+    if raw is not ABSENT and not slot and is_data_descriptor(raw):
         called = descriptors.deleter(raw, target)
         if called is not NOT_MODELLED:
             return run(m, called[0], called[1], mode)
@@ -251,7 +251,7 @@ def _set_on_class(m: Machine, target: Known, cls: type, name: str, value: V, mod
             return run(m, Known(hook), [target, Known(name), value], mode)
     else:
         raw = class_attribute(m, type(cls), name)
-        if raw is not ABSENT and not isinstance(raw, Thawed) and find(type(raw), "__set__") is not ABSENT:
+        if raw is not ABSENT and not isinstance(raw, Thawed) and is_data_descriptor(raw):
             called = descriptors.setter(raw, target, value)
             if called is not NOT_MODELLED:
                 return run(m, called[0], called[1], mode)

@@ -761,3 +761,52 @@ def bound_methods_of_c_classes(t):
 @pytest.mark.parametrize("spec", [hovis.Any, hovis.Int])
 def test_bound_methods_of_c_classes(spec):
     assert hovis.specialize(bound_methods_of_c_classes, spec)(3) == bound_methods_of_c_classes(3)
+
+
+class Told:
+    """Has ``__set__`` alone: reading is left to the instance."""
+
+    def __set__(self, instance, value):
+        vars(instance)["told"] = value
+        vars(instance).pop("kept", None)
+
+
+class Forgets:
+    def __delete__(self, instance):
+        instance.log.append("deleted")
+
+
+class Telling:
+    told, forgets = Told(), Forgets()
+
+    def __init__(self, values):
+        self.log, self.kept, self.told = [], 1, values
+
+
+class Untold:
+    told = Told()
+
+
+def one_sided_descriptors(thing, none):
+    found = [sum(thing.told), "kept" in vars(thing), hasattr(thing, "told"), type(none.told).__name__]
+    thing.kept = 2
+    thing.told = [5, *thing.told]
+    found += [thing.told, vars(thing).get("kept"), type(thing.forgets).__name__]
+    del thing.forgets
+    for change in (lambda: setattr(thing, "forgets", 3), lambda: delattr(thing, "told")):
+        try:
+            change()
+        except AttributeError as error:
+            found.append(str(error))
+    return found, thing.log
+
+
+def one_sided_descriptors_within(v):
+    return one_sided_descriptors(Telling([v, 2]), Untold())
+
+
+def test_descriptors_that_only_set_or_only_delete():
+    want = one_sided_descriptors(Telling([1, 2]), Untold())
+    assert hovis.jit(one_sided_descriptors)(Telling([1, 2]), Untold()) == want
+    assert hovis.specialize(one_sided_descriptors_within, hovis.Int)(1) == want
+    assert hovis.specialize(one_sided_descriptors, hovis.Any, hovis.Any)(Telling([1, 2]), Untold()) == want
