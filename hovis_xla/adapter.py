@@ -163,13 +163,13 @@ def _field(number: int, payload: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
-def _options(exact: bool, stays: bool = False, as_in_loops: bool = False) -> Any:
+def _options(exact: bool, stays: bool = False, as_in_loops: bool = False, quick: bool = False) -> Any:
     """Compile options.  The loop threshold can be set only by appending it to the serialized form."""
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
-    debug.xla_backend_optimization_level = 0 if exact else LEVEL
+    debug.xla_backend_optimization_level = 0 if exact or quick else LEVEL
     off = [debug.xla_disable_hlo_passes, INVARIANTS if stays else "", _LATE_ALGEBRA if as_in_loops else ""]
     if any(off[1:]):
         debug.xla_disable_hlo_passes = ",".join(filter(None, off))
@@ -287,14 +287,16 @@ def compile_module(
     exact: bool = False,
     stays: bool = False,
     small: bool = False,
+    quick: bool = False,
 ) -> Program:
     """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each).
 
-    stays: what no round of a loop changes stays in it; small: arrays are, so the kernels for long ones are not worth their compile.
+    stays: what no round of a loop changes stays in it; small: arrays are, so the kernels for long ones are not worth their compile;
+    quick: in less than half the time, to code that takes several times as long.
     """
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
-    options = _options(exact, stays, small and _can_be_asked())
+    options = _options(exact, stays, (small or quick) and _can_be_asked(), quick)
     loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
     return Program(loaded, inputs, outputs)
 

@@ -80,20 +80,22 @@ def _is_private(where: Path) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def key_of(module: Any, exact: bool, stays: bool = False, small: bool = False) -> str:
+def key_of(module: Any, exact: bool, stays: bool = False, small: bool = False, quick: bool = False) -> str:
     """The digest of a module and of all else that its machine code depends on."""
     code = io.BytesIO()
     module.operation.write_bytecode(code)
-    about = {**circumstances(exact), "stays": stays, "small": small}
+    about = {**circumstances(exact), "stays": stays, "small": small, "quick": quick}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + code.getvalue()).hexdigest()
 
 
-def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], exact: bool, stays: bool = False, small: bool = False) -> Program:
+def compiled(
+    module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], exact: bool, stays: bool = False, small: bool = False, quick: bool = False,
+) -> Program:  # fmt: skip
     """As ``adapter.compile_module``, through the folder."""
     where = folder()
     if where is None:
-        return adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small)
-    path = where / key_of(module, exact, stays, small)
+        return adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small, quick)
+    path = where / key_of(module, exact, stays, small, quick)
     code = _read(path, exact)
     if code is not None:
         try:
@@ -101,10 +103,16 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], e
         except adapter.XlaError:
             pass
     start = time.perf_counter()
-    program = adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small)
+    program = adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small, quick)
     if time.perf_counter() - start > WORTH or code is not None:
         _write(path, program, exact)
     return program
+
+
+def is_there(module: Any, exact: bool, stays: bool = False, small: bool = False) -> bool:
+    """Has this program been compiled in full before?  Whether the entry is sound turns out when it is read."""
+    where = folder()
+    return where is not None and (where / key_of(module, exact, stays, small)).exists()
 
 
 def _read(path: Path, exact: bool) -> bytes | None:

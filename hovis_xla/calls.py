@@ -245,7 +245,7 @@ class Calls(Arrays):
                 args = [self.operand(a) for a in op.args]
                 result = self._result(op, args)
                 self.env[op] = self.placed(op, result, args)
-                self.work.add(op, result, args, self.depth > 0)
+                self.work.add(op, result, args, self.rounds)
         except NotLowerable as error:
             error.location = error.location or op.location
             raise

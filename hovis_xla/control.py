@@ -25,7 +25,9 @@ from hovis_xla.emit import T
 from hovis_xla.joining import Arrival, Choice, Joined, Side, Two, renumber
 from hovis_xla.memory import Memory, content, locations, meet, moved, rows_of
 from hovis_xla.places import Location
+from hovis_xla.ranges import Ranges
 from hovis_xla.regions import Catching, Region, carried_out, reach, with_heads
+from hovis_xla.rounds import Rounds
 from hovis_xla.sinking import Store
 from hovis_xla.slots import Pending, tensor
 from hovis_xla.types import (
@@ -73,6 +75,11 @@ class Walker(ABC):
     order: list[Block]
     #: how many loops there are around what is emitted
     depth: int = 0
+    #: how often each of them goes round
+    rounds: tuple[Rounds, ...] = ()
+    #: the parameters of the function that is lowered; none in what it calls
+    arguments: Sequence[Param] = ()
+    ranges: Ranges
 
     #: how often an iteration was done before a loop, by its head; under None: how many ops were done so
     peeled: dict[Block | None, int]

@@ -5,6 +5,7 @@ there is no loop that says enough, most of the time: what takes less than a call
 has to be tried (``contest``).
 """
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -15,7 +16,8 @@ from hovis.ir.model import Op
 from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.adapter import NATIVE_LOOP_BYTES
 from hovis_xla.contest import CLEAR, PATIENCE
-from hovis_xla.types import ARRAY, Known, Num, Struct, Val
+from hovis_xla.rounds import Rounds, times
+from hovis_xla.types import ARRAY, Known, Num, Ragged, Struct, Val
 
 #: Microseconds: a call of an executable, and each array that goes in or comes out.
 CALL: Final = 6.0
@@ -35,6 +37,16 @@ XLA_ELEMENT: Final = 0.0004
 
 #: Up to so many elements an array takes a kernel a few microseconds, and compiling the kernel takes thousands of times as long.
 FEW: Final = 1 << 12
+
+#: Contractions, and what the product of two numbers in one takes.
+CONTRACTIONS: Final = frozenset({operator.matmul, operator.imatmul, np.matmul, np.dot, np.ndarray.dot, np.einsum, np.tensordot, np.inner, np.vdot})
+XLA_PRODUCT: Final = 0.0001
+
+#: ... and an element of what is part of a kernel.
+XLA_FUSED: Final = 0.0002
+
+#: What takes a good program so many microseconds at most takes one that was compiled quickly less than was saved.
+LITTLE: Final = 8000.0
 
 #: Ops that look at part of their first operand, and those that store their third there.
 READS: Final = (operator.getitem, get)
@@ -56,9 +68,13 @@ class Work:
         self.largest = [0, 0]
         #: bytes that one round of all loops touches at most
         self.round_bytes = 0
+        #: what ops take XLA each time, by how often the loops around them go round
+        self.xla: dict[tuple[Rounds, ...], float] = {}
 
-    def add(self, op: Op, result: object, inputs: Sequence[object], in_loop: bool) -> None:
-        """One op that has been lowered."""
+    def add(self, op: Op, result: object, inputs: Sequence[object], rounds: tuple[Rounds, ...]) -> None:
+        """One op that has been lowered, within loops that go round so often."""
+        in_loop = bool(rounds)
+        self.xla[rounds] = self.xla.get(rounds, 0.0) + _taken(op, result, inputs)
         nums = [v.num for v in (result, *inputs) if isinstance(v, Val)]
         size = max((_size(n) for n in nums), default=0)
         if in_loop:
@@ -78,6 +94,10 @@ class Work:
         else:
             self.python += python
 
+    def is_little(self, values: Sequence[object]) -> bool:
+        """Is a run with these arguments sure to be over before an optimizing compiler would be?"""
+        return sum(xla * times(rounds, values) for rounds, xla in self.xla.items()) <= LITTLE
+
     @property
     def small(self) -> bool:
         """Is compiling kernels quickly worth more than kernels that go through long arrays quickly?  Native loops have no kernels."""
@@ -88,6 +108,14 @@ class Work:
     def ratio(self) -> float:
         """How much longer Python may take than XLA."""
         return min(MOST, max(1.0, self.round_python / self.round_xla)) if self.round_xla else TIMES
+
+
+def _taken(op: Op, result: object, inputs: Sequence[object]) -> float:
+    """Microseconds of XLA, where it makes one kernel of many ops."""
+    looked_at = [result] if op.callee in READS else [inputs[2]] if op.callee in STORES else [result, *inputs]
+    sizes = sorted(_size(v.num if isinstance(v, Val) else v.full) for v in looked_at if isinstance(v, Val | Ragged))
+    products = math.sqrt(math.prod(sizes[-3:])) if op.callee in CONTRACTIONS else 0.0
+    return XLA_NUMBER + XLA_FUSED * max(sizes, default=1) + XLA_PRODUCT * products
 
 
 def _size(num: Num) -> int:

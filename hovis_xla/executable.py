@@ -33,10 +33,15 @@ def parameters(function: Function, types: Sequence[Num | Known | None] | None = 
     return found
 
 
+#: Is a first call done by a program that is compiled quickly?
+QUICKLY: bool = True
+
+
 class Executable:
     """A compiled Function.  Called with its leaves it gives the result, or BAILED.
 
-    ``types`` says what each leaf is; the program is made when it is first needed, unless it is there already.
+    ``types`` says what each leaf is; the program is made when it is first needed, unless it is there already.  Half of what a first
+    call takes is LLVM's optimizing: where there is little work, the first call (:meth:`first`) goes without.
     """
 
     def __init__(self, name: str, types: Sequence[Num | Known], lowered: Lowered, exact: bool = False, program: Program | None = None) -> None:
@@ -45,6 +50,8 @@ class Executable:
         self.lowered = lowered
         self.exact = exact
         self._program = program
+        #: may a first call be done by a program that is compiled quickly?
+        self.in_a_hurry = QUICKLY and not exact and program is None
         self._function: Function | None = None
         self._ordered = False
         #: what has been done of a call that Python has to do again
@@ -93,14 +100,25 @@ class Executable:
     def program(self) -> Program:
         """The compiled program, made when it is first needed."""
         if self._program is None:
-            low = self.lowered
-            with garbage.seldom(), adapter.context():
-                module = packing.packed(low.module, low.inputs, low.outputs)
-                inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
-                stays = bool(low.work.loops) and invariants.stay(module)
-                with progress.told(f"compiling {self.name}"):
-                    self._program = cache.compiled(module, inputs, outputs, low.callbacks, self.exact, stays, low.work.small)
+            self._program = self._compiled()
+            del self._packed
         return self._program
+
+    @functools.cached_property
+    def _packed(self) -> tuple[Any, bool]:
+        """The module that is compiled, and: does what no round of a loop changes stay in it?"""
+        low = self.lowered
+        with adapter.context():
+            module = packing.packed(low.module, low.inputs, low.outputs)
+            return module, bool(low.work.loops) and invariants.stay(module)
+
+    def _compiled(self, quick: bool = False) -> Program:
+        low = self.lowered
+        with garbage.seldom(), adapter.context():
+            module, stays = self._packed
+            inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
+            with progress.told(f"compiling {self.name}"):
+                return cache.compiled(module, inputs, outputs, low.callbacks, self.exact, stays, low.work.small, quick)
 
     def as_text(self) -> str:
         """The optimized HLO."""
@@ -141,7 +159,23 @@ class Executable:
     @functools.cached_property
     def enter(self) -> Callable[..., Any]:
         """The function from the leaves to the result, or BAILED."""
-        enter = entrance(self.types, self.lowered, self.program, lambda *leaves: self.general.enter(*leaves), self._growth())
+        return self._entrance(self.program)
+
+    def first(self, *leaves: Any) -> Any:
+        """As ``enter``, for a first call: if it is sure to take no time, its program is compiled quickly.  The next one is compiled in full."""
+        hurry, self.in_a_hurry = self.in_a_hurry, False
+        if not hurry or self._program is not None or not self.lowered.work.is_little(leaves) or self._is_kept():
+            return self.enter(*leaves)
+        return self._entrance(self._compiled(quick=True))(*leaves)
+
+    def _is_kept(self) -> bool:
+        """Is the program on disk?"""
+        with adapter.context():
+            module, stays = self._packed
+            return cache.is_there(module, self.exact, stays, self.lowered.work.small)
+
+    def _entrance(self, program: Program) -> Callable[..., Any]:
+        enter = entrance(self.types, self.lowered, program, lambda *leaves: self.general.enter(*leaves), self._growth())
         if self.lowered.record is None and not self.lowered.texts:
             return enter
         return guarded(enter, self.lowered.record if self.lowered.record is not None else [], self.log)

@@ -33,6 +33,7 @@ from hovis_xla.listing import changes_list
 from hovis_xla.memory import Loop, arrays_in, content, joined, moved
 from hovis_xla.places import Location
 from hovis_xla.regions import Region
+from hovis_xla.rounds import rounds_of
 from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot, tensor
 from hovis_xla.stores import stored
 from hovis_xla.types import (
@@ -153,8 +154,9 @@ class LoopLowering:
         with scratch(w) as holder:
             self.holder = holder
             self.body = holder.regions[0].blocks.append()
-            outer = w.env, w.bail, w.token, w.memory.content
+            outer = w.env, w.bail, w.token, w.memory.content, w.rounds
             w.env = dict(w.env)
+            w.rounds = (*w.rounds, rounds_of(self.region, w.ranges, w.arguments))
             w.depth += 1
             self.loop = Loop(self.body, w.memory.content)
             w.memory.loops.append(self.loop)
@@ -165,7 +167,7 @@ class LoopLowering:
             finally:
                 w.depth -= 1
                 w.memory.loops.pop()
-                w.env, w.bail, w.token, w.memory.content = outer
+                w.env, w.bail, w.token, w.memory.content, w.rounds = outer
             return self._close(arrival, bail, token, entry_bail)
 
     # --------------------------------------------------------------------------------------------- the body

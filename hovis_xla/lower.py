@@ -69,6 +69,7 @@ from hovis_xla.unrolling import unrolled
 #: What the lowering of one function keeps for itself.
 OF_A_FUNCTION: Final = (
     "env", "needed", "used", "abroad", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
+    "arguments",
 )
 
 NO_SLOTS: Final[Mapping[int, int]] = {}
@@ -161,6 +162,7 @@ class Lowering(Calls):
         self.abroad = {v for block in self.order for v in operands_of(block) if isinstance(v, Op) and v not in block.ops}
         self.carried_out = carried_out(self.order, top, self.needed)
         self.ranges = self._ranges(function, given)
+        self.arguments = function.params if len(self.active) == 1 else ()
         self.live = live_in(self.order, self.needed)
         self.handlers = handlers(self.order)
         self.catching = None

@@ -1,5 +1,6 @@
 """What a jitted function keeps for arguments of one kind: an executable, its residual Python, and which of them to run."""
 
+import contextlib
 import itertools
 import math
 import time
@@ -192,6 +193,12 @@ class Variant(PythonVariant):
 
     def _first_entry(self, *values: Any) -> Any:
         """Make the entry, and use it: the program is compiled now."""
+        if isinstance(self.xla, Executable) and self.picks is not None:
+            if self._entry("")(*values) is BAILED:
+                return BAILED  # a call of another kind, for which nothing is compiled
+            if self.xla.in_a_hurry:
+                with contextlib.suppress(XlaError):  # the same again below
+                    return self._make_entry("first")(*values)
         if self.contest.winner is None:
             self.entry = self._trying
         else:
@@ -253,8 +260,9 @@ class Variant(PythonVariant):
         if way == "xla" and self.adopting is not None:
             return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch)
         tests = ["not holds()", *self._aliasing_tests(), *tests]
-        if way == "xla" and self.xla is not None:
-            return quick_entry(whole, [*tests, "is_watched()"], scope, self.xla.enter, (self.call, []), watch=watch)
+        if way in ("xla", "first") and self.xla is not None:
+            enter = self.xla.first if way == "first" and isinstance(self.xla, Executable) else self.xla.enter
+            return quick_entry(whole, [*tests, "is_watched()"], scope, enter, (self.call, []), watch=watch)
         if not way:
             return quick_entry(whole, tests, scope, None, (bool, []), trusting=True)
         python = self.in_pieces if self.parts is not None else self.residual()

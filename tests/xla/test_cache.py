@@ -10,7 +10,7 @@ import pytest
 import hovis_xla
 from hovis_xla import cache, progress
 
-pytestmark = pytest.mark.xla
+pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("in_full")]
 
 X = np.linspace(0.0, 1.0, 7)
 

@@ -12,7 +12,7 @@ from hovis_xla import adapter, cost, reliance
 from hovis_xla.contest import Contest
 from tests.xla.checking import same
 
-pytestmark = pytest.mark.xla
+pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("in_full")]
 
 
 def jit(fn, **options):

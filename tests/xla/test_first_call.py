@@ -1,0 +1,160 @@
+"""A first call with little work has a program that is compiled quickly; what that is decided by is how often loops go round."""
+import io
+from contextlib import redirect_stdout
+
+import numpy as np
+import pytest
+
+import hovis_xla
+from hovis_xla import adapter, cache, cost, executable, reliance
+from hovis_xla.rounds import Argument, times
+
+pytestmark = pytest.mark.xla
+
+
+@pytest.fixture
+def compiles(monkeypatch):
+    """Of each compile: was it quick?"""
+    reliance.missing()  # compiles, too
+    monkeypatch.setattr(executable, "QUICKLY", True)
+    found = []
+    real = adapter.compile_module
+    monkeypatch.setattr(adapter, "compile_module", lambda *what: found.append(what[7]) or real(*what))
+    return found
+
+
+def wave(x):
+    return np.sin(x) + x
+
+
+def smooth(x, n):
+    for _ in range(n):
+        x[1:-1] = (x[:-2] + x[2:]) / 2
+    return x.sum()
+
+
+def swept_back(x, n):
+    total = 0.0
+    for i in range(n - 1, -1, -1):
+        total = total * 0.5 + x[i]
+    return total
+
+
+def pairs(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            total += abs(x[i] - x[j])
+    return total
+
+
+def until(x):
+    rounds = 0
+    while x > 1.0:
+        x = x / 2.0
+        rounds += 1
+    return rounds
+
+
+def left_early(x, n):
+    for i in range(1, n):
+        if x[i] > 5.0:
+            return i
+    return -1
+
+
+def told(x, n):
+    for i in range(n):
+        print("round", i)
+        x[i] += 1.0
+    if n > 4:
+        raise ValueError("many", n)
+    return x.sum()
+
+
+X = np.arange(8.0)
+
+
+@pytest.mark.parametrize(("fn", "args", "quick"), [
+    (wave, (X,), True), (smooth, (X, 3), True), (swept_back, (X, 8), True), (pairs, (X,), True), (left_early, (X, 8), True), (until, (9.0,), False),
+    (smooth, (X, 50_000_000), False), (pairs, (np.zeros(6000),), False),
+], ids=["straight", "argument", "down", "nest", "early", "while", "many", "long"])  # fmt: skip
+def test_what_is_sure_to_be_little_is_compiled_quickly_first(fn, args, quick, compiles, monkeypatch):
+    if not quick:
+        # nothing is run
+        monkeypatch.setattr(executable.Executable, "enter", property(lambda self: lambda *leaves: compiles.append(False)))
+        hovis_xla.jit(fn, target="xla")(*args)
+        assert compiles == [False]
+        return
+    f = hovis_xla.jit(fn, target="xla")
+    for _ in range(3):
+        given, wanted = [np.copy(a) if isinstance(a, np.ndarray) else a for a in args], [np.copy(a) if isinstance(a, np.ndarray) else a for a in args]
+        assert np.allclose(f(*given), fn(*wanted), rtol=1e-14)
+        assert all(np.allclose(a, b) for a, b in zip(given, wanted, strict=True))
+    assert compiles == [True, False]
+
+
+def test_it_is_the_first_call_that_counts(compiles):
+    f = hovis_xla.jit(smooth, target="xla")
+    f(np.copy(X), 2)
+    f(np.copy(X), 2)
+    assert compiles == [True, False]
+    f.explain()
+    assert len(compiles) == 2
+
+
+def test_calls_of_another_kind_compile_nothing(compiles):
+    f = hovis_xla.jit(swept_back, target="xla")
+    f(X, 3)
+    for _ in range(3):
+        assert f(np.float32(X), 3) == swept_back(np.float32(X), 3)
+    assert compiles == [True, True, False]
+
+
+def test_what_can_be_seen_is_done_once(compiles):
+    f = hovis_xla.jit(told, target="xla")
+    for n in (3, 5, 2):
+        given, wanted, outputs = np.copy(X), np.copy(X), [io.StringIO(), io.StringIO()]
+        ends = []
+        for fn, x, output in ((told, wanted, outputs[0]), (f, given, outputs[1])):
+            with redirect_stdout(output):
+                try:
+                    ends.append(fn(x, n))
+                except ValueError as error:
+                    ends.append(error.args)
+        assert ends[0] == ends[1]
+        assert outputs[0].getvalue() == outputs[1].getvalue()
+        assert np.array_equal(given, wanted)
+
+
+def test_what_raises_first(compiles):
+    f = hovis_xla.jit(told, target="xla")
+    with pytest.raises(ValueError, match="many"), redirect_stdout(io.StringIO()):
+        f(np.copy(X), 6)
+    with redirect_stdout(io.StringIO()):
+        assert f(np.copy(X), 2) == X.sum() + 2
+
+
+def test_what_is_on_disk_in_full_is_used(compiles, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(tmp_path / "programs"))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    for calls in (1, 2, 1):
+        f = hovis_xla.jit(smooth, target="xla")
+        for _ in range(calls):
+            assert f(np.copy(X), 3) == smooth(np.copy(X), 3)
+    assert compiles == [True, False]
+
+
+def test_exact_programs_are_as_they_are(compiles):
+    hovis_xla.jit(smooth, target="xla", exact=True)(np.copy(X), 3)
+    assert compiles == [False]
+
+
+def test_how_often():
+    assert times((), ()) == 1
+    assert times((3, Argument(1, 2)), (0.5, 6)) == 12
+    assert times((3, Argument(0, 2)), (1,)) == 0
+    assert times((3, None), ()) == times((Argument(0, 0),), (2.5,)) == float("inf")
+    work = cost.Work()
+    work.xla = {(Argument(0, 0),): cost.LITTLE / 10}
+    assert work.is_little([10]) and not work.is_little([11])
