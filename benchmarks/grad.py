@@ -4,7 +4,8 @@
 
 Each contender has a process of its own and they take turns; NumPy arrays go in and come out.  ``of jax``: hovis's time divided by
 jax's, the median over the rounds of ratios within a round; below 1 hovis is faster.  ``first``: the first call, tracing and compiling
-included, without a cache on disk (a short one of hovis is compiled in full at the second).  ``loops``: how many of the loops in the optimised program are native code.  Numbers, not a gate.
+included, without a cache on disk (a short one of hovis is compiled in full at the second).  ``loops``: how many of the loops in the
+optimised program are native code.  Numbers, not a gate.
 """
 import contextlib
 import copy

@@ -22,6 +22,7 @@ from hovis.library.numpy.cotangents import alike, apart, scatter, updated, zero_
 from hovis.library.numpy.tangents import added, afresh
 from hovis.passes.rewriting import ByIdentity
 from hovis_xla import emit
+from hovis_xla.adapter import NATIVE_LOOP_BYTES
 from hovis_xla.emit import T
 from hovis_xla.interface import Tape
 from hovis_xla.ops import calculus, standin, storing
@@ -30,8 +31,9 @@ from hovis_xla.places import Location
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, BOOL, EITHER, INT64, SCALAR, Known, Num, Operand, Struct, Val, either_of, num_of_type
 
-#: A tape of which nobody knows how long it gets has so many bytes, or at least so many slots; none has more than so many bytes.
-BYTES: Final = 1 << 20
+#: The tapes of which nobody knows how long they get have so many bytes together, or each at least so many slots: a loop that carries
+#: more is no native loop.  None has more than so many bytes.
+BYTES: Final = NATIVE_LOOP_BYTES // 4
 SLOTS: Final = 256
 MOST: Final = 1 << 30
 
@@ -109,7 +111,7 @@ def _capacity(low: L, num: Num) -> int:
         low.taped |= dict.fromkeys(family)
         return int(last) + 1
     reel = low.reels.get(low.op)
-    slots = max(SLOTS, BYTES // size)
+    slots = max(SLOTS, BYTES // (size * max(1, len(low.reels))))
     if reel is None or not any(op.callee is operations.filled for op in family):
         return slots
     reel.slots, reel.bytes = max(slots, reel.slots), size

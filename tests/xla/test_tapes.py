@@ -7,7 +7,7 @@ import pytest
 
 import hovis
 import hovis_xla
-from hovis_xla import growing
+from hovis_xla import adapter, growing
 from hovis_xla.ops import tapes
 
 
@@ -148,3 +148,21 @@ def test_tapes_that_would_take_too_much_memory_are_python(tapes_are_short, monke
     compiled = hovis_xla.jit(hovis.grad(decays), target="xla")
     for rounds in (5.0, 100.0, 500.0, 6.0):
         assert compiled(0.7, rounds) == pytest.approx(hovis.grad(decays)(0.7, rounds), rel=1e-12)
+
+
+def many_steps(rate, end):
+    t, y = 0.0, 0.01
+    while t < end:
+        a = rate * y * (1.0 - y)
+        b = np.sin(y + 0.5 * a) * a
+        c = np.exp(-b) * b + a * b
+        y = y + 0.01 * (a + 2.0 * b + 3.0 * c) / 6.0
+        t = t + 0.1 / (1.0 + y * y)
+    return y
+
+
+def test_tapes_together_are_no_more_than_a_native_loop_carries():
+    made = hovis_xla.jit(hovis.grad(many_steps), target="xla").lower(0.5, 3.0)
+    tapes = made._executable.lowered.tapes
+    assert len(tapes) > 3
+    assert sum(tape.slots * tape.bytes for tape in tapes) < adapter.NATIVE_LOOP_BYTES
