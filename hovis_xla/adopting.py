@@ -146,10 +146,14 @@ class Adopting:
 
     # --------------------------------------------------------------------------------------------- the entry
 
-    def entry(self, tests: list[str], scope: dict[str, Any], count: int, watch: tuple[Contest, Callable[..., Any]] | None) -> Callable[..., Any]:
-        """The function of all arguments: BAILED if they are others, or the program has given up.  ``watch``: see ``layout.quick_entry``."""
+    def entry(
+        self, tests: list[str], scope: dict[str, Any], count: int, watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False,
+    ) -> Callable[..., Any]:  # fmt: skip
+        """The function of all arguments: BAILED if they are others, or the program has given up.  ``watch``: see ``layout.quick_entry``;
+        ``first``: for a first call, see ``Executable``."""
+        enter = self.executable.first if first else self.executable.enter
         writer = Writer(True, "BAILED", everything=True)
-        writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=self.executable.enter, static=self.static, replace=replace)
+        writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=enter, static=self.static, replace=replace)
         given = [f"a{k}" for k in range(count)]
         seen: set[Any] = set()
         for test in [*tests, "not still()"]:

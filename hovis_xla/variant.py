@@ -194,7 +194,7 @@ class Variant(PythonVariant):
     def _first_entry(self, *values: Any) -> Any:
         """Make the entry, and use it: the program is compiled now."""
         if isinstance(self.xla, Executable) and self.picks is not None:
-            if self._entry("")(*values) is BAILED:
+            if self.adopting is None and self._entry("")(*values) is BAILED:
                 return BAILED  # a call of another kind, for which nothing is compiled
             if self.xla.in_a_hurry:
                 with contextlib.suppress(XlaError):  # the same again below
@@ -257,8 +257,8 @@ class Variant(PythonVariant):
         chosen = [places.index(pick) for pick in self.picks]
         given: dict[int, Any] = dict(zip(chosen, plans, strict=False))
         whole = [given.get(k) or ["value", head.known] for k, head in enumerate(heads)]
-        if way == "xla" and self.adopting is not None:
-            return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch)
+        if way in ("xla", "first") and self.adopting is not None:
+            return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch, way == "first")
         tests = ["not holds()", *self._aliasing_tests(), *tests]
         if way in ("xla", "first") and self.xla is not None:
             enter = self.xla.first if way == "first" and isinstance(self.xla, Executable) else self.xla.enter

@@ -103,6 +103,22 @@ def test_it_is_the_first_call_that_counts(compiles):
     assert len(compiles) == 2
 
 
+def test_objects_that_are_changed(compiles):
+    def step(state, n):
+        for _ in range(n):
+            state["x"] = state["x"] * 0.5 + 1.0
+        state["log"].append(n)
+
+    f = hovis_xla.jit(step, target="xla")
+    for k in range(3):
+        given, wanted = {"x": X + k, "log": [k]}, {"x": X + k, "log": [k]}
+        f(given, 3)
+        step(wanted, 3)
+        assert np.array_equal(given["x"], wanted["x"])
+        assert given["log"] == wanted["log"]
+    assert compiles == [True, False]
+
+
 def test_calls_of_another_kind_compile_nothing(compiles):
     f = hovis_xla.jit(swept_back, target="xla")
     f(X, 3)
