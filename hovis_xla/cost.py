@@ -119,7 +119,7 @@ def _taken(op: Op, result: object, inputs: Sequence[object]) -> float:
 
 
 def _size(num: Num) -> int:
-    return int(np.prod(num.shape, dtype=np.int64))
+    return math.prod(num.shape)
 
 
 def _touched(op: Op, result: object, inputs: Sequence[object]) -> int:

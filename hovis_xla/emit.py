@@ -4,6 +4,7 @@ Every function emits at the current insertion point.  A :class:`T` is an MLIR va
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
@@ -29,7 +30,7 @@ class T(NamedTuple):
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
 
 # ------------------------------------------------------------------------------------------------- types, constants

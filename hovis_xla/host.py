@@ -7,6 +7,7 @@ shapes (``result_of``).  At run time they are looked at again: a result of anoth
 program give up, and Python does the call again.
 """
 
+import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -181,7 +182,7 @@ def _share(leaves: Sequence[Any], given: Sequence[Any]) -> bool:
 
 
 def _size(num: Num) -> int:
-    return int(np.prod(num.shape, dtype=np.int64))
+    return math.prod(num.shape)
 
 
 def _ones(num: Num) -> Any:

@@ -247,6 +247,8 @@ class Ranges:
         self.base = {}
         reached = {self.entry}
         visits: dict[Block, int] = {}
+        #: how often anything has changed, in all and before a block was last looked at: then it need not be looked at again
+        changes, looked = 0, dict.fromkeys(self.order, -1)
         changed = True
         while changed:
             changed = False
@@ -254,13 +256,15 @@ class Ranges:
                 self.base, self.caps = {}, {}
                 return
             for block in self.order:
-                if block in reached:
+                if block in reached and looked[block] != changes:
                     visits[block] = visits.get(block, 0) + 1
-                    changed |= self._params(block, reached, visits[block])
-                    changed |= self._ops(block)
+                    before, looked[block] = changes, changes
+                    changes += self._params(block, reached, visits[block])
+                    changes += self._ops(block)
                     fresh = {e.block for e in successors(block)} - reached
                     reached |= fresh
-                    changed |= bool(fresh)
+                    changes += bool(fresh)
+                    changed |= changes != before
         for _ in range(NARROWINGS):
             for block in self.order:
                 self._params(block, reached, 0)
