@@ -38,6 +38,7 @@ from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, op
 from hovis_xla.repeating import repeated
 from hovis_xla.rerolling import rerolled
 from hovis_xla.results import owner_key, rebuild, same_object, sources_of
+from hovis_xla.room import roomy
 from hovis_xla.slots import TAG, as_val, tensor
 from hovis_xla.stores import stored_into
 from hovis_xla.turning import turned
@@ -313,7 +314,7 @@ def lower(function: Function, args: list["Num | Known"], may_narrow: bool = Fals
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     """
-    function = unrolled(repeated(turned(whole(nested(rerolled(function))))))
+    function = unrolled(repeated(roomy(turned(whole(nested(rerolled(function)))))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

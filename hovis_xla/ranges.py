@@ -11,7 +11,8 @@ import bisect
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -94,9 +95,9 @@ def _unusual(rule: Any, right: Interval | None) -> bool:
 
 
 class Ranges:
-    """The intervals of one Function.  ``given``: what is known of its parameters."""
+    """The intervals of one Function.  ``given``: what is known of its parameters; ``caps``: what others are taken for."""
 
-    def __init__(self, function: Function, given: Sequence[Interval | None] = ()) -> None:
+    def __init__(self, function: Function, given: Sequence[Interval | None] = (), caps: Mapping[Op | Param, Interval] = MappingProxyType({})) -> None:
         self.order = reachable(function)
         self.number = {b: k for k, b in enumerate(self.order)}
         self.edges: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in self.order}
@@ -114,7 +115,7 @@ class Ranges:
         self.entry = function.blocks[0]
         self.top = regions(function)
         self.base: dict[Op | Param, Interval] = {}
-        self.caps: dict[Op | Param, Interval] = {}
+        self.caps: dict[Op | Param, Interval] = dict(caps)
         self.asked = self._asked()
         self.stops = self._stops()
         for param, found in zip(function.params, given, strict=False):

@@ -69,7 +69,7 @@ def _fits(function: Function, region: Region) -> bool:
     """Can its blocks stand there more than once?"""
     if any(not isinstance(b.terminator, Branch | Jump) or any(isinstance(p.type, Array) for p in b.params) for b in region.blocks):
         return False
-    if _is_test(region):
+    if is_test(region):
         return True
     made = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
     for block in function.blocks:
@@ -82,7 +82,7 @@ def _fits(function: Function, region: Region) -> bool:
     return True
 
 
-def _is_test(region: Region) -> bool:
+def is_test(region: Region) -> bool:
     """Is the head nothing but a test, and the only place where the loop is left?"""
     head = region.heads[0]
     inside = [e.block in region.blocks for e in successors(head)]
@@ -106,7 +106,7 @@ def _write(function: Function, region: Region, times: int) -> None:
     body = [b for b in reachable(function) if b in region.blocks]
     backs = [e for b in body for e in successors(b) if e.block is head]
     made: list[Block] = []
-    again = head if _is_test(region) else None
+    again = head if is_test(region) else None
     copies = [_copy(body, head, again) for _ in range(times - 1)]
     for copy, ends in copies:
         made += copy.values()
