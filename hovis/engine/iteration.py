@@ -66,6 +66,9 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
     if m.class_of(value) is generators.GENERATOR:
         return finish(m, value, mode)
     cls = models.acting_class(m, value)
+    walk = m.library.actions.get(lookup(cls, "__iter__")) if isinstance(value, Dyn) and cls is not None else None
+    if walk is not None and (stepped := walk(m, [value], {})) is not None:
+        return m.call(stepped[0], stepped[1], {}, mode)
     if cls is not None and is_python_class(cls):
         made = iter_instance(m, value, mode)
         if made is not NOT_MODELLED:

@@ -141,3 +141,39 @@ def test_places_of_no_array():
         return total
 
     check(counted, (4,), (0,), (1,), (-1,))
+
+
+def elements(a):
+    total = 0.0
+    for x in a.flat:
+        total += x
+        a += 1
+    return total, [x for x in a.T.flat]
+
+
+def twice(a):
+    first, second = a.flat, a.flat
+    total = 0.0
+    for x in first:
+        total += x
+        for y in second:
+            total += y
+    return total, first is second, next(first, "end"), list(second)
+
+
+def gone_on(a):
+    places = a.flat
+    next(places, None)
+    total = 0.0
+    for x in places:
+        total += x
+        if total > 3:
+            break
+    started = iter(a.flat)
+    return total, next(places, "end"), places.index, type(started).__name__, next(started, None), started.index, list(started)
+
+
+@pytest.mark.parametrize("fn", [elements, twice, gone_on], ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("a", [np.ones((3, 4)), np.zeros((0, 3)), np.array(3.0), np.asfortranarray(np.arange(6.0).reshape(2, 3))], ids=lambda a: str(a.shape))
+def test_from_element_to_element(fn, a):
+    agree(fn, hovis_xla.jit(fn, target="xla", strict=fn is elements), a)

@@ -124,7 +124,10 @@ _NAMES: Final = {
     "real": _part, "imag": _part,
 }  # fmt: skip
 
-ATTRIBUTES: Final[dict[tuple[type, str], AttributeRule]] = {(cls, name): _own(rule) for cls in (np.ndarray, np.generic) for name, rule in _NAMES.items()}
+ATTRIBUTES: Final[dict[tuple[type, str], AttributeRule]] = {
+    **{(cls, name): _own(rule) for cls in (np.ndarray, np.generic) for name, rule in _NAMES.items()},
+    (np.ndarray, "flat"): lambda t: (Type(np.flatiter), Effect.READS | Effect.RAISES) if is_array(t) else None,
+}
 
 
 def _keep(dims: Shape) -> Shape:

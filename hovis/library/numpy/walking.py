@@ -1,12 +1,16 @@
-"""NumPy's iterators over the places of an array, ``np.ndindex`` and ``np.ndenumerate``, as Python that stands for them."""
+"""NumPy's iterators over the places of an array, ``np.ndindex``, ``np.ndenumerate`` and ``a.flat``, as Python that stands for them."""
 
 import operator
 from typing import Any, Final
 
 import numpy as np
 
+from hovis.engine.state import Paths, slots
+from hovis.engine.values import Dyn, Known, V
 from hovis.ir import operations
-from hovis.library.core import Library
+from hovis.ir.model import Op, Param
+from hovis.library.core import Library, Stand
+from hovis.library.numpy.sharing import is_array, is_flat
 
 WALKS: Final = Library("walks")
 
@@ -43,6 +47,11 @@ def make_ndindex(shape: tuple[int, ...], position: int) -> Any:
 def make_ndenumerate(array: Any, position: int) -> Any:
     """``np.ndenumerate(array)`` after so many steps."""
     return gone_on(np.ndenumerate(array), position)
+
+
+def make_flat(array: Any, position: int) -> Any:
+    """``array.flat`` after so many steps."""
+    return gone_on(array.flat, position)
 
 
 class Walk:
@@ -94,3 +103,36 @@ class NdEnumerate(Walk):
         self.position = position + 1
         place = place_of(position, array.shape)
         return place, array[place]
+
+
+class FlatWalk(Walk):
+    """``iter(a.flat)``."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.position = 0
+
+    def step(self) -> Any:
+        position, array = self.position, self.array
+        if position >= array.size:
+            return END
+        self.position = position + 1
+        return array[place_of(position, array.shape)]
+
+
+WALKS.models[FlatWalk] = Stand.of(np.flatiter, FlatWalk, make_flat, "array position")
+
+
+def _over_flat(m: Any, args: list[V], kwargs: dict[str, V]) -> tuple[V, list[V]] | None:
+    """``for x in a.flat``: steps of the trace, where ``a.flat`` has just been read and nobody else has it."""
+    flat = args[0]
+    if not isinstance(flat, Dyn) or not isinstance(flat.value, Op) or not is_flat(flat.value) or m.block.ops[-1:] != [flat.value]:
+        return None
+    array = flat.value.args[0]
+    held = (value for _, value, _ in slots(m.state, Paths()))
+    if not is_array(array) or not isinstance(array, Op | Param) or any(isinstance(v, Dyn) and v.value is flat.value for v in held):
+        return None
+    return Known(FlatWalk), [Dyn(array, array.type)]
+
+
+WALKS.actions[np.flatiter.__iter__] = _over_flat
