@@ -218,6 +218,7 @@ class Engine(Meeting):
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
         entry.reads = self.reads = set()
         self.state = entry.state.fork()
+        self.suspended = {aid for aid, obj in self.state.heap.items() if obj.kind == "generator"}
         self.block = entry.block = Block()
         self.emitted = self.steps = 0
         self.visits.clear()

@@ -148,6 +148,7 @@ def yielded(m: Machine) -> int | None:
     old = m.state.heap[frame.owner]
     extra = ("suspended", frame.code, frame.namespace, frame.pc + 1, len(kept), old.extra[5], frame.decided)
     obj = m.state.heap[frame.owner] = old.replace(cells=cells, extra=extra)
+    m.suspended.add(frame.owner)
     m.watching |= lifetimes.must_close(m.state, obj)
     m.state.frames.pop()
     if m.endings:

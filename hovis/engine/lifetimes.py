@@ -169,6 +169,12 @@ def must_close(state: State, obj: VObj) -> bool:
     return code.instructions[pc - 2].op == "Send" and _closes(state, obj.cells[-1])
 
 
+def any_must_close(m: "Machine") -> bool:
+    """Is there such a generator?  It is asked after every instruction, so the heap is not looked through."""
+    heap = m.state.heap
+    return any(must_close(m.state, heap[aid]) for aid in m.suspended if aid in heap)
+
+
 def _closes(state: State, receiver: V) -> bool:
     """Is something closed where a generator ends that delegates to receiver?"""
     if type(receiver) is not Ref:
@@ -192,9 +198,9 @@ def abandon(state: State, obj: VObj) -> None:
 def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
     """The suspended generators that nobody holds any more, and whose end would show."""
     heap = m.state.heap
-    suspended = [aid for aid, obj in heap.items() if must_close(m.state, obj)]
-    if not suspended:
+    if not any_must_close(m):
         return []
+    suspended = [aid for aid, obj in heap.items() if must_close(m.state, obj)]
     held = [v.aid for v in (*spared, *(value for _, value in m.state.roots())) if isinstance(v, Ref)]
     alive = reachable(heap, [*held, *(aid for aid, obj in heap.items() if obj.node is not None)])
     lost = [aid for aid in suspended if aid not in alive]

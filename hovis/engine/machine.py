@@ -80,6 +80,8 @@ class Machine(Reader, abc.ABC):
         self.building: set[int] = set()
         #: has a generator been suspended whose end would run something?
         self.watching = False
+        #: the numbers of generators that may be suspended, in some state of the chain
+        self.suspended: set[int] = set()
         #: is the trace done, and are edges being resolved?
         self.resolving = False
         #: objects of which it is asked whether anything is stored into them, by number; and those of which it was said that nothing is
@@ -349,7 +351,7 @@ class Machine(Reader, abc.ABC):
         for frame in self.state.frames:
             if frame.owner is not None or frame.code.instructions[frame.pc].handler is not None:
                 return True
-        return self.watching and any(lifetimes.must_close(self.state, obj) for obj in self.state.heap.values())
+        return self.watching and lifetimes.any_must_close(self)
 
     def invoke(self, op: Op, land: "Landing | None" = None) -> None:
         """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
