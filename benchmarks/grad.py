@@ -84,6 +84,8 @@ def work(contender):
                 start = time.perf_counter()
                 result = fn(*args)
                 found = {"first": time.perf_counter() - start, "marks": marks(result)}
+                fn(*args)
+                found["second"] = time.perf_counter() - start
                 durations(fn, args, 1.0, 20)
                 made[name] = fn
                 found.update(told(args))
@@ -148,8 +150,8 @@ def of_jax(row):
     return ratio(row, "hovis", "jax")
 
 
-def firsts(row):
-    mine, other = (row["made"][who].get("first") for who in ("hovis", "jax"))
+def firsts(row, what="first"):
+    mine, other = (row["made"][who].get(what) for who in ("hovis", "jax"))
     return mine / other if mine and other else None
 
 
@@ -175,10 +177,11 @@ def summary(rows):
         if ratios:
             behind = ", ".join(f"{name} {r:.2f}" for name, r in ratios.items() if r > aim) or "none"
             told.append(f"{group}: {mean(ratios.values()):.2f} of jax's time (geometric mean of {len(ratios)}); above {aim}: {behind}")
-    late = {row["name"]: r for row in rows if (r := firsts(row)) is not None}
-    if late:
-        behind = ", ".join(f"{name} {r:.2f}" for name, r in late.items() if r > 1.0) or "none"
-        told.append(f"first call: {mean(late.values()):.2f} of jax's; above 1.0: {behind}")
+    for what, said in (("first", "first call"), ("second", "first and second call together")):
+        late = {row["name"]: r for row in rows if (r := firsts(row, what)) is not None}
+        if late:
+            behind = ", ".join(f"{name} {r:.2f}" for name, r in late.items() if r > 1.0) or "none"
+            told.append(f"{said}: {mean(late.values()):.2f} of jax's; above 1.0: {behind}")
     return told
 
 
