@@ -292,20 +292,27 @@ class Structurer:
         return self._at(self.function.blocks[0])
 
     def _at(self, block: Block) -> Tree:
-        """block, what is inside of it, and what stands behind it."""
-        code = self._node(block)
-        follows = sorted(self.follows.get(block, ()), key=self.number.__getitem__)
-        mine = [region for region in self.around.get(block, ()) if region.header is block and region.kind != "handler"]
-        for region in mine:
-            inside = [f for f in follows if f in region.blocks]
-            follows = [f for f in follows if f not in region.blocks]
-            code = self._behind(code, inside)
-            if region.kind == "loop":
-                code = [While(block, code)]
-            else:
-                assert region.landing is not None
-                code = [Try(region.landing, code, self._at(region.landing))]
-        return self._behind(code, follows)
+        """block, what is inside of it, and what stands behind it; along long rows of blocks, not down."""
+        done: Tree = []
+        while True:
+            code = self._node(block)
+            follows = sorted(self.follows.get(block, ()), key=self.number.__getitem__)
+            for region in self._begun(block):
+                code = self._behind(code, [f for f in follows if f in region.blocks])
+                follows = [f for f in follows if f not in region.blocks]
+                if region.kind == "loop":
+                    code = [While(block, code)]
+                else:
+                    assert region.landing is not None
+                    code = [Try(region.landing, code, self._at(region.landing))]
+            if not follows:
+                return done + code
+            block = follows.pop()
+            done.append(Labeled(block, self._behind(code, follows)))
+
+    def _begun(self, block: Block) -> list[Region]:
+        """The statements that begin at block, the innermost first."""
+        return [region for region in self.around.get(block, ()) if region.header is block and region.kind != "handler"]
 
     def _behind(self, code: Tree, follows: list[Block]) -> Tree:
         for block in follows:
@@ -313,20 +320,35 @@ class Structurer:
         return code
 
     def _node(self, block: Block) -> Tree:
-        body: Tree = [Body(block)]
-        match block.terminator:
-            case Jump():
-                return body + self._go(block, block.terminator.edge)
-            case Branch():
-                return [*body, If(block, self._go(block, block.terminator.true), self._go(block, block.terminator.false))]
-            case Invoke():
-                return body + self._go(block, block.terminator.ok)
-        return [*body, End(block)]
+        """block, and what comes after it in the same statements; long chains of calls are gone along, not down."""
+        code: Tree = []
+        while True:
+            code.append(Body(block))
+            match block.terminator:
+                case Jump():
+                    edge = block.terminator.edge
+                case Invoke():
+                    edge = block.terminator.ok
+                case Branch():
+                    return [*code, If(block, self._go(block, block.terminator.true), self._go(block, block.terminator.false))]
+                case _:
+                    return [*code, End(block)]
+            if edge.block not in self.inline or not self._alone(edge.block) or self._again(block, edge):
+                return code + self._go(block, edge)
+            code += [Moves(edge)] if edge.args else []
+            block = edge.block
+
+    def _alone(self, block: Block) -> bool:
+        """Does no statement begin at block, and nothing stand behind it?"""
+        return not self.follows.get(block) and not self._begun(block)
+
+    def _again(self, source: Block, edge: Edge) -> bool:
+        return edge.block in self.headers and self.number[edge.block] <= self.number[source]
 
     def _go(self, source: Block, edge: Edge) -> Tree:
         target = edge.block
         moves: Tree = [Moves(edge)] if edge.args else []
-        if target in self.headers and self.number[target] <= self.number[source]:
+        if self._again(source, edge):
             return [*moves, Leave(target, True)]
         if target in self.inline:
             return moves + self._at(target)

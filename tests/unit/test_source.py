@@ -425,3 +425,18 @@ def test_keys_and_attributes_name_variables():
             total ^= n
             n -= 1
         return (total, [], {'n': n, 'm': 1})""").strip()
+
+
+ROWS = [(k * 7 % 100, str(k)) for k in range(400)]
+
+
+def rows_above(k):
+    total = 0
+    for value, _ in ROWS:
+        if value > k:
+            total += value
+    return total
+
+
+def test_a_long_row_of_blocks_is_no_deep_recursion():
+    assert hovis.trace(rows_above, Int).text().load()(50) == rows_above(50)
