@@ -25,6 +25,7 @@ from hovis.library.standard import STANDARD
 from hovis.outcome import COMPUTED, filled, is_number, outcome
 from hovis.passes import pipeline
 from hovis.through import APPLYING, remembered
+from hovis.transforms.recorder import follow
 from hovis.transforms.sharing import Groups
 
 
@@ -66,12 +67,12 @@ class Checkpointed(Transformed):
             rest = list(reversed(leaves))
             ours, named = pytree.rebuilt(tree, [rest.pop() if changes(old) else old for old in held])
             result: list[Any] = []
-            shape = pytree.flatten(fn(*ours, **named), result)
+            shape = pytree.flatten(follow(fn, ours, named), result)
             return tuple(result), shape
 
         kernel, plan, shape, operands = kernel_of(flat, *[leaf for leaf in held if changes(leaf)])
         if kernel is None:
-            return fn(*args, **kwargs)
+            return follow(fn, args, kwargs)
         found = whole(kernel, operands)
         single = len([known for known in plan if known is COMPUTED]) == 1
         return pytree.rebuilt(shape, filled(plan, (found,) if single else found))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hovis import api, pytree
+from hovis.engine.budget import LEAVABLE
 from hovis.engine.entering import call_function
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish, opaque
@@ -205,7 +206,7 @@ class Jacobian(Transformed):
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         argnums, has_aux, is_forward = how
         wanted = Wanted(fn, args, argnums)
-        result = fn(*args, **kwargs)
+        result = follow(fn, args, kwargs)
         value = result[0] if has_aux else result
         outputs: list[Any] = []
         tree = pytree.flatten(value, outputs)
@@ -538,3 +539,4 @@ def _applied(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 STANDARD.actions[applied] = _applied
 APPLYING.add(Transformed.derived.__code__)
+LEAVABLE.add(Transformed.__call__.__code__)

@@ -15,6 +15,7 @@ from hovis.ir.model import Function, callees
 from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
 from hovis.library.numpy.tangents import is_array
 from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
+from hovis.transforms.recorder import follow
 from hovis.transforms.vmap import batch, changes_nothing, no_lanes
 
 
@@ -139,7 +140,7 @@ def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[A
     def flat(*values: Any) -> Any:
         ours, named = pytree.rebuilt(tree, values)
         result: list[Any] = []
-        shape = pytree.flatten(fn(*ours, **named), result)
+        shape = pytree.flatten(follow(fn, ours, named), result)
         return tuple(result), shape
 
     together = through(transform, (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))

@@ -73,7 +73,7 @@ class Halved(Transformed):
         if there is None:
             # as they are now: what the function changes of them it changes for the caller
             kept = copies(args)
-            result = fn(*args, **kwargs)
+            result = follow(fn, args, kwargs)
             again = Pullback(fn, kept, has_aux) if way == "pull" else Linear(fn, kept)
             return (result[0], again, result[1]) if has_aux else (result, again)
         found = there(*operands)

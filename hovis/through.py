@@ -277,6 +277,9 @@ def _left(m: Machine, why: str, args: list[Any] | None = None) -> Any:
             raise Restart("derived")
     if args is not None:
         return finish(m, opaque(m, through, args), "value")
+    if m.state.frames[0].code.code in EAGER:
+        # without a trace all of it is known, and what the function does is recorded
+        raise GiveUp(why)
     REASONS[:] = [why]
     return m.raise_new(DerivativeError, f"it could not be traced: {why}")
 

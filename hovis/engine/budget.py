@@ -21,6 +21,8 @@ PER_PART: Final = 4_000
 PLACES: Final = 12_000
 #: A callee with more than this part of its caller's cost is where the cost is.
 DOMINATES: Final = 0.5
+#: Code of the house's own that may be left as a call all the same.
+LEAVABLE: Final[set[CodeType]] = set()
 #: What is cheap enough to be entered in the last attempt.
 CHEAP: Final = 0.02
 WHY: Final = "tracing it takes too long"
@@ -81,7 +83,7 @@ def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, last:
         if found is not None and sums[heaviest] < DOMINATES * costs[at]:
             break
         at = max(groups[heaviest], key=lambda ctx: costs[ctx])
-        if not heaviest.filename.startswith(package):
+        if _may_be_left(tables, heaviest, package):
             found = heaviest.code
     if found is None or found in tables.not_entered:
         return False
@@ -94,10 +96,15 @@ def _leave_all(tables: Tables, costs: Mapping[int, int], package: str) -> bool:
     found = False
     for ctx, cost in costs.items():
         code = tables.contexts.parts[ctx][2] if _caller(tables, ctx) is not None else None
-        if code is not None and cost > total * CHEAP and not code.filename.startswith(package):
+        if code is not None and cost > total * CHEAP and (_may_be_left(tables, code, package) or code.code in LEAVABLE):
             found |= code.code not in tables.not_entered
             tables.not_entered.setdefault(code.code, WHY)
     return found
+
+
+def _may_be_left(tables: Tables, code: Any, package: str) -> bool:
+    """Is it code of the user's that can be left as a call?"""
+    return code.code is not tables.wanted and not code.filename.startswith(package)
 
 
 def _tree(tables: Tables, spent: Mapping[int, int]) -> tuple[dict[int, int], dict[int, list[int]]]:

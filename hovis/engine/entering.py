@@ -149,7 +149,7 @@ def why_not(m: Machine, known: Callee) -> str | None:
         return "its defaults are written to"
     if known.fn in _LEFT:
         return "it takes functions and classes apart"
-    if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False):
+    if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False) and code.code is not m.tables.wanted:
         return "it is marked as a boundary"
     return None
 

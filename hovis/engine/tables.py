@@ -71,6 +71,8 @@ class Tables:
         #: "virtual": there are some; "real": in a last attempt none of them is
         self.generators = ""
         self.not_entered: dict[CodeType, str] = {}
+        #: the code that has to be traced, where it is called by what is
+        self.wanted: CodeType | None = None
         self.not_virtual: set[Any] = set()
         #: objects that were watched, and are stored into somewhere
         self.rewritten: set[int] = set()

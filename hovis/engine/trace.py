@@ -129,9 +129,11 @@ def run(
     frozen: bool = True,
     known_sizes: bool = False,
     volatile: frozenset[Any] = frozenset(),
+    wanted: types.CodeType | None = None,
 ) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
+    wanted: the code that all of this is about, which fn only calls.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
@@ -140,6 +142,7 @@ def run(
     held = sum(map(_held, parts))
     fuel += budget.PER_PART * held
     engine = engine_for(library, package, fuel, frozen, known_sizes, volatile, held)
+    engine.tables.wanted = wanted
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]
     engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))

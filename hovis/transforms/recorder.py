@@ -90,12 +90,17 @@ def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def closed_over(fn: Any) -> tuple[Any, ...] | None:
     """What a function closes over; None if that, or what its parameters are by default, can't be given to it."""
     binds = _rebound(fn.__code__, fn.__code__.co_freevars)
-    if fn.__kwdefaults__ or binds or any(type(value) is Box for value in fn.__defaults__ or ()):
+    if binds or any(type(value) is Box for value in by_default(fn)):
         return None
     try:
         return tuple([cell.cell_contents for cell in fn.__closure__ or ()])
     except ValueError:
         return None
+
+
+def by_default(fn: Any) -> tuple[Any, ...]:
+    """What the parameters of a function are, if nothing is passed."""
+    return (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
 
 
 @functools.cache
@@ -111,7 +116,7 @@ def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
 
 def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> Function | None:
     parts = [_part(value) for value in given]
-    key = id(fn.__code__), id(fn.__globals__), tuple(map(id, fn.__defaults__ or ())), names, *map(_key, parts)
+    key = id(fn.__code__), id(fn.__globals__), tuple(map(id, by_default(fn))), names, *map(_key, parts)
     known = _traced.get(key)
     if known is not None and known.holds():
         return known.function
@@ -144,9 +149,10 @@ def _key(part: Part) -> Any:
 def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Known:
     """A Function of what fn closes over, and what it is given."""
     code, namespace, name, qualname, defaults = fn.__code__, fn.__globals__, fn.__name__, fn.__qualname__, fn.__defaults__
+    by_name = tuple((fn.__kwdefaults__ or {}).items())
 
     def made(*contents: Any) -> Any:
-        return make_function(code, namespace, name, qualname, defaults, None, (), *[make_cell(x) for x in contents])
+        return make_function(code, namespace, name, qualname, defaults, dict(by_name) or None, (), *[make_cell(x) for x in contents])
 
     closed = [f"c{k}" for k in range(held)]
     plain = [f"a{k}" for k in range(len(parts) - held - len(names))]
@@ -154,7 +160,7 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     called = f"made({', '.join(closed)})" if held else "fn"
     exec(f"def call({', '.join([*closed, *plain, *names])}): return {called}({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
     try:
-        result = engine.run(scope["call"], parts, STANDARD, PACKAGE, engine.FUEL, frozen=False)
+        result = engine.run(scope["call"], parts, STANDARD, PACKAGE, engine.FUEL, frozen=False, wanted=code)
     except (GiveUp, OutOfFuel, Promote):
         return _unfollowed(fn, parts)
     function = engine.arranged(result, [part.param for part in parts if isinstance(part, Leaf)])

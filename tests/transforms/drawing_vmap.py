@@ -141,7 +141,7 @@ class Drawing(Lines):
             lambda: f"np.sort({a(d)})", lambda: f"np.clip({a(d)}, -0.8, {s(0)})", lambda: f"np.array([{s(d)}, {s(0)}, {self.p(0)}])", lambda: f"{self.m(d)}[{self.pick(['0', '1'])}]",
             lambda: f"{self.m(d)}[{self.i(0)} % 2]", lambda: f"np.sum({self.m(d)}, axis=0)", lambda: f"{self.m(d)}.max(axis=0)", lambda: f"{a(d)}[[2, 0, {self.at()}]]",
             lambda: f"np.concatenate([{a(d)}[:1], {a(d)}[1:]])", lambda: f"np.linalg.solve(A + np.eye(3) * abs({s(0)}), {a(d)})", lambda: f"{self.f(d)} * {s(0)}",
-            lambda: f"({s(0)} * {self.m(d)}.T) @ {self.m(d)}[:, 0] if {self.b(d)} else {a(d)}" if self.choose(2) else f"{a(d)}.copy()", lambda: f"np.maximum({a(d)}, {self.p(d)})",
+            lambda: f"({s(0)} * {self.m(d)}.T) @ {self.m(d)}[:, 0] if {self.b(d)} else {a(d)}" if self.choose(2) else f"({a(d)}).copy()", lambda: f"np.maximum({a(d)}, {self.p(d)})",
             lambda: f"vmap(lambda t: {self.lane('t', d)})({a(d)})", lambda: f"vmap(lambda u: u @ {a(d)}, in_axes=-1)(A)", lambda: f"hovis.grad(lambda u: np.sum(np.sin(u) * {s(0)}))({a(d)})",
             lambda: f"vmap(hovis.grad(lambda t: {self.smooth('t', d)}))({a(d)})", lambda: f"np.outer({a(d)}, {a(d)})[{self.at()}]", lambda: f"np.zeros(3) + {s(d)}",
             lambda: f"np.full(3, {s(d)})", lambda: f"np.take({a(d)}, {self.at()}) * {a(d)}", lambda: f"{a(d)} ** 2", lambda: f"np.linalg.inv(A)[{self.at()}] * {a(d)}",
@@ -193,7 +193,7 @@ class Drawing(Lines):
 
     def own(self) -> None:
         """An array that is there to be stored into."""
-        self.bind("a", self.pick([f"{self.a(1)}.copy()", "np.zeros(3)", f"np.full(3, {self.s(1)})", f"np.zeros_like({self.a(0)})", f"np.empty(3) * 0.0 + {self.s(1)}"]))
+        self.bind("a", self.pick([f"({self.a(1)}).copy()", "np.zeros(3)", f"np.full(3, {self.s(1)})", f"np.zeros_like({self.a(0)})", f"np.empty(3) * 0.0 + {self.s(1)}"]))
 
     def in_place(self) -> None:
         kind = self.pick("sp")

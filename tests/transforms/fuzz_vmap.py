@@ -70,7 +70,8 @@ def looped(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         found = []
         for k in range(lanes):
             ours = [leaf if axis is None else np.moveaxis(leaf, axis, 0)[k] for leaf, axis in zip(given, axes, strict=True)]
-            found.append(fn(*with_leaves(args, ours)))
+            # as it is when the lane is done: an array that all lanes store into is another one behind each
+            found.append(copy.deepcopy(fn(*with_leaves(args, ours))))
         stacked = [np.stack(parts) for parts in zip(*map(leaves, found), strict=True)]
         return with_leaves(found[0], [np.moveaxis(x, 0, axis) for x, axis in zip(stacked, each_axis(out_axes, found[0]), strict=True)])
 

@@ -486,3 +486,42 @@ def test_what_takes_too_long_to_trace_is_tried_once(monkeypatch: Any) -> None:
     assert hovis.grad(lambda x, depth: Branching(x * x, depth).total())(1.5, 2) == pytest.approx(9.0)
     assert tried
     assert all(tried.count(key) == 1 for key in tried)
+
+
+# ------------------------------------------------------------------------------------------------- what stays a call
+
+
+def cube(t: Any) -> Any:
+    return t * t * t
+
+
+def by_name(*given: Any, f: Any = cube, scale: float = 2.0) -> Any:
+    return float(f(given[0])) * scale
+
+
+def keyword_defaults(x: Any) -> Any:
+    held = [by_name(x), x]
+    held.append(float(held.pop()) * held[0])
+    return held[-1]
+
+
+def derived_ones(x: Any) -> Any:
+    ways = [hovis.grad(cube), hovis.grad(lambda t: math.sin(t))]
+    out = [way(x) * x for way in ways]
+    squares = hovis.vmap(lambda t: t * t if t > 1.0 else t)
+    out.append(np.sum(squares(np.array([x, 2.0 * x]))))
+    while len(out) > 1:
+        out.append(out.pop() + out.pop() * x)
+    return out[0]
+
+
+@hovis.boundary
+def left(x: Any, f: Any) -> Any:
+    return f(x)
+
+
+@pytest.mark.parametrize("f", [keyword_defaults, derived_ones])
+def test_what_stays_a_call_is_followed_where_it_is_recorded(f: Any) -> None:
+    check(lambda x: 2.0 * left(x, f), 0.7)
+    found, push = hovis.jvp(lambda x: left(x, f), (0.7,), (1.0,))
+    assert (found, push) == pytest.approx((f(0.7), hovis.grad(f)(0.7)))
