@@ -35,7 +35,7 @@ class Box:
         return type(bare(self))
 
     def __getattr__(self, name: str) -> Any:
-        if name in _RAW:
+        if name in RAW:
             raise AttributeError(name)
         found = getattr(self.value, name)
         if callable(found):
@@ -111,7 +111,7 @@ class Box:
 
 
 #: By what C code would read an array without its being seen.
-_RAW: Final = ("__array_interface__", "__array_struct__", "__dlpack__")
+RAW: Final = ("__array_interface__", "__array_struct__", "__dlpack__")
 #: What shows the memory of an array in ways that are not followed.
 _INSIDE: Final = ("flat", "data", "ctypes", "base")
 
@@ -222,4 +222,4 @@ def boxes_in(values: Any, found: list[Box], depth: int) -> None:
             boxes_in((value.start, value.stop, value.step), found, 0)
 
 
-__all__ = ["OPEN", "Box", "bare", "bared", "boxes_in", "has_boxes", "record", "within"]
+__all__ = ["OPEN", "RAW", "Box", "bare", "bared", "boxes_in", "has_boxes", "record", "within"]

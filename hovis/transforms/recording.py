@@ -19,7 +19,7 @@ from hovis.library.numpy import shadows
 from hovis.library.numpy.cotangents import alike, overwritten, scatter, taken
 from hovis.library.numpy.tangents import added, fitted
 from hovis.transforms import rules
-from hovis.transforms.boxes import OPEN, Box, bare, bared, boxes_in, record, within
+from hovis.transforms.boxes import OPEN, RAW, Box, bare, bared, boxes_in, record, within
 from hovis.transforms.moving import CALLING, Entered, is_in
 from hovis.transforms.places import where
 from hovis.transforms.sharing import PLAIN
@@ -250,6 +250,9 @@ class Tape:
 
     def moved(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What moves values about does so with boxes; who may hold some now is remembered."""
+        if callee is getattr and len(args) == 2 and type(args[0]) is Box and args[1] in RAW:
+            advice = "np.lib.stride_tricks.sliding_window_view has one"
+            raise DerivativeError(f"what is done by way of an array's {args[1]} has no derivative: {advice} ({self.place()})")
         for holder in (*args[:1], getattr(callee, "__self__", None)):
             if holder is not None and type(holder) is not Box:
                 self.holders[id(holder)] = holder

@@ -26,6 +26,8 @@ CORNERS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
     "sqrt": (lambda a: np.sum(np.sqrt(a)), ([0.0, 4.0],), ([INF, 0.25],)),
     "hypot": (lambda a, b: np.sum(np.hypot(a, b)), ([0.0], [0.0]), ([NAN], [NAN])),
     "arctan2": (lambda a, b: np.sum(np.arctan2(a, b)), ([0.0, 1.0], [0.0, 1.0]), ([NAN, 0.5], [NAN, -0.5])),
+    "interp of one point": (lambda x, fp: np.sum(np.interp(x, np.array([1.0]), fp)), ([0.5, 1.0, 1.5], [2.0]), ([0.0, 0.0, 0.0], [3.0])),
+    "interp with a step": (lambda x, fp: np.sum(np.interp(x, np.array([0.0, 1.0, 1.0]), fp)), ([0.5, 1.0, 1.5], [0.0, 1.0, 3.0]), ([1.0, 0.0, 0.0], [0.5, 0.5, 2.0])),
     "std": (np.std, ([1.0, 1.0],), ([NAN, NAN],)),
     "nan": (lambda a: np.sum(np.sin(a)), ([NAN, 0.0],), ([NAN, 1.0],)),
     "maximum of nan": (lambda a, b: np.sum(np.maximum(a, b)), ([NAN], [1.0]), ([0.0], [0.0])),

@@ -525,3 +525,14 @@ def test_what_stays_a_call_is_followed_where_it_is_recorded(f: Any) -> None:
     check(lambda x: 2.0 * left(x, f), 0.7)
     found, push = hovis.jvp(lambda x: left(x, f), (0.7,), (1.0,))
     assert (found, push) == pytest.approx((f(0.7), hovis.grad(f)(0.7)))
+
+
+def test_the_memory_of_an_array_is_not_taken_by_itself() -> None:
+    def strided(x: Any) -> Any:
+        items = [x]
+        while len(items) < 4:
+            items.append(items[-1] * x)
+        return np.sum(np.lib.stride_tricks.as_strided(np.array(items), (2, 2), (8, 0)))
+
+    with pytest.raises(DerivativeError, match="sliding_window_view"):
+        hovis.grad(strided)(1.5)

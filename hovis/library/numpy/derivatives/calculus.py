@@ -118,9 +118,12 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, 
         order = np.argsort(xp)
         xp, fp, left, right = xp[order], fp[order], None, None
         xp, fp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period)), np.concatenate((fp[-1:], fp, fp[:1]))
-    at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
-    low, high = xp[at], xp[at + 1]
-    found = fp[at] + (fp[at + 1] - fp[at]) * ((x - low) / (high - low))
+    last = xp.shape[0] - 1
+    at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
+    after = np.minimum(at + 1, last)
+    low, width = xp[at], xp[after] - xp[at]
+    # of a piece without any width, which only the last one may be, the end counts
+    found = fp[at] + (fp[after] - fp[at]) * choose(width > 0, (x - low) / choose(width > 0, width, 1.0), 1.0)
     found = choose(x < xp[0], fp[0] if left is None else left, found)
     return choose(x > xp[-1], fp[-1] if right is None else right, found)
 
