@@ -114,9 +114,11 @@ def add(a: T, b: T) -> T:
     if a.dtype == BOOL:  # XLA means the same by its own, but folds sums of constants as if it did not
         return op("or_", a, b)
     if a.dtype.kind in "fc":
-        for x, y in ((a, b), (b, a)):
+        ways = (a, b), (b, a)
+        for x, y in ways:
             if is_zero(y.ir):
                 return _without_sign(x)
+        for x, y in ways:
             if may_turn_zero(y.ir):
                 return op("add", _without_sign(x), y)
     return op("add", a, b)

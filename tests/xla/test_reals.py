@@ -116,6 +116,14 @@ def test_the_sign_of_a_sum_with_what_turns_out_zero():
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_the_sign_of_what_is_left_of_an_array(dtype):
+    fn = compiled(lambda v: np.sum(v[v == v]))
+    for n in (1, 2, 9):
+        v = np.full(n, complex(-0.0, -0.0) if dtype == np.complex64 else -0.0, dtype)
+        assert repr(fn(v)) == repr(np.sum(v[v == v]))
+
+
 def test_the_sign_of_zero_of_functions():
     def odd(x, z):
         return np.sign(x), np.sin(x), np.tanh(x), np.rint(x), np.tan(z), np.tanh(z), np.sqrt(z), np.add.reduceat(x, [0, 1, 0]), np.add.reduceat(z, [0, 2]), np.convolve(x, x[:2]), np.correlate(z, z[:2])
