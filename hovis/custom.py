@@ -4,7 +4,7 @@ A call of such a function is one op while something may yet be differentiated, s
 differentiated any more it is what the function does (:func:`expanded`).
 """
 
-
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -38,16 +38,42 @@ class Kernel(Own):
         self.__name__ = str(getattr(fn, "__name__", "custom"))
         self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))
         self.__doc__ = fn.__doc__
+        self._places = _places(fn)
 
     @property
     def __wrapped__(self) -> Any:
         return self.fn
 
-    def __call__(self, *args: Any) -> Any:
-        return whole(self, args)
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return whole(self, self._by_position(args, named) if named else args)
+
+    def _by_position(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Rules know arguments by their places; so those are put there that have been given by name."""
+        found, left = list(args), dict(named)
+        for name, default in self._places[len(args) :]:
+            if name in left:
+                found.append(left.pop(name))
+            elif left and default is not inspect.Parameter.empty:
+                found.append(default)
+            else:
+                break
+        if left:
+            inspect.signature(self.fn).bind(*args, **named)
+            raise TypeError(f"{self.__name__}() has rules, which are given arguments by their places: {', '.join(left)} can't be given by name")
+        return tuple(found)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__qualname__}>"
+
+
+def _places(fn: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
+    """The parameters of fn that are given by place: the names by which they may be given, too, or "", and what they are else."""
+    try:
+        params = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # C code that does not say
+        return ()
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
 
 
 class CustomVjp(Kernel):
@@ -75,7 +101,7 @@ class CustomJvp(Kernel):
 
 
 def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
-    """fn, with a rule of its own for cotangents; a decorator.  Its arguments are numbers and arrays, by position.
+    """fn, with a rule of its own for cotangents; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
 
     >>> from hovis import grad
     >>> @custom_vjp
@@ -88,7 +114,7 @@ def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
 
 
 def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
-    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Its arguments are numbers and arrays, by position.
+    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
 
     >>> from hovis import grad
     >>> @custom_jvp
@@ -132,7 +158,7 @@ class Kept(Kernel):
 
 
 def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) -> Any:
-    """A function that stays a call in traces; a decorator.  Its arguments are numbers and arrays, by position.
+    """A function that stays a call in traces; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
 
     What it gives is found by tracing it, unless ``defresult`` says so; ``defelementwise``, ``defvjp``, ``defjvp``,
     ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.

@@ -118,6 +118,29 @@ def test_lowering():
     np.testing.assert_allclose(hovis_xla.jit(lambda v: spread_of(v) * 2.0)(X), 6.0)
 
 
+@hovis.primitive
+def shifted(x, by=2.0, /, plus=1.0, *, never=0.0):
+    return x * by + plus + never
+
+
+shifted.defelementwise(lambda y, x, by=2.0, plus=1.0: by, lambda y, x, by=2.0, plus=1.0: x, 1.0)
+
+
+def test_arguments_by_name():
+    def f(x):
+        return shifted(x, plus=x) * shifted(3.0, x, plus=0.0)
+
+    assert f(5.0) == 225.0
+    assert hovis.grad(f)(5.0) == hovis.jvp(f, (5.0,), (1.0,))[1] == 90.0
+    np.testing.assert_array_equal(hovis.vmap(f)(np.arange(3.0)), [0.0, 9.0, 36.0])
+    (op,) = hovis.trace(lambda x: shifted(x, plus=4.0), hovis.Float).ops
+    assert op.callee is shifted and not op.kwargs and [a.value for a in op.args[1:]] == [2.0, 4.0]
+    for wrong in (lambda x: shifted(plus=x), lambda x: shifted(x, by=x), lambda x: shifted(x, never=x), lambda x: shifted(x, 1.0, 2.0, plus=x)):
+        for call in (wrong, hovis.jit(wrong)):
+            with pytest.raises(TypeError, match="missing|positional.only|can't be given by name|multiple values"):
+                call(1.0)
+
+
 # ------------------------------------------------------------------------------------------------- a lattice element
 
 
