@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from hovis.library.numpy.shaping import in_shape
+
 _R = np.random.default_rng(7)
 
 
@@ -225,6 +227,7 @@ case(np.partition, lambda x: np.partition(x, 2), V)
 case(np.reshape, lambda x: np.reshape(x, (2, 6)), X)
 case(np.reshape, lambda x: np.reshape(x, (2, 6), order="F"), X)
 case(np.ndarray.reshape, lambda x: x.reshape(2, -1), X)
+case(in_shape, lambda x: in_shape(x * 1.0, (2, 6)), X)
 for _f in (np.ravel, np.ndarray.ravel, np.ndarray.flatten, np.transpose, np.ndarray.transpose, np.flip, np.flipud, np.fliplr, np.tril, np.triu, np.atleast_1d,
            np.atleast_2d, np.atleast_3d, np.copy, np.ndarray.copy, np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
            np.matrix_transpose, np.linalg.matrix_transpose, np.diagflat, np.rot90):

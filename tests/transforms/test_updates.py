@@ -86,3 +86,20 @@ def test_in_derivatives_again_and_over_lanes() -> None:
     several = np.stack([X, 2.0 * X])
     found = hovis.vmap(slope, in_axes=(0, None, None))(several, START, 3)
     np.testing.assert_allclose(found, [slope(x, START, 3) for x in several], rtol=1e-12)
+
+
+def given_another_shape(x: Any) -> Any:
+    a = np.outer(x, x) * 2
+    row = a[0]
+    a.shape = (x.size * x.size,)
+    a[1] += 3 * x[0]
+    row[0] *= 2
+    return np.sum(a * np.arange(1.0, a.size + 1))
+
+
+def test_a_shape_that_changes_in_place() -> None:
+    x, other = np.arange(1.0, 4.0), np.arange(3.0)
+    want = 4 * (np.arange(1.0, 10.0).reshape(3, 3) + np.arange(1.0, 10.0).reshape(3, 3).T) / 2 @ x + [6 + 4 * x[0], 0, 0]
+    assert np.allclose(hovis.grad(given_another_shape)(x), want)
+    assert np.isclose(hovis.jvp(given_another_shape, (x,), (np.ones(3),))[1], want.sum())
+    assert np.allclose(hovis.vmap(given_another_shape)(np.stack([x, other])), [given_another_shape(x), given_another_shape(other)])

@@ -9,6 +9,7 @@ import numpy as np
 from hovis.errors import DerivativeError
 from hovis.ir.operations import Slot, make_tuple, slot_of, tape_of
 from hovis.lattice import ANY, AbstractValue, Array, Const, Partial, Type, Union
+from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.tangents import fitted, spread, zeros_like
 
 
@@ -109,6 +110,7 @@ VIEWS: Final = frozenset(
         np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
         np.rollaxis, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.squeeze, np.ndarray.squeeze, np.expand_dims, np.asarray,
         np.asanyarray, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.flip, np.flipud, np.fliplr, np.rot90, np.ascontiguousarray, np.real, np.imag,
+        in_shape,
     }
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from hovis.ir.model import Op, Operand
 from hovis.ir.operations import make_list, make_tuple
 from hovis.lattice import Array, Const, Type, Union
 from hovis.library.numpy import subscripts
+from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.ufuncs import SCALARS
 
 _IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift"
@@ -35,7 +36,7 @@ SHARING: Final = frozenset({
     np.matrix_transpose, np.permute_dims, np.unstack if hasattr(np, "unstack") else np.split, np.ndarray.astype, np.array, np.einsum, np.nan_to_num,
     np.linalg.diagonal, np.linalg.matrix_transpose, np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.ix_, np.meshgrid,
     np.ndarray.__array__, np.ndarray.conj, np.ndarray.conjugate, np.ndarray.clip, np.real_if_close, np.trim_zeros,
-    np.ndarray.getfield, getattr, operator.getitem, np.astype, *SCALARS, *IDLE,
+    np.ndarray.getfield, getattr, operator.getitem, in_shape, np.astype, *SCALARS, *IDLE,
 })  # fmt: skip
 
 _IDLE: Final = frozenset(IDLE)

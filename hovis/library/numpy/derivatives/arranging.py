@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.library.derivatives import Rule, constant, defined, linear, pull, push
 from hovis.library.numpy.cotangents import updated, zero_tape
+from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.tangents import fitted, rank_of, shape_of, spread, zeros_like
 
 _fn: Any
@@ -111,7 +112,7 @@ push(np.partition, lambda t, y, a, kth, axis=-1, **named: np.take_along_axis(t, 
 
 # ------------------------------------------------------------------------------------------------- shapes
 
-linear((np.reshape, np.ndarray.reshape), lambda g, y, a, *shape, **named: np.reshape(g, a.shape, **{k: v for k, v in named.items() if k == "order"}))
+linear((np.reshape, np.ndarray.reshape, in_shape), lambda g, y, a, *shape, **named: np.reshape(g, a.shape, **{k: v for k, v in named.items() if k == "order"}))
 linear((np.ravel, np.ndarray.ravel, np.ndarray.flatten), lambda g, y, a, *order, **named: np.reshape(g, a.shape, *order, **named))
 linear((np.squeeze, np.ndarray.squeeze), lambda g, y, a, *axis, **named: np.reshape(g, a.shape))
 linear((np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d), lambda g, y, a, *axis, **named: np.reshape(g, shape_of(a)))
