@@ -5,7 +5,8 @@ The host takes the leaves out of them, and stores, where the program has not giv
 or an int of more than 64 bits, finds everything as it was.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -61,6 +62,12 @@ class Graph:
         """What a trace has to know of it."""
         return Adopted(tuple(self.objects), self.positional, self.named)
 
+    def forget(self) -> None:
+        """Let go of the objects themselves: they are the caller's."""
+        self.wholes.clear()
+        self.leaves.clear()
+        self._known.clear()
+
     def _part(self, value: Any, path: Path) -> tuple[Any, ...]:
         found = self._known.get(id(value))
         if found is not None:
@@ -86,6 +93,8 @@ class Graph:
         k = len(self.objects)
         self._known[id(value)] = made = "object", k
         keys: tuple[Any, ...] = tuple(value) if kind is dict else () if kind in _KINDS else attributes(value) or ()
+        if hasattr(kind, "__del__"):
+            raise Unfit
         self.wholes.append(value)
         self.objects.append(("", kind, (), ()))
         if len(self.wholes) + len(self.leaves) + len(parts) > MOST:
@@ -110,12 +119,17 @@ class Adopting:
         self.graph = graph
         self.holds = compile_guards(traced.guards)
         #: what the trace knows by another name: an argument that is one of these is told from it
-        self.static = frozenset(map(id, [*traced.static, *(held for guard in traced.guards for held in _known_by(guard))]))
+        known = [*traced.static, *(held for guard in traced.guards for held in _known_by(guard))]
+        self.static = frozenset(map(id, [*known, *(vars(held) for held in known if _has_dict(held))]))
         function = copy(traced.function)
         names = dict(zip(map(id, traced.function.params), function.params, strict=True))
         #: what stands for each object, and for each leaf (a Param or a constant)
         self.objects, self.values = ([names.get(id(p), p) for p in parts] for parts in _given(traced))
-        self.changes = _trimmed(function, graph, self.objects, self.values)
+        ends = _ends(function)
+        #: objects that are let go of
+        self.displaced = _displaced(graph, ends, self.objects, self.values)
+        self.changes = _trimmed(function, graph, ends, self.objects, self.values)
+        graph.forget()
         function.name = getattr(fn, "__name__", function.name)
         self.params = _used(function)
         function.blocks[0].params = tuple(self.params)
@@ -153,7 +167,7 @@ class Adopting:
         ``first``: for a first call, see ``Executable``."""
         enter = self.executable.first if first else self.executable.enter
         writer = Writer(True, "BAILED", everything=True)
-        writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=enter, static=self.static, replace=replace)
+        writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=enter, static=self.static, replace=replace, getweakrefcount=weakref.getweakrefcount)
         given = [f"a{k}" for k in range(count)]
         seen: set[Any] = set()
         for test in [*tests, "not still()"]:
@@ -163,10 +177,15 @@ class Adopting:
         for name, part in zip(given, parts, strict=True):
             writer.take(name, self._plan(part, order, seen))
         objects = [writer.leaves[order.get(id(p), -1 - k)] for k, p in enumerate(self.objects)]
-        ids = f"{{{', '.join(f'id({name})' for name in objects)}}}"
-        writer.refuse(f"len({ids}) != {len(objects)}")
+        # an object's attributes are a dict, which may be an argument as well
+        kinds = [(kind, cls) for kind, cls, _, _ in self.graph.objects]
+        held = [*objects, *(f"{name}.__dict__" for name, (kind, cls) in zip(objects, kinds, strict=True) if kind == "instance" and cls.__dictoffset__)]
+        ids = f"{{{', '.join(f'id({name})' for name in held)}}}"
+        writer.refuse(f"len({ids}) != {len(held)}")
         if self.static:
             writer.refuse(f"not static.isdisjoint({ids})")
+        for k in self.displaced:
+            writer.refuse(f"getweakrefcount({objects[k]})")
         called = [writer.leaves[k] for k in range(len(self.params))]
         writer.lines += [f"found = enter({', '.join(called)})", "if found is BAILED: return BAILED"]
         self._change(writer, objects)
@@ -241,6 +260,10 @@ def replace(held: Any, content: tuple[Any, ...]) -> None:
     holder.update(zip(keys, parts, strict=True))
 
 
+def _has_dict(held: Any) -> bool:
+    return type(held).__dictoffset__ != 0 and type(getattr(held, "__dict__", None)) is dict
+
+
 def _known_by(guard: Guard) -> Iterator[Any]:
     """What is known by a guard: whose content it is, and that."""
     value = guard.value
@@ -286,7 +309,23 @@ def _given(traced: api.Trace) -> tuple[list[Any], list[Any]]:
 # ------------------------------------------------------------------------------------------------- what has changed
 
 
-def _trimmed(function: Function, graph: Graph, wholes: list[Any], leaves: list[Any]) -> list[Change]:
+#: The blocks in which a program ends, its result there, and what is in each object (None: a set).
+Ends = list[tuple[Block, Any, list[Any]]]
+
+
+def _ends(function: Function) -> Ends:
+    ends: Ends = []
+    for block in function.blocks:
+        if isinstance(block.terminator, Return):
+            pair = _items(block.terminator.value)
+            contents = _items(pair[1]) if pair is not None else None
+            if pair is None or contents is None:
+                raise NotLowerable("its ways end together", function.location)
+            ends.append((block, pair[0], [_items(c) for c in contents]))
+    return ends
+
+
+def _trimmed(function: Function, graph: Graph, ends: Ends, wholes: list[Any], leaves: list[Any]) -> list[Change]:
     """Have the function give, besides its result, only what has changed in its objects; where that is."""
 
     def same(operand: Any, part: Any) -> bool:
@@ -299,14 +338,6 @@ def _trimmed(function: Function, graph: Graph, wholes: list[Any], leaves: list[A
         found = _items(operand)
         return more[0] is tuple and found is not None and len(found) == len(more[1]) and all(map(same, found, more[1]))
 
-    ends: list[tuple[Block, Any, list[Any]]] = []
-    for block in function.blocks:
-        if isinstance(block.terminator, Return):
-            pair = _items(block.terminator.value)
-            contents = _items(pair[1]) if pair is not None else None
-            if pair is None or contents is None:
-                raise NotLowerable("its ways end together", function.location)
-            ends.append((block, pair[0], [_items(c) for c in contents]))
     changes: list[Change] = []
     wanted: list[tuple[int, int | None]] = []
     for k, (kind, _, keys, parts) in enumerate(graph.objects):
@@ -330,6 +361,37 @@ def _trimmed(function: Function, graph: Graph, wholes: list[Any], leaves: list[A
         block.ops += [*whole.values(), end.value]
     _without_old_ends(function)
     return changes
+
+
+def _displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) -> list[int]:
+    """The objects that are let go of on some way: their ends would show too late, if anybody looks.
+
+    Of the other leaves that are no numbers it is not known whether anybody does.
+    """
+    roots = [*graph.positional, *(part for _, part in graph.named)]
+    given = [wholes[k] for k in sorted(_inside(roots))] + [leaves[k] for k in sorted(_inside(roots, "leaf"))]
+    places = {id(param): k for k, param in enumerate(wholes)}
+    gone: set[int] = set()
+    for _, result, contents in ends:
+        todo, kept = [result, *given], set[int]()
+        while todo:
+            operand = todo.pop()
+            if isinstance(operand, Const) or id(operand) in kept:
+                continue
+            kept.add(id(operand))
+            todo += (contents[places[id(operand)]] or []) if id(operand) in places else operand.args if isinstance(operand, Op) else []
+        if any(not isinstance(leaf, Const) and id(leaf) not in kept and num_of_type(leaf.type, leaf.dims) is None for leaf in leaves):
+            raise NotLowerable("what an argument holds is let go of")
+        gone.update(k for k, param in enumerate(wholes) if id(param) not in kept)
+    return sorted(gone)
+
+
+def _inside(parts: Iterable[Any], wanted: str = "object") -> set[int]:
+    """The objects, or the leaves, that are arguments, or in tuples that are."""
+    found: set[int] = set()
+    for what, *more in parts:
+        found |= {more[0]} if what == wanted else _inside(more[1], wanted) if what == "tuple" else set()
+    return found
 
 
 def _without_old_ends(function: Function) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final
 
+from hovis.engine.lookups import is_python_class
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Const, Type, Union
@@ -54,10 +55,18 @@ def stands_apart(params: Iterable[Param], function: Function, static: tuple[obje
     if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
         return
     uses = _Uses(function)
+    static = (*static, *_attributes(static))
     for param in params:
         held = [s for s in static if _fits(param.type, type(s))]
         if held and uses.may_write(param, held):
             yield _test(held), param
+
+
+def _attributes(static: Iterable[object]) -> Iterator[object]:
+    """Where folded instances have their attributes: who has such a dict writes to them."""
+    for held in static:
+        if is_python_class(type(held)) and isinstance(found := getattr(held, "__dict__", None), dict):
+            yield found
 
 
 def _test(held: Sequence[object]) -> Callable[[Any], bool]:

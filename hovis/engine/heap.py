@@ -27,7 +27,14 @@ BULK: Final = 16
 
 def may_be_one(one: "VObj", other: "VObj") -> bool:
     """May two real objects of the heap be the same: two that the caller passed, or the content of something?"""
-    return one.inner or other.inner or (one.argument and other.argument and one.cls is other.cls)
+    if one.inner or other.inner or not (one.argument and other.argument):
+        return one.inner or other.inner
+    return one.cls is other.cls or _is_dict_of(one, other) or _is_dict_of(other, one)
+
+
+def _is_dict_of(one: "VObj", other: "VObj") -> bool:
+    """May this dict be where that instance has its attributes?"""
+    return one.cls is dict and other.kind == "instance" and other.cls.__dictoffset__ != 0
 
 
 #: The fields that some exceptions have besides their arguments.

@@ -1,8 +1,10 @@
 """Lists, dicts and objects of the arguments that are changed: one executable, and the caller's objects are what they would be."""
 
 import copy
+import gc
 import importlib
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +285,104 @@ def test_a_view_that_a_loop_may_have_made(count: int) -> None:
     found = hovis_xla.jit(turned, target="xla")(a, count)
     np.testing.assert_array_equal(found, turned(a, count))
     assert np.shares_memory(found, a)
+
+
+def by_either_name(o: Any, d: Any) -> Any:
+    d["x"] = o.x + 5.0
+    seen = o.x
+    o.x = seen * 2.0
+    return d["x"] + seen
+
+
+def through_its_own(o: Any) -> Any:
+    o.held["x"] = 4.0
+    return o.x
+
+
+def given_another(o: Any) -> Any:
+    o.__dict__ = {"x": o.x * 2.0, "z": 1.0}
+    return o.x
+
+
+def its_attributes(o: Any) -> Any:
+    o.x += 1.0
+    return vars(o)
+
+
+def beside_a_known(d: Any) -> Any:
+    d["x"] = d["x"] + 1.0
+    return KNOWN.x
+
+
+def with_its_dict(**attributes: Any) -> Any:
+    made = Thing(**attributes)
+    return made, vars(made)
+
+
+def holding_its_dict() -> Any:
+    made = Thing(x=1.0)
+    made.held = vars(made)
+    return (made,)
+
+
+@pytest.mark.parametrize("target", ["xla", "python"])
+@pytest.mark.parametrize(
+    ("fn", "calls"),
+    [
+        (by_either_name, [lambda: (Thing(x=1.0), {"x": 1.0}), lambda: with_its_dict(x=1.0)]),
+        (by_either_name, [lambda: with_its_dict(x=1.0), lambda: (Thing(x=1.0), {"x": 1.0})]),
+        (through_its_own, [holding_its_dict, lambda: (Thing(x=1.0, held={"x": 2.0}),)]),
+        (given_another, [lambda: (Thing(x=1.0),)]),
+        (its_attributes, [lambda: (Thing(x=1.0),)]),
+        (beside_a_known, [lambda: ({"x": 1.0},), lambda: (vars(KNOWN),)]),
+    ],
+    ids=["two", "one", "held", "replaced", "returned", "known"],
+)
+def test_attributes_that_are_a_dict_of_somebody(fn: Any, calls: Any, target: str, monkeypatch: Any) -> None:
+    """An object's attributes are a dict: it may be an argument, held by one, or returned."""
+    compiled = hovis_xla.jit(fn, target=target)
+    for args in (*calls, *calls):
+        assert repr(outcome(compiled, args(), monkeypatch)) == repr(outcome(fn, args(), monkeypatch))
+
+
+class Ending(Thing):
+    def __del__(self) -> None:
+        KNOWN.x += 1.0
+
+
+def let_go(items: Any) -> Any:
+    items.pop()
+    items[0] += 1.0
+    return items
+
+
+def let_go_first(items: Any) -> Any:
+    items.pop()
+    items[0][0] += 1.0
+    return items
+
+
+def test_objects_whose_ends_show_are_not_adopted() -> None:
+    """They would end behind the call; so would what somebody else has a weak reference to."""
+    compiled = hovis_xla.jit(let_go, target="xla")
+    compiled([1.0, Ending(x=1.0)])
+    assert "residual Python" in compiled.explain()
+    compiled = hovis_xla.jit(let_go, target="xla")
+    assert compiled([1.0, Thing(x=1.0)]) == [2.0]
+    assert compiled.explain().startswith("let_go runs as one XLA executable.")
+    seen = []
+    given = [[1.0], Thing(x=1.0)]
+    watch = weakref.ref(given[1], lambda _: seen.append(given[0][0]))
+    assert hovis_xla.jit(let_go_first, target="xla")(given) == [[2.0]]
+    assert (watch(), seen) == (None, [1.0])
+
+
+def test_objects_are_not_kept_alive() -> None:
+    compiled = hovis_xla.jit(looping, target="xla")
+    given = Thing(x=5.0, n=1)
+    seen = weakref.ref(given)
+    compiled(given)
+    del given
+    gc.collect()
+    assert seen() is None
+    assert compiled.explain().startswith("looping runs as one XLA executable.")

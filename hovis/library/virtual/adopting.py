@@ -61,6 +61,8 @@ def _content(m: Machine, ref: V) -> V:
         if obj.cells or obj.keys:
             raise GiveUp("a set of the arguments is changed")
         return NONE
+    if obj.kind == "instance" and ("__dict__" in obj.keys or "__weakref__" in obj.keys):
+        raise GiveUp("the attributes of an argument are another dict")
     return _tuple(m, Known(obj.keys), *obj.cells)
 
 
