@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from hovis_xla import progress
+
 #: How often each way is tried.
 ROUNDS: Final = 5
 #: A later way wins if it is quicker than an earlier one by this much; one that is slower than another by that much is out.
@@ -47,7 +49,8 @@ class Contest:
     """
 
     __slots__ = (
-        "_again", "_before", "_regret", "_tries", "alert", "first", "given_up", "grows", "hopeless", "largest", "scales", "seconds", "stays", "ways", "winner",
+        "_again", "_before", "_compiles", "_regret", "_tries", "alert", "first", "given_up", "grows",
+        "hopeless", "largest", "scales", "seconds", "stays", "ways", "winner",
     )  # fmt: skip
 
     def __init__(self, ways: Sequence[str], hopeless: Callable[[float], bool] | None = None, grows: bool = True, decided: bool = False) -> None:
@@ -60,6 +63,8 @@ class Contest:
         self.seconds: dict[str, list[float]] = {way: [] for way in ways}
         self._tries = dict.fromkeys(ways, 0)
         self._tries[self.first] = -1
+        #: compiles before the call that is done now
+        self._compiles = progress.compiles()
         self.winner: str | None = ways[0] if decided or len(ways) == 1 else None
         #: it is to be told of calls by the winner that take more seconds than this
         self.alert = math.inf
@@ -76,6 +81,7 @@ class Contest:
 
     def begin(self, values: Sequence[object] = ()) -> str:
         """Who does the call that comes now, which is about these."""
+        self._compiles = progress.compiles()
         if self.winner is not None:
             if self.winner != self.first:
                 if not self.largest or not self._larger(values):
@@ -106,10 +112,10 @@ class Contest:
             self._tries[way] -= 1
 
     def note(self, way: str, seconds: float) -> None:
-        """A call by this way has taken so long."""
+        """A call by this way has taken so long; one that something was compiled for says nothing of the next."""
         if self.winner is not None:
             self._watch(way, seconds)
-        elif self._tries[self.first] > 0:
+        elif self._tries[self.first] > 0 and self._compiles == progress.compiles():
             self.seconds[way].append(seconds)
             self._decide()
 

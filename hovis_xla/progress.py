@@ -1,5 +1,6 @@
-"""A line on the terminal while a compile takes long."""
+"""How many compiles there have been, and a line on the terminal while one takes long."""
 
+import itertools
 import sys
 import threading
 import time
@@ -10,10 +11,20 @@ from typing import Final
 #: Compiles shorter than this (seconds) say nothing.
 PATIENCE: Final = 1.0
 
+_begun = itertools.count(1)
+_latest = 0
+
+
+def compiles() -> int:
+    """How many have begun: what is timed while this changes is not timed again."""
+    return _latest
+
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
     """What is going on, and for how long: on a terminal only, and gone when it is done."""
+    global _latest
+    _latest = next(_begun)
     stream = sys.stderr
     if stream is None or not stream.isatty():
         yield

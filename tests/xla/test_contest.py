@@ -1,7 +1,7 @@
 """Who does calls, by what they are said to take: nothing here measures time."""
 import math
 
-from hovis_xla import cost
+from hovis_xla import cost, progress
 from hovis_xla.contest import CLEAR, GIVEN_UP, LARGER, REGRET, ROUNDS, STAYS, Contest, Spending
 from hovis_xla.cost import Work
 
@@ -26,6 +26,17 @@ def test_turns():
     assert len(contest.seconds["xla"]) == ROUNDS  # the first call compiles, and is not counted
     three = play(Contest(["xla", "residual", "plain"]), dict.fromkeys(["xla", "residual", "plain"], 1.0))
     assert three[:7] == ["xla", "xla", "residual", "plain", "xla", "residual", "plain"]
+
+
+def test_calls_that_something_is_compiled_for_are_not_counted():
+    contest = Contest(["xla", "python"], hopeless=lambda taken: taken > 0.1)
+    assert [contest.begin(), contest.begin()] == ["xla", "xla"]
+    with progress.told("compiling for larger ints"):
+        pass
+    contest.note("xla", 9.0)
+    assert contest.winner is None and contest.seconds["xla"] == []
+    play(contest, {"xla": 0.01, "python": 0.02})
+    assert contest.winner == "xla" and all(len(found) <= ROUNDS for found in contest.seconds.values())
 
 
 def winner(ways, times, **options):
