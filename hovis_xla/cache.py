@@ -8,6 +8,7 @@ Files appear whole or not at all, so that processes may share the folder; nothin
 in them is run: the folder has to belong to the user, and to be writable for nobody else.
 """
 
+import contextlib
 import functools
 import hashlib
 import io
@@ -158,18 +159,24 @@ def _write(path: Path, program: Program, exact: bool) -> None:
 
 
 def _make_room(where: Path) -> None:
-    """Remove what was not used for longest, until the rest is small enough; and what a process left half done."""
+    """Remove what was not used for longest, until the rest is small enough; and what a process left half done.
+
+    Others do so at the same time: what is gone meanwhile is no concern.
+    """
     limit = int(os.environ.get("HOVIS_CACHE_SIZE") or SIZE)
     found = []
-    for entry in os.scandir(where):
-        about = entry.stat(follow_symlinks=False)
-        if entry.name.startswith(".new-") and time.time() - about.st_mtime > 3600:
-            os.unlink(entry.path)
-        elif len(entry.name) == 2 * _DIGEST:
-            found.append((about.st_mtime, about.st_size, entry.path))
+    with os.scandir(where) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                about = entry.stat(follow_symlinks=False)
+                if entry.name.startswith(".new-") and time.time() - about.st_mtime > 3600:
+                    os.unlink(entry.path)
+                elif len(entry.name) == 2 * _DIGEST:
+                    found.append((about.st_mtime, about.st_size, entry.path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:
             break
-        os.unlink(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         total -= size

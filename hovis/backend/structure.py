@@ -17,6 +17,8 @@ from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
 
 #: Ops of a block that returns or raises and may stand inside of a loop that it is no part of.
 SMALL: Final = 4
+#: So many early ends in a row are written one behind the other: as one inside of the other they would be too deep.
+LONG: Final = 32
 
 
 # ------------------------------------------------------------------------------------------------- the tree
@@ -320,7 +322,7 @@ class Structurer:
         return code
 
     def _node(self, block: Block) -> Tree:
-        """block, and what comes after it in the same statements; long chains of calls are gone along, not down."""
+        """block, and what comes after it in the same statements; long chains of calls and of early ends are gone along, not down."""
         code: Tree = []
         while True:
             code.append(Body(block))
@@ -330,7 +332,11 @@ class Structurer:
                 case Invoke():
                     edge = block.terminator.ok
                 case Branch():
-                    return [*code, If(block, self._go(block, block.terminator.true), self._go(block, block.terminator.false))]
+                    edge = block.terminator.false
+                    one = self._go(block, block.terminator.true)
+                    if not isinstance(one[-1], End) or _early_ends(block) < LONG:
+                        return [*code, If(block, one, self._go(block, edge))]
+                    code.append(If(block, one, []))
                 case _:
                     return [*code, End(block)]
             if edge.block not in self.inline or not self._alone(edge.block) or self._again(block, edge):
@@ -353,3 +359,11 @@ class Structurer:
         if target in self.inline:
             return moves + self._at(target)
         return [*moves, Leave(target)]
+
+
+def _early_ends(block: Block) -> int:
+    """How many branches that begin here, one behind the other, return or raise on one side; up to LONG."""
+    count = 0
+    while count < LONG and isinstance(block.terminator, Branch) and isinstance(block.terminator.true.block.terminator, Return | Raise):
+        block, count = block.terminator.false.block, count + 1
+    return count

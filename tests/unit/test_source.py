@@ -440,3 +440,14 @@ def rows_above(k):
 
 def test_a_long_row_of_blocks_is_no_deep_recursion():
     assert hovis.trace(rows_above, Int).text().load()(50) == rows_above(50)
+
+
+def test_a_long_row_of_early_ends_is_no_deep_recursion():
+    def place(k):
+        for at, (value, name) in enumerate(ROWS):
+            if value == k:
+                return at, name
+        return None
+
+    text = hovis.trace(place, Int).text().load()
+    assert [text(k) for k in (0, 7, 99, 100)] == [place(k) for k in (0, 7, 99, 100)]

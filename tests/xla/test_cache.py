@@ -138,6 +138,23 @@ def test_what_was_not_used_for_longest_goes(folder, monkeypatch):
     assert len(entries(folder)) == 1
 
 
+def test_entries_that_another_process_removes_meanwhile(folder, monkeypatch):
+    folder.mkdir()
+    for name in "ab":
+        (folder / (name * 64)).write_bytes(b"x" * 100)
+    monkeypatch.setenv("HOVIS_CACHE_SIZE", "0")
+    removed, unlink = [], os.unlink
+
+    def late(path):
+        unlink(path)
+        removed.append(path)
+        unlink(path)
+
+    monkeypatch.setattr(cache.os, "unlink", late)
+    cache._make_room(folder)
+    assert len(removed) == 2 and not list(folder.iterdir())
+
+
 PROCESS = """
 import os, random, sys
 import numpy as np
