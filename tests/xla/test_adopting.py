@@ -386,3 +386,34 @@ def test_objects_are_not_kept_alive() -> None:
     gc.collect()
     assert seen() is None
     assert compiled.explain().startswith("looping runs as one XLA executable.")
+
+
+def popped_on_the_way(d: Any) -> Any:
+    seen = []
+    for k in d:
+        seen.append(k)
+        d[k] = d.pop(k) + 1.0
+        if k == "y":
+            break
+    return seen
+
+
+def deleted_on_the_way(d: Any) -> Any:
+    seen = []
+    for k, v in d.items():
+        seen.append(k)
+        del d[k]
+        d[k] = v + 1.0
+        if k == "y":
+            break
+    return seen
+
+
+@pytest.mark.parametrize("target", ["xla", "python"])
+@pytest.mark.parametrize("fn", [popped_on_the_way, deleted_on_the_way])
+def test_a_dict_that_is_iterated_over_loses_keys(fn: Any, target: str, monkeypatch: Any) -> None:
+    """The iterator goes on behind the gap."""
+    compiled = hovis_xla.jit(fn, target=target)
+    for _ in range(2):
+        one, other = {"x": 1.0, "y": 2.0, "z": 3.0}, {"x": 1.0, "y": 2.0, "z": 3.0}
+        assert repr(outcome(compiled, (one,), monkeypatch)) == repr(outcome(fn, (other,), monkeypatch))

@@ -126,9 +126,11 @@ def is_iterator(m: Machine, value: Ref) -> bool:
     return m.state.heap[value.aid].kind in ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "instance", "set", "model")
 
 
-def settle_iterators(m: Machine, source: Ref) -> None:
-    """Make the iterators over a dict that are under way real (and the dict with them)."""
+def settle_iterators(m: Machine, source: V) -> None:
+    """Something is taken out of source: if it is a dict, make the iterators over it that are under way real (and the dict with them)."""
     heap = m.state.heap
+    if not isinstance(source, Ref) or heap[source.aid].kind != "dict":
+        return
     over = [aid for aid, obj in heap.items() if obj.kind == "dict_iter" and obj.node is None and _leads_to(obj.cells[0], source.aid)]
     if over:
         roots = [value.aid for _, value in m.state.roots() if isinstance(value, Ref)]

@@ -54,12 +54,8 @@ def _own(m: Machine, value: V) -> VObj | None:
 
     An iterator that is under way sees the gap in the real dict, which a virtual one does not have.
     """
-    obj = own(m, value, "dict")
-    if obj is not None:
-        assert isinstance(value, Ref)
-        settle_iterators(m, value)
-        obj = own(m, value, "dict")
-    return obj
+    settle_iterators(m, value)
+    return own(m, value, "dict")
 
 
 @action(dict.pop, counts=(2, 3))

@@ -222,6 +222,7 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
     if isinstance(container, Known):
         m.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
         return None
+    settle_iterators(m, container)
     obj = own(m, container, "list", "dict")
     if obj is None or not plain(obj, "__delitem__", list if obj.kind == "list" else dict):
         return None
@@ -234,9 +235,6 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
         index = obj.find(whole.value)  # type: ignore[union-attr]
         if index < 0:
             return m.raise_new(KeyError, key)
-        settle_iterators(m, container)
-        if own(m, container, "dict") is None:
-            return None
         m.put(container, obj.without(index))
         return NONE
     window = slice_of(m, key)
