@@ -68,6 +68,9 @@ def may_turn_zero(value: Any) -> bool:
     if name_of(value) == "select":
         return any(map(is_zero, value.owner.operands))
     source = source_of(value)
+    if name_of(value) == "convert" and isinstance(source, ir.BlockArgument):
+        # an int that goes round, maybe as the 0 that it was in front of the loop
+        return not str(source.owner.owner.name).startswith("func.") and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
     computed = isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert")
     return computed and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
 

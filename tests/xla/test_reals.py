@@ -169,3 +169,19 @@ def test_numbers_known_to_both_sides():
         return x * (np.float64(-1.0) / 49.0) * 49.0, x * (1 / np.float32(3)), x + np.float64(1e308) * 10, x / (np.float64(1) / np.float64(3))
 
     check(f, (np.array([1.0, -0.0, np.nan, 3e-308]),))
+
+
+def both_int_and_float(x, v):
+    total = 0
+    for _ in range(3):
+        i = 5
+        while i >= 0 and x[i - 1] != 2:
+            i -= 2
+            total += v
+    return total
+
+
+def test_an_int_that_stays_0_in_a_loop_is_added_as_0():
+    x = np.array([3, 5, 1, 2, 4])
+    for v in (-0.0, 1.5):
+        assert str(compiled(both_int_and_float)(x, v)) == str(both_int_and_float(x, v))
