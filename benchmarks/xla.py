@@ -6,7 +6,8 @@ Each contender has a process of its own and they take turns, so that what else t
 fresh arguments (NumPy arrays in, NumPy arrays out), and a ratio is the median over the rounds of ratios within a round.
 ``x numpy``, ``x jax``, ``x numba``: how often faster hovis is than they are (for jax and numba "-": no version, or it is not taken).
 ``first``: the first call, tracing and compiling included, without a cache on disk (a short one of hovis is compiled in full at the second).
-``loops``: how many of the loops in the optimised program are native code; ``copies``: big arrays copied within loops.
+``compile``: from the trace, or from what jax has lowered, to machine code.  ``loops``: how many of the loops in the optimised program are
+native code; ``copies``: big arrays copied within loops.
 Numbers, not a gate.
 """
 import argparse
