@@ -119,7 +119,7 @@ class _Uses:
                     leads = True
                 else:
                     asked = _asked(op, k) if itself else None
-                    leads = asked is None or any(_finds(type(s), name) is not None for s in held for name in asked)
+                    leads = asked is None or any(_leads(s, name) for s in held for name in asked)
                     if op.effect & _ACTS and (asked is None or not all(_reads(type(s), name) for s in held for name in asked)):
                         return True
                 if leads and not (isinstance(op.type, Type) and op.type.cls in _SCALARS):
@@ -133,6 +133,13 @@ def _asked(op: Op, k: int) -> tuple[str, ...] | None:
     if names is None or op.kwargs or len(op.args) > len(names):
         return None
     return names[k]
+
+
+def _leads(held: object, name: str) -> bool:
+    """May the special method of this name give what one could write to?  The items of a dict of numbers and texts are none of that."""
+    if name == "__getitem__" and type(held) is dict and all(type(item) in _SCALARS for item in held.values()):
+        return False
+    return _finds(type(held), name) is not None
 
 
 def _finds(cls: type, name: str) -> object | None:

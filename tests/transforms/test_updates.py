@@ -97,6 +97,7 @@ def given_another_shape(x: Any) -> Any:
     return np.sum(a * np.arange(1.0, a.size + 1))
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5 and later
 def test_a_shape_that_changes_in_place() -> None:
     x, other = np.arange(1.0, 4.0), np.arange(3.0)
     want = 4 * (np.arange(1.0, 10.0).reshape(3, 3) + np.arange(1.0, 10.0).reshape(3, 3).T) / 2 @ x + [6 + 4 * x[0], 0, 0]
