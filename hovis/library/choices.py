@@ -4,7 +4,8 @@ import itertools
 from typing import Any, Final
 
 from hovis.library.core import Library
-from hovis.library.iterators import END, Steps, ssize
+from hovis.library.iterators import ssize
+from hovis.library.steps import END, Steps
 
 CHOICES: Final = Library("choices")
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hovis.library.core import Library, acted, leave, real, seen, settled
-from hovis.library.iterators import END, MISSING, Steps, same
+from hovis.library.iterators import MISSING, same
 from hovis.library.reductions import text_of
+from hovis.library.steps import END, Steps
 
 COLLECTIONS: Final = Library("collections")
 

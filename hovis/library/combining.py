@@ -6,8 +6,9 @@ import sys
 from typing import Any, Final
 
 from hovis.library.core import Library
-from hovis.library.iterators import END, MISSING, Filter, Steps, same, ssize
+from hovis.library.iterators import MISSING, Filter, same, ssize
 from hovis.library.reductions import text_of
+from hovis.library.steps import END, Steps
 
 ITERTOOLS: Final = Library("itertools")
 

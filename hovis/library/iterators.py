@@ -13,29 +13,12 @@ from typing import Any, Final
 from hovis.ir import operations
 from hovis.library.core import Library
 from hovis.library.reductions import text_of
+from hovis.library.steps import END, Steps
 
 ITERATORS: Final = Library("iterators")
 
-#: What ``next`` gives at the end.
-END: Final[Any] = operations.END
-
 #: An argument that was not given.
 MISSING: Final[Any] = END
-
-
-class Steps:
-    """An iterator by its steps: ``step`` gives the next item, or END."""
-
-    step: Any
-
-    def __iter__(self) -> Any:
-        return self
-
-    def __next__(self) -> Any:
-        item = self.step()
-        if item is END:
-            raise StopIteration
-        return item
 
 
 @ITERATORS.stand(map, map, "function *~iterators")

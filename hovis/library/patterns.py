@@ -25,8 +25,8 @@ from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Library, Stand
-from hovis.library.iterators import END, Steps
 from hovis.library.signatures import ANYTHING, BYTES, INT, NONE, PURE, RAISES, STR, Answer, class_of, moderate, row, tuple_of
+from hovis.library.steps import END, Steps
 from hovis.library.virtual.base import action
 
 PATTERNS: Final = Library("patterns")

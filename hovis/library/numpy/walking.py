@@ -7,14 +7,12 @@ import numpy as np
 
 from hovis.engine.state import Paths, slots
 from hovis.engine.values import Dyn, Known, V
-from hovis.ir import operations
 from hovis.ir.model import Op, Param
 from hovis.library.core import Library, Stand
 from hovis.library.numpy.sharing import is_array, is_flat
+from hovis.library.steps import END, Steps
 
 WALKS: Final = Library("walks")
-
-END: Final[Any] = operations.END
 
 
 def place_of(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -54,23 +52,8 @@ def make_flat(array: Any, position: int) -> Any:
     return gone_on(array.flat, position)
 
 
-class Walk:
-    """Steps from place to place."""
-
-    step: Any
-
-    def __iter__(self) -> Any:
-        return self
-
-    def __next__(self) -> Any:
-        item = self.step()
-        if item is END:
-            raise StopIteration
-        return item
-
-
 @WALKS.stand(np.ndindex, make_ndindex, "shape position", eager=True)
-class NdIndex(Walk):
+class NdIndex(Steps):
     def __init__(self, *shape: Any) -> None:
         if len(shape) == 1 and isinstance(shape[0], tuple):
             shape = shape[0]
@@ -91,7 +74,7 @@ class NdIndex(Walk):
 
 
 @WALKS.stand(np.ndenumerate, make_ndenumerate, "array position", eager=True)
-class NdEnumerate(Walk):
+class NdEnumerate(Steps):
     def __init__(self, arr: Any) -> None:
         self.array = np.asarray(arr)
         self.position = 0
@@ -105,7 +88,7 @@ class NdEnumerate(Walk):
         return place, array[place]
 
 
-class FlatWalk(Walk):
+class FlatWalk(Steps):
     """``iter(a.flat)``."""
 
     def __init__(self, array: Any) -> None:
