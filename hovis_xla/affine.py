@@ -25,5 +25,6 @@ def _made(value: Any) -> tuple[Any, ...] | None:
     name, operands = owner.operation.name.removeprefix("stablehlo."), list(owner.operation.operands)
     if name == "constant":
         attribute = owner.operation.attributes["value"]
-        return ("constant", int(attribute.get_splat_value().value)) if attribute.is_splat else None
+        known = attribute.get_splat_value() if attribute.is_splat else None
+        return ("constant", int(known.value)) if isinstance(known, ir.IntegerAttr) else None
     return (name, *operands) if name in ("add", "subtract", "multiply", "negate") else None

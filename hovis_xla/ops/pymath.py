@@ -19,6 +19,9 @@ from hovis_xla.types import FLOAT64, INT64, Known, Operand, Struct
 #: Below this a double is denormal, or zero.
 _SMALLEST: Final = 2.2250738585072014e-308
 
+#: The largest double with a finite exponential.
+_MOST_EXPONENT: Final = 709.782712893384
+
 
 def of_floats(make: Callable[..., T], checked: bool = True, grows: bool = False) -> Row:
     """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python.
@@ -44,6 +47,42 @@ def of_floats(make: Callable[..., T], checked: bool = True, grows: bool = False)
         return number(result)
 
     return row
+
+
+def of_one(make: Callable[[T], T], refused: Callable[[T], T], error: type[Exception] = ValueError, unsure: Callable[[T], T] | None = None) -> Row:
+    """A function of a float that raises where the argument is ``refused``; where it is ``unsure`` XLA may give something else.
+
+    A flag that is made of the result has it computed twice: it is a kernel of its own.
+    """
+
+    def row(low: L, x: Operand) -> Operand | None:
+        if class_of(x) not in (bool, int, float):
+            return None
+        t = as_class(low, x, float)
+        low.raise_if(refused(t), error)
+        if unsure is not None:
+            low.bail_if(unsure(t))
+        return number(make(t))
+
+    return row
+
+
+def _is(how: str, bound: float) -> Callable[[T], T]:
+    return lambda x: compare(how, x, like(bound, x))
+
+
+def _of_size(how: str, bound: float) -> Callable[[T], T]:
+    return lambda x: compare(how, emit.absolute(x), like(bound, x))
+
+
+def _too_large(x: T) -> T:
+    """Is it finite, and the exponential not?"""
+    return and_(compare("GT", x, like(_MOST_EXPONENT, x)), compare("LT", x, like(math.inf, x)))
+
+
+def _logarithm(make: Callable[[T], T]) -> Row:
+    """Of a denormal it is XLA's of zero."""
+    return of_one(make, _is("LE", 0.0), unsure=_is_denormal)
 
 
 def _predicate(make: Callable[[T], T]) -> Row:
@@ -85,6 +124,12 @@ def _bits(x: T) -> T:
 
 def _double(bits: T) -> T:
     return T(hlo.bitcast_convert(emit.tensor_type(FLOAT64, bits.shape), bits.ir), FLOAT64, bits.shape)
+
+
+def _is_denormal(x: T) -> T:
+    """Is it positive, and less than what has all its digits?  XLA compares it as zero."""
+    bits = _bits(x)
+    return and_(compare("GT", bits, like(0, bits)), compare("LT", bits, like(1 << 52, bits)))
 
 
 def _exponent(bits: T) -> T:
@@ -185,13 +230,14 @@ def _product(x: T, factor: float) -> tuple[T, T]:
 
 #: Functions whose operands are made floats first.
 MATH: Final[dict[Any, Row]] = {
-    math.sqrt: of_floats(_op("sqrt")), math.exp: of_floats(_op("exponential"), grows=True), math.log: of_floats(_op("log")), math.sin: of_floats(_op("sine")),
-    math.cos: of_floats(_op("cosine")), math.tan: of_floats(_op("tan")), math.tanh: of_floats(_op("tanh"), False),
-    math.log1p: of_floats(_op("log_plus_one")), math.expm1: of_floats(_op("exponential_minus_one"), grows=True), math.atan2: of_floats(_op("atan2"), False),
-    math.asin: of_floats(_chlo("asin")), math.acos: of_floats(_chlo("acos")), math.atan: of_floats(_chlo("atan"), False),
+    math.sqrt: of_one(_op("sqrt"), _is("LT", 0.0)), math.exp: of_one(_op("exponential"), _too_large, OverflowError), math.log: _logarithm(_op("log")),
+    math.sin: of_one(_op("sine"), is_infinite), math.cos: of_one(_op("cosine"), is_infinite), math.tan: of_one(_op("tan"), is_infinite),
+    math.tanh: of_floats(_op("tanh"), False), math.log1p: of_one(_op("log_plus_one"), _is("LE", -1.0)),
+    math.expm1: of_one(_op("exponential_minus_one"), _too_large, OverflowError), math.atan2: of_floats(_op("atan2"), False),
+    math.asin: of_one(_chlo("asin"), _of_size("GT", 1.0)), math.acos: of_one(_chlo("acos"), _of_size("GT", 1.0)), math.atan: of_floats(_chlo("atan"), False),
     math.sinh: of_floats(_chlo("sinh"), grows=True), math.cosh: of_floats(_chlo("cosh"), grows=True), math.asinh: of_floats(_chlo("asinh"), False),
-    math.acosh: of_floats(_chlo("acosh")), math.atanh: of_floats(_chlo("atanh")), math.erf: of_floats(_chlo("erf"), False),
-    math.erfc: of_floats(_chlo("erfc"), False), math.log2: of_floats(log_base(2)), math.log10: of_floats(log_base(10)),
+    math.acosh: of_one(_chlo("acosh"), _is("LT", 1.0)), math.atanh: of_one(_chlo("atanh"), _of_size("GE", 1.0)), math.erf: of_floats(_chlo("erf"), False),
+    math.erfc: of_floats(_chlo("erfc"), False), math.log2: _logarithm(log_base(2)), math.log10: _logarithm(log_base(10)),
     math.exp2: of_floats(_exp2, grows=True), math.cbrt: of_floats(_op("cbrt"), False), math.fabs: of_floats(emit.absolute, False),
     math.copysign: of_floats(arith.copy_sign, False), math.fmod: of_floats(emit.rem),
     math.degrees: of_floats(lambda x: emit.mul(x, like(180 / math.pi, x)), False),

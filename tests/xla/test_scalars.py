@@ -152,3 +152,42 @@ def test_what_stays_python():
     stays_python(lambda s, n: s * n, "ab", 3)
     text = stays_python(lambda x: str(x), 1.5)
     assert "test_scalars.py" in text
+
+
+def _caught(f):
+    def caught(x):
+        try:
+            return f(x)
+        except ValueError:
+            return "domain"
+        except OverflowError:
+            return "range"
+
+    return caught
+
+
+_OF_ONE = [math.log, math.log2, math.log10, math.sqrt, math.exp, math.expm1, math.log1p, math.sin, math.cos, math.tan, math.asin, math.acos, math.acosh,
+           math.atanh]  # fmt: skip
+_EDGES = [math.nextafter(x, to) for x in (1.0, -1.0, 709.782712893384) for to in (-math.inf, x, math.inf)]
+
+
+@pytest.mark.parametrize("f", _OF_ONE, ids=lambda f: f.__name__)
+def test_where_functions_of_floats_raise(f):
+    """The argument says it all: next to each bound of what is allowed, with a handler that is compiled."""
+    check(_caught(f), *_EDGES, 0.0, -0.0, 1e-300, -1e-300, 1e308, math.inf, -math.inf, math.nan, bails=False)
+
+
+def test_logarithms_of_denormals_are_done_by_python():
+    for f in (math.log, math.log2, math.log10):
+        check(_caught(f), 5e-324, 2.225073858507201e-308, bails=True)
+
+
+def test_functions_of_floats_in_a_loop_give_up_in_some_round():
+    def sums(a, n):
+        total = 0.0
+        for k in range(n):
+            total += math.sin(a * k) * math.exp(-a * k)
+        return total
+
+    check(sums, (0.5, 100), (0.5, 0), (math.inf, 0), (math.nan, 20), (-30.0, 20), bails=False)
+    check(sums, (-30.0, 30), (1e308, 20), (math.inf, 2), bails=True)
