@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 # before jaxlib is imported: else it writes its greetings to stderr
@@ -37,7 +38,7 @@ DeviceArray: Final = _jax.ArrayImpl
 DTYPES: Final = frozenset("?bBhHiIlLqQefdFD")
 
 #: Loops that touch fewer bytes an iteration become one native function; see docs: the default of 0.10 is a cliff.
-NATIVE_LOOP_BYTES: Final = 1 << 20
+NATIVE_LOOP_BYTES: Final = 1 << 24
 
 #: How hard LLVM tries: less than XLA asks for by itself, which compiles in a tenth less time, to code that is as fast.
 LEVEL: Final = 2
@@ -47,7 +48,9 @@ INVARIANTS: Final = "while-loop-invariant-code-motion"
 
 #: Where arrays are small, kernels are written as loops are that become one native function.  What else XLA 0.10 has for them goes
 #: through long arrays quicker, and takes half as long again to compile; of 0.12 it can't be asked.
-_AS_IN_LOOPS: Final = [("xla_cpu_use_fusion_emitters", False)]
+_AS_IN_LOOPS: Final = ("xla_cpu_use_fusion_emitters", False)
+#: What XLA leaves to a library of kernels is no part of a native loop: let it be products of matrices alone, and no sums.
+_OWN_SUMS: Final = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT")
 _UNKNOWN: Final = "No such compile option"
 #: Algebra once the barriers are gone (``reals``): it would see single operations, which otherwise are kernels by then.
 _LATE_ALGEBRA: Final = "simplification after layout assignment"
@@ -163,8 +166,27 @@ def _field(number: int, payload: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
-def _options(exact: bool, stays: bool = False, as_in_loops: bool = False, quick: bool = False) -> Any:
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a module is compiled.
+
+    exact   without the optimizations that change roundings
+    stays   what no round of a loop changes stays in it
+    small   arrays are, so the kernels for long ones are not worth their compile
+    native  its loops may become native code: no sum in them is left to a library
+    quick   in less than half the time, to code that takes several times as long
+    """
+
+    exact: bool = False
+    stays: bool = False
+    small: bool = False
+    native: bool = False
+    quick: bool = False
+
+
+def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
     """Compile options.  The loop threshold can be set only by appending it to the serialized form."""
+    exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
@@ -178,8 +200,8 @@ def _options(exact: bool, stays: bool = False, as_in_loops: bool = False, quick:
     form = options.SerializeAsString() + _field(3, _field(3, _field(500, _field(1, key) + _field(2, value))))
     parsed = options.ParseFromString(form)
     found = parsed if parsed is not None else options
-    if as_in_loops:
-        found.env_option_overrides = _AS_IN_LOOPS
+    if overrides:
+        found.env_option_overrides = list(overrides)
     return found
 
 
@@ -284,31 +306,25 @@ def compile_module(
     inputs: Sequence[tuple[tuple[int, ...], Any]],
     outputs: Sequence[tuple[tuple[int, ...], Any]],
     callbacks: Sequence[Callable[..., Any]] = (),
-    exact: bool = False,
-    stays: bool = False,
-    small: bool = False,
-    quick: bool = False,
+    recipe: Recipe = Recipe(),  # it is frozen
 ) -> Program:
-    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each).
-
-    stays: what no round of a loop changes stays in it; small: arrays are, so the kernels for long ones are not worth their compile;
-    quick: in less than half the time, to code that takes several times as long.
-    """
+    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
-    options = _options(exact, stays, (small or quick) and _can_be_asked(), quick)
+    asked = ((_AS_IN_LOOPS, recipe.small or recipe.quick), (_OWN_SUMS, recipe.native))
+    options = _options(recipe, [option for option, wanted in asked if wanted and _can_be_asked(option)])
     loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
     return Program(loaded, inputs, outputs)
 
 
 @functools.cache
-def _can_be_asked() -> bool:
-    """Does this jaxlib know the options for small arrays?  It looks at their names before it compiles."""
+def _can_be_asked(option: tuple[str, Any]) -> bool:
+    """Does this jaxlib know an option?  It looks at their names before it compiles."""
     with context(), ir.Location.unknown(context()):
         module = ir.Module.parse("func.func @main() { return }")
         module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
     try:
-        client().compile_and_load(module, executable_devices=_jax.DeviceList((_device(),)), compile_options=_options(False, as_in_loops=True))
+        client().compile_and_load(module, executable_devices=_jax.DeviceList((_device(),)), compile_options=_options(Recipe(), [option]))
     except XlaError as error:
         if _UNKNOWN not in str(error):
             raise
@@ -316,10 +332,10 @@ def _can_be_asked() -> bool:
     return True
 
 
-def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]] = (), exact: bool = False) -> Program:
+def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
     """The Program of :meth:`Program.serialize`."""
     devices = _jax.DeviceList((_device(),))
-    loaded = client().deserialize_executable(blob, devices, _options(exact), list(callbacks))
+    loaded = client().deserialize_executable(blob, devices, _options(Recipe(recipe.exact)), list(callbacks))
     return Program(loaded, inputs, outputs)
 
 

@@ -9,6 +9,7 @@ in them is run: the folder has to belong to the user, and to be writable for nob
 """
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import io
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hovis_xla import adapter
-from hovis_xla.adapter import Program
+from hovis_xla.adapter import Program, Recipe
 
 MAGIC: Final = b"hovis_xla cache 1\n"
 _DIGEST: Final = hashlib.sha256().digest_size
@@ -81,39 +82,37 @@ def _is_private(where: Path) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def key_of(module: Any, exact: bool, stays: bool = False, small: bool = False, quick: bool = False) -> str:
+def key_of(module: Any, recipe: Recipe) -> str:
     """The digest of a module and of all else that its machine code depends on."""
     code = io.BytesIO()
     module.operation.write_bytecode(code)
-    about = {**circumstances(exact), "stays": stays, "small": small, "quick": quick}
+    about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe)}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + code.getvalue()).hexdigest()
 
 
-def compiled(
-    module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], exact: bool, stays: bool = False, small: bool = False, quick: bool = False,
-) -> Program:  # fmt: skip
+def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], recipe: Recipe) -> Program:
     """As ``adapter.compile_module``, through the folder."""
     where = folder()
     if where is None:
-        return adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small, quick)
-    path = where / key_of(module, exact, stays, small, quick)
-    code = _read(path, exact)
+        return adapter.compile_module(module, inputs, outputs, callbacks, recipe)
+    path = where / key_of(module, recipe)
+    code = _read(path, recipe.exact)
     if code is not None:
         try:
-            return adapter.deserialize(code, inputs, outputs, callbacks, exact)
+            return adapter.deserialize(code, inputs, outputs, callbacks, recipe)
         except adapter.XlaError:
             pass
     start = time.perf_counter()
-    program = adapter.compile_module(module, inputs, outputs, callbacks, exact, stays, small, quick)
+    program = adapter.compile_module(module, inputs, outputs, callbacks, recipe)
     if time.perf_counter() - start > WORTH or code is not None:
-        _write(path, program, exact)
+        _write(path, program, recipe.exact)
     return program
 
 
-def is_there(module: Any, exact: bool, stays: bool = False, small: bool = False) -> bool:
+def is_there(module: Any, recipe: Recipe) -> bool:
     """Has this program been compiled in full before?  Whether the entry is sound turns out when it is read."""
     where = folder()
-    return where is not None and (where / key_of(module, exact, stays, small)).exists()
+    return where is not None and (where / key_of(module, recipe)).exists()
 
 
 def _read(path: Path, exact: bool) -> bytes | None:

@@ -99,10 +99,15 @@ class Work:
         return sum(xla * times(rounds, values) for rounds, xla in self.xla.items()) <= LITTLE
 
     @property
+    def native(self) -> bool:
+        """Are there loops, and are they sure to be small enough to become native code?"""
+        return self.loops and self.round_bytes < NATIVE_LOOP_BYTES
+
+    @property
     def small(self) -> bool:
         """Is compiling kernels quickly worth more than kernels that go through long arrays quickly?  Native loops have no kernels."""
         outside, inside = self.largest
-        return outside <= FEW and (inside <= FEW or self.round_bytes < NATIVE_LOOP_BYTES)
+        return outside <= FEW and (inside <= FEW or self.native)
 
     @property
     def ratio(self) -> float:

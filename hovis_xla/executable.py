@@ -1,5 +1,6 @@
 """A lowered Function, compiled: what there is to look at, and the way to call it (``calling``)."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from hovis import garbage
 from hovis.ir.model import Function
 from hovis_xla import adapter, cache, cost, invariants, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
-from hovis_xla.adapter import Program
+from hovis_xla.adapter import Program, Recipe
 from hovis_xla.calling import BAILED, Growth, entrance
 from hovis_xla.contest import Contest
 from hovis_xla.effects import GREATEST, LEAST
@@ -105,20 +106,21 @@ class Executable:
         return self._program
 
     @functools.cached_property
-    def _packed(self) -> tuple[Any, bool]:
-        """The module that is compiled, and: does what no round of a loop changes stay in it?"""
+    def _packed(self) -> tuple[Any, Recipe]:
+        """The module that is compiled, and how that is done in full."""
         low = self.lowered
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
-            return module, bool(low.work.loops) and invariants.stay(module)
+            stays = bool(low.work.loops) and invariants.stay(module)
+            return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)
 
     def _compiled(self, quick: bool = False) -> Program:
         low = self.lowered
         with garbage.seldom(), adapter.context():
-            module, stays = self._packed
+            module, recipe = self._packed
             inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
             with progress.told(f"compiling {self.name}"):
-                return cache.compiled(module, inputs, outputs, low.callbacks, self.exact, stays, low.work.small, quick)
+                return cache.compiled(module, inputs, outputs, low.callbacks, dataclasses.replace(recipe, quick=quick))
 
     def as_text(self) -> str:
         """The optimized HLO."""
@@ -171,8 +173,7 @@ class Executable:
     def _is_kept(self) -> bool:
         """Is the program on disk?"""
         with adapter.context():
-            module, stays = self._packed
-            return cache.is_there(module, self.exact, stays, self.lowered.work.small)
+            return cache.is_there(*self._packed)
 
     def _entrance(self, program: Program) -> Callable[..., Any]:
         enter = entrance(self.types, self.lowered, program, lambda *leaves: self.general.enter(*leaves), self._growth())

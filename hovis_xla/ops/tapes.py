@@ -22,7 +22,6 @@ from hovis.library.numpy.cotangents import alike, apart, scatter, updated, zero_
 from hovis.library.numpy.tangents import added, afresh
 from hovis.passes.rewriting import ByIdentity
 from hovis_xla import emit
-from hovis_xla.adapter import NATIVE_LOOP_BYTES
 from hovis_xla.emit import T
 from hovis_xla.interface import Tape
 from hovis_xla.ops import calculus, standin, storing
@@ -31,9 +30,9 @@ from hovis_xla.places import Location
 from hovis_xla.slots import tensor
 from hovis_xla.types import ARRAY, BOOL, EITHER, INT64, SCALAR, Known, Num, Operand, Struct, Val, either_of, num_of_type
 
-#: The tapes of which nobody knows how long they get have so many bytes together, or each at least so many slots: a loop that carries
-#: more is no native loop.  None has more than so many bytes.
-BYTES: Final = NATIVE_LOOP_BYTES // 4
+#: The tapes of which nobody knows how long they get have so many bytes together, or each at least so many slots, as they are made
+#: for each call.  None has more than so many bytes.
+BYTES: Final = 1 << 18
 SLOTS: Final = 256
 MOST: Final = 1 << 30
 
