@@ -292,7 +292,8 @@ class Wanted:
         self.places = tuple([place(fn, args, k) for k in ((argnums,) if isinstance(argnums, int) else argnums)])
         self.all: list[Any] = []
         self.tree = pytree.flatten(tuple([args[k] for k in self.places]), self.all)
-        self.leaves = [one for one in self.all if changes(certain(one))]
+        self.at = [k for k in range(len(self.all)) if changes(certain(self.all[k]))]
+        self.leaves = [self.all[k] for k in self.at]
         if not self.leaves:
             raise TypeError(no_leaf(fn, self.places, self.all, self.names()))
 
@@ -303,8 +304,9 @@ class Wanted:
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
         """All arguments, with these leaves."""
         given = list(self.args)
-        for k, argument in zip(self.places, self._tree(leaves, self.all), strict=True):
-            given[k] = argument
+        arguments = self._tree(leaves, self.all)
+        for k in range(len(self.places)):
+            given[self.places[k]] = arguments[k]
         return given
 
     def called(self, leaves: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -348,8 +350,10 @@ class Wanted:
         return trees[0] if self.single else trees
 
     def _tree(self, leaves: Sequence[Any], others: Sequence[Any]) -> Any:
-        rest = list(reversed(leaves))
-        return pytree.rebuilt(self.tree, [rest.pop() if changes(old) else other for old, other in zip(self.all, others, strict=True)])
+        filled = list(others)
+        for k in range(len(self.at)):
+            filled[self.at[k]] = leaves[k]
+        return pytree.rebuilt(self.tree, filled)
 
 
 def unless_same(now: Any, before: Any, known: bool) -> Any:

@@ -4,7 +4,7 @@ Tuples (named ones too), lists, dicts, None and instances of plain classes (data
 another kind is one if it was registered.  All of it is Python that the engine traces through.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from types import MemberDescriptorType
 from typing import Any, Final, NamedTuple
@@ -165,15 +165,18 @@ def paths(tree: Any, at: str) -> list[str]:
     return found
 
 
-def unflatten(tree: Any, leaves: list[Any]) -> Any:
-    """The tree with these leaves, which are taken out of the list from its end (see ``rebuilt``)."""
+def unflatten(tree: Any, leaves: Iterator[Any]) -> Any:
+    """The tree with the leaves that come next."""
     if tree is LEAF:
-        return leaves.pop()
+        return next(leaves)
     children = [unflatten(child, leaves) for child in tree.children]
     if tree.kind == "sequence":
         return children if tree.cls is list else tuple(children)
     if tree.kind == "dict":
-        return dict(zip(tree.extra, children, strict=True))
+        found = {}
+        for k in range(len(children)):  # zip would take a trace eight times as many steps
+            found[tree.extra[k]] = children[k]
+        return found
     if tree.kind == "named":
         return tree.cls(*children)
     if tree.kind == "registered":
@@ -183,4 +186,4 @@ def unflatten(tree: Any, leaves: list[Any]) -> Any:
 
 def rebuilt(tree: Any, leaves: Sequence[Any]) -> Any:
     """The tree with these leaves, in their order."""
-    return unflatten(tree, list(reversed(leaves)))
+    return unflatten(tree, iter(leaves))

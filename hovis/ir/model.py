@@ -207,11 +207,15 @@ class Function:
 
 def callees(function: Function) -> list[Function]:
     """The residual functions that ``function`` reaches by calls, itself first, in order of first call."""
-    found: dict[int, Function] = {}
-    todo = [function]
-    while todo:
-        at = todo.pop(0)
-        if id(at) not in found:
-            found[id(at)] = at
-            todo += [op.callee for op in at.ops() if isinstance(op.callee, Function)]
-    return list(found.values())
+    found, seen = [function], {id(function)}
+    for at in found:  # which grows
+        for block in at.blocks:
+            for op in block.ops:
+                if isinstance(op.callee, Function) and id(op.callee) not in seen:
+                    seen.add(id(op.callee))
+                    found.append(op.callee)
+            end = block.terminator
+            if isinstance(end, Invoke) and isinstance(end.op.callee, Function) and id(end.op.callee) not in seen:
+                seen.add(id(end.op.callee))
+                found.append(end.op.callee)
+    return found

@@ -13,6 +13,7 @@ from hovis.library.numpy import numpy_over
 from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
 from hovis.library.numpy.entering import ENTERING
+from hovis.library.numpy.questions import ACTIONS as QUESTIONS
 from hovis.library.numpy.walking import WALKS
 from hovis.library.python import ATTRIBUTES, PYTHON
 from hovis.library.raises import RAISES
@@ -45,7 +46,7 @@ _SUBSCRIPTS: Final = Library("subscripts", actions={fn: subscripted(fn) for fn i
 STANDARD: Final = _SUBSCRIPTS | WALKS | VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
-STANDARD.actions.update({**ENTERING, **ACTIONS})
+STANDARD.actions.update({**ENTERING, **ACTIONS, **QUESTIONS})
 STANDARD.fixed.update(FIXED)
 STANDARD.attributes.update(METHODS)
 STANDARD.attributes.update(_attributes())

@@ -1,7 +1,9 @@
 """Rows of the table of derivatives, as ops: a rule is traced at the types of its operands, and stands where it is needed."""
 
+import functools
 import operator
-from typing import Any, Final
+from types import CodeType, FunctionType
+from typing import Any, Final, cast
 
 from hovis.engine import trace as engine
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part
@@ -72,10 +74,15 @@ def _trace(rule: Any, parts: list[Part], named: dict[str, Part]) -> Function:
 
 def _call_of(rule: Any, count: int, names: tuple[str, ...]) -> Any:
     """A function of so many arguments that calls rule with the last ones by name."""
+    return FunctionType(_code(count, names), {"rule": rule})
+
+
+@functools.cache
+def _code(count: int, names: tuple[str, ...]) -> CodeType:
     plain = [f"a{k}" for k in range(count)]
-    scope: dict[str, Any] = {"rule": rule}
+    scope: dict[str, Any] = {}
     exec(f"def call({', '.join([*plain, *names])}): return rule({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
-    return scope["call"]
+    return cast(CodeType, scope["call"].__code__)
 
 
 def _leaves(part: Part) -> list[Param]:

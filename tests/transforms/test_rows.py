@@ -1,5 +1,6 @@
 """The table of derivatives: every row against differences, and every callable of the library has a row or a reason."""
 
+import itertools
 import math
 import operator
 import warnings
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import hovis
-from hovis.library.numpy import NUMPY
+from hovis.ir.model import Return
+from hovis.lattice import Const
+from hovis.library.numpy import NUMPY, tangents
 from hovis.transforms.rules import ROWS
 from tests.transforms.cases import CASES
 from tests.transforms.checking import check, check_again, complex_step, differentiable
@@ -129,3 +132,34 @@ def test_widths_of_a_padding_that_are_no_tuples() -> None:
     expected = hovis.grad(lambda x: np.sum(np.pad(x, ((0, 0), (1, 2)), "edge") ** 2))(x)
     for widths in ({-1: (1, 2)}, np.array([[0, 0], [1, 2]])):
         assert np.array_equal(hovis.grad(lambda x, widths=widths: np.sum(np.pad(x, widths, "edge") ** 2))(x), expected)
+
+
+_ASKED_ABOUT = [
+    2.5, 2, True, 1j, np.float64(1.5), np.float32(1.5), np.int64(3), np.complex128(1j), np.zeros(()), np.zeros(3), np.zeros(3, np.float32),
+    np.zeros((2, 3)), np.zeros((3, 2)), np.zeros((2, 3), complex), np.zeros((2, 3), int), np.asfortranarray(np.zeros((2, 3))),
+]  # fmt: skip
+
+
+def _spec(value: Any) -> Any:
+    return hovis.Array(value.dtype, value.shape) if isinstance(value, np.ndarray) else type(value)
+
+
+@pytest.mark.parametrize("fn", [tangents.is_array, tangents.is_complex, tangents.shape_of], ids=_name)
+def test_what_rules_ask_of_an_operand_is_answered_as_it_is(fn: Any) -> None:
+    for value in _ASKED_ABOUT:
+        end = hovis.trace(fn, _spec(value)).function.blocks[0].terminator
+        assert isinstance(end, Return)
+        assert end.value == Const(fn(value)), value
+
+
+def test_a_cotangent_that_fits_is_of_the_type_and_the_shape() -> None:
+    for g, x in itertools.product(_ASKED_ABOUT, repeat=2):
+        said = hovis.trace(lambda g, x: (tangents.fits(g, x),), _spec(g), _spec(x))(g, x)[0]
+        assert said == tangents.fits(g, x), (g, x)
+
+
+def test_a_cotangent_of_which_the_shape_is_not_known_may_not_fit() -> None:
+    for g, x in ((np.zeros((2, 3)), np.zeros((2, 3))), (np.zeros((2, 3)), np.zeros((1, 3)))):
+        for shape in ((None, 3), (2, None), (None, None)):
+            told = hovis.trace(lambda g, x: (tangents.fits(g, x),), hovis.Array(np.float64, shape), _spec(x))
+            assert not told(g, x)[0]

@@ -62,8 +62,15 @@ def sized(x: Any) -> bool:
     return all(known)
 
 
+def fits(g: Any, x: Any) -> bool:
+    """Is g certain to be of the type and the shape of x?"""
+    return type(g) is type(x) and (not isinstance(x, np.ndarray) or (g.dtype == x.dtype and g.shape == x.shape))
+
+
 def fitted(g: Any, x: Any) -> Any:
     """The cotangent of what x was broadcast to, as one of x itself."""
+    if fits(g, x):
+        return g
     shape = shape_of(x)
     if isinstance(g, np.ndarray) and isinstance(x, np.ndarray) and not (sized(g) and sized(x)):
         return fitted_like(g.real if is_complex(g) and not is_complex(x) else g, x)
@@ -88,6 +95,8 @@ def summed_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 def spread(t: Any, y: Any) -> Any:
     """A tangent or cotangent, broadcast to be like y."""
+    if fits(t, y):
+        return t
     if not shape_of(y) or (sized(t) and sized(y) and shape_of(t) == shape_of(y)):
         return t
     if is_array(t):
