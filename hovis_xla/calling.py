@@ -7,6 +7,7 @@ memory), so that a call costs what XLA itself needs, about four microseconds, an
 is written as Python text, one line a leaf.  A call that a program gives up (``effects``) yields :data:`BAILED`.
 """
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -29,8 +30,10 @@ class _Bailed:
 #: The program has given up, or the leaves do not fit it: do the call in Python.
 BAILED: Final = _Bailed()
 
-#: Arrays of fewer bytes have memory of their own in each frame; larger ones are put anew, copied only if they are not aligned.
-PINNED_BELOW: Final = 1 << 20
+#: Arrays of fewer bytes are copied into a frame; larger ones are read where they are, if they are aligned.
+COPIED_BELOW: Final = 1 << 18
+#: ... and if they are not, they are copied all the same, up to so many bytes.  XLA would copy them in a thread of its own, which takes longer.
+KEPT_BELOW: Final = 1 << 23
 
 #: Calls that Python has a quicker way to write for.
 _DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
@@ -113,9 +116,10 @@ class _Writer:
             buffers.append(buffer)
             found.append(memory.data.cast("B"))
         for _, num in self.arrays:
-            pair: Any = adapter.pinned(num.shape, num.dtype) if _is_small(num) else (None, None)
-            found.append(pair[0])
-            buffers.append(pair[1])
+            pair: Any = adapter.pinned(num.shape, num.dtype) if _bytes(num) < KEPT_BELOW else (None, None)
+            small = _bytes(num) < COPIED_BELOW
+            found.append(pair[0] if small else pair)
+            buffers.append(pair[1] if small else None)
         return buffers, *found
 
     def fill(self) -> None:
@@ -128,10 +132,16 @@ class _Writer:
             pack = self.constant(struct.Struct(packing.layout(self.lowered.inputs)).pack_into)
             self.lines += [f"try: {pack}(words, 0, {', '.join(values)})", "except misfit:", "    free.append(here)", "    return BAILED"]
         for k, (memory, (name, num)) in enumerate(zip(names, self.arrays, strict=True)):
-            if _is_small(num):
+            if _bytes(num) < COPIED_BELOW:
                 self.lines.append(f"{memory}[...] = {name}")
-            else:
-                self.lines.append(f"buffers[{k + bool(self.words)}] = put({name}, {self.constant(num.shape)}, {self.constant(num.dtype)})")
+                continue
+            buffer = f"buffers[{k + bool(self.words)}]"
+            put = f"{buffer} = put({name}, {self.constant(num.shape)}, {self.constant(num.dtype)})"
+            if _bytes(num) < KEPT_BELOW:
+                apart = f"{name}.ctypes.data % {adapter.ALIGNMENT} or not {name}.flags.c_contiguous"
+                self.lines.append(f"if {apart}: {memory}[0][...], {buffer} = {name}, {memory}[1]")
+                put = f"else: {put}"
+            self.lines.append(put)
 
     def run(self) -> None:
         self.lines += ["try: found = execute(buffers).consume_with_handlers(handlers)", "except XlaError as error: raise failed(error) from None"]
@@ -166,7 +176,7 @@ class _Writer:
             unpack = self.constant(struct.Struct(packing.layout(low.outputs)).unpack)
             self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
         # the program has run when its outputs can be read, and then the frame is free
-        large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if not _is_small(num)]
+        large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if _bytes(num) >= COPIED_BELOW]
         self.lines += [f"buffers[{k}] = None" for k in large] + (["let_go()"] if large else []) + ["free.append(here)"]
         if self.growth is not None:
             counts = "".join(f"{self.raw[tape.output]}, " for tape in low.tapes)
@@ -178,8 +188,7 @@ class _Writer:
             self.template(j, template)
 
     def read(self, num: Num, source: str) -> str:
-        small = num.dtype.itemsize * int(np.prod(num.shape, dtype=np.int64)) < adapter.COPY_BELOW
-        return f"array({source})" if small else f"as_numpy({source})"
+        return f"array({source})" if _bytes(num) < adapter.COPY_BELOW else f"as_numpy({source})"
 
     def scalar(self, num: Num, words: list[str]) -> str:
         """One number out of its words."""
@@ -293,8 +302,8 @@ def leaf_tests(name: str, num: Num, constant: Callable[[object], str]) -> list[s
     return [f"type({name}) is not ndarray", f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}", f"{name}.shape != {constant(num.shape)}"]
 
 
-def _is_small(num: Num) -> bool:
-    return num.dtype.itemsize * int(np.prod(num.shape, dtype=np.int64)) < PINNED_BELOW
+def _bytes(num: Num) -> int:
+    return num.dtype.itemsize * math.prod(num.shape)
 
 
 def _components(name: str, num: Num) -> list[str]:

@@ -9,13 +9,18 @@ It measures nothing itself: it says whose turn it is (:meth:`Contest.begin`), an
 """
 
 import math
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from hovis_xla import progress
 
-#: How often each way is tried.
+#: How often each way is tried, and how often if some are close together: what one takes less than so many times the other's is.
 ROUNDS: Final = 5
+MANY: Final = 15
+CLOSE: Final = 2.0
+#: ... but what takes so many seconds in all is not tried on.
+ENOUGH: Final = 0.05
 #: A later way wins if it is quicker than an earlier one by this much; one that is slower than another by that much is out.
 MARGIN: Final = 0.93
 CLEAR: Final = 3.0
@@ -33,10 +38,12 @@ LARGER: Final = 2
 SMALL: Final = 8
 GREATEST: Final = 2**62
 #: It is held again when the winner's calls have taken so many calls of the first way's more than that would have taken,
-#: or when the first way has done so many calls; the next time, if the same way wins, after more of them.
+#: or when the first way, or one that was hardly better than another, has done so many calls; the next time, if the same way wins,
+#: after more of them.
 REGRET: Final = 64
-#: Seconds that it takes to hold a contest.
+#: Seconds that it takes to hold a contest, and that a call takes that may as well be timed.
 HELD: Final = 0.002
+TIMED: Final = 20e-6
 STAYS: Final = 1024
 LONGER: Final = 4
 
@@ -68,7 +75,7 @@ class Contest:
         self.winner: str | None = ways[0] if decided or len(ways) == 1 else None
         #: it is to be told of calls by the winner that take more seconds than this
         self.alert = math.inf
-        #: so many calls of the first way's until the contest is held again; 0: never
+        #: so many calls of the winner's until the contest is held again; 0: never
         self.stays = 0
         self._regret = 0.0
         self._again = 1
@@ -83,15 +90,8 @@ class Contest:
         """Who does the call that comes now, which is about these."""
         self._compiles = progress.compiles()
         if self.winner is not None:
-            if self.winner != self.first:
-                if not self.largest or not self._larger(values):
-                    return self.winner
-            elif not self.stays:
+            if not self._is_due(values):
                 return self.winner
-            else:
-                self.stays -= 1
-                if self.stays:
-                    return self.winner
             self.reopen()
         way = min(self.ways, key=self._tries.__getitem__)
         if way != self.first and self._larger(values):
@@ -101,6 +101,13 @@ class Contest:
             if type(value) is int and abs(value) <= GREATEST:
                 self.largest[k] = max(self.largest.get(k, SMALL), LARGER * abs(value))
         return way
+
+    def _is_due(self, values: Sequence[object]) -> bool:
+        """Is the contest to be held again, for a call that is about these?"""
+        if self.winner != self.first and self.largest and self._larger(values):
+            return True
+        was, self.stays = self.stays, max(0, self.stays - 1)
+        return was == 1
 
     def _larger(self, values: Sequence[object]) -> bool:
         """Is one of the ints much larger than those of the calls before?"""
@@ -153,6 +160,13 @@ class Contest:
         """The least that a call has taken."""
         return min(self.seconds[way], default=None)
 
+    def typical(self, way: str) -> float | None:
+        """What half of the calls have taken at most.
+
+        Others at work make calls slower and never quicker; but what a way's own threads and memory cost it is not told by its best call.
+        """
+        return statistics.median_low(self.seconds[way]) if self.seconds[way] else None
+
     def gain(self) -> float:
         """How much longer calls may take without the first way; infinite, if the others were not even tried."""
         if self.winner is None:
@@ -165,8 +179,18 @@ class Contest:
 
     def _decide(self) -> None:
         self.ways = [way for way in self.ways if not self._is_out(way)]
-        if len(self.ways) == 1 or all(len(self.seconds[way]) >= ROUNDS for way in self.ways):
+        rounds = min(len(self.seconds[way]) for way in self.ways)
+        enough = MANY if max(sum(self.seconds[way]) for way in self.ways) < ENOUGH else ROUNDS
+        if rounds == ROUNDS < enough:
+            self.ways = self._close_to(self._quickest(), self.ways)
+        if len(self.ways) == 1 or rounds >= enough:
             self._settle(self._quickest())
+
+    def _close_to(self, best: str, ways: Iterable[str]) -> list[str]:
+        """Those that take hardly longer."""
+        least = self.typical(best)
+        times = {way: self.typical(way) for way in ways}
+        return [way for way, taken in times.items() if taken is None or least is None or taken < CLOSE * least]
 
     def _is_out(self, way: str) -> bool:
         mine = self.best(way)
@@ -184,7 +208,7 @@ class Contest:
     def _quickest(self) -> str:
         found = self.ways[0]
         for way in self.ways[1:]:
-            mine, least = self.best(way), self.best(found)
+            mine, least = self.typical(way), self.typical(found)
             if mine is not None and (least is None or mine < MARGIN * least):
                 found = way
         return found
@@ -194,12 +218,12 @@ class Contest:
         self.winner = self._before = way
         first, taken = self.best(self.first), self.best(way)
         self.alert, self._regret, self.stays = math.inf, 0.0, 0
-        if way == self.first:
+        if way == self.first or (self.scales and len(self._close_to(way, self.seconds)) > 1):
             self.stays = STAYS * self._again
-        elif self.scales and self.grows and first is not None and taken is not None:
+        if way != self.first and self.scales and first is not None and taken is not None and (self.grows or taken > TIMED):
             self.alert = max(first, 2 * taken)
-            return
-        self.largest = {}
+        if self.alert == math.inf or not self.grows:
+            self.largest = {}
 
     def _watch(self, way: str, seconds: float) -> None:
         if way == self.winner and seconds > self.alert:
@@ -208,7 +232,7 @@ class Contest:
                 self.reopen()
 
     def __str__(self) -> str:
-        return ", ".join(f"{way} {taken * 1e6:.1f} µs" for way in self.seconds if (taken := self.best(way)) is not None)
+        return ", ".join(f"{way} {taken * 1e6:.1f} µs" for way in self.seconds if (taken := self.typical(way)) is not None)
 
 
 class Spending:

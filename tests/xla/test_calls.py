@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from hovis_xla import adapter, calling
 from tests.xla.checking import agree, compiled, same
 
 pytestmark = pytest.mark.xla
@@ -427,3 +428,22 @@ def test_jax_is_not_imported_by_a_call(monkeypatch):
     assert f(np.arange(3.0), 2)[0].tolist() == [2.0, 3.0, 4.0]
     assert f(np.zeros(100_000), 2)[0].sum() == 200_000
     assert "jax" not in asked
+
+
+def test_large_arrays_are_read_wherever_they_are():
+    def both(a, b):
+        return a * 2.0 + b, (a - b).sum()
+
+    jitted = hovis_xla.jit(both, target="xla")
+    count = calling.COPIED_BELOW // 8
+    memory = adapter.aligned((2 * count + 8,), np.dtype(float))
+    memory[:] = np.linspace(-1.0, 1.0, len(memory))
+    before = memory.copy()
+    aligned, other, spread = memory[:count], memory[3 : 3 + count], memory[: 2 * count : 2]
+    assert aligned.ctypes.data % adapter.ALIGNMENT == 0 != other.ctypes.data % adapter.ALIGNMENT
+    for a, b in [(aligned, other), (other, aligned), (other, spread), (spread, aligned), (aligned, aligned), (other, other)]:
+        assert all(map(same, jitted(a, b), both(a, b)))
+        memory[:count] += 1.0  # what was read once is read again
+        assert all(map(same, jitted(a, b), both(a, b)))
+        memory[:] = before
+    assert "XLA executable" in jitted.explain()

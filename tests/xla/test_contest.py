@@ -2,7 +2,7 @@
 import math
 
 from hovis_xla import cost, progress
-from hovis_xla.contest import CLEAR, GIVEN_UP, LARGER, REGRET, ROUNDS, STAYS, Contest, Spending
+from hovis_xla.contest import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, STAYS, Contest, Spending
 from hovis_xla.cost import Work
 
 
@@ -21,7 +21,7 @@ def play(contest, times, calls=60, values=()):
 
 def test_turns():
     contest = Contest(["xla", "python"])
-    turns = play(contest, {"xla": 1.0, "python": 1.0})
+    turns = play(contest, {"xla": 1.0, "python": 1.0})  # long enough not to be tried more often
     assert turns == ["xla", "xla", "python"] + ["xla", "python"] * (ROUNDS - 1)
     assert len(contest.seconds["xla"]) == ROUNDS  # the first call compiles, and is not counted
     three = play(Contest(["xla", "residual", "plain"]), dict.fromkeys(["xla", "residual", "plain"], 1.0))
@@ -45,14 +45,49 @@ def winner(ways, times, **options):
     return contest.winner
 
 
-def test_the_quickest_wins_by_its_best_call():
+def test_the_quickest_wins():
     ways = ["xla", "residual", "plain"]
     assert winner(ways, {"xla": 40e-6, "residual": 10e-6, "plain": 12e-6}) == "residual"
     assert winner(ways, {"xla": 40e-6, "residual": 10e-6, "plain": 8e-6}) == "plain"
     assert winner(ways, {"xla": 40e-6, "residual": 39e-6, "plain": 39e-6}) == "xla"  # hardly quicker is not quicker
     assert winner(ways, {"xla": 10e-6, "residual": 90e-6, "plain": 90e-6}) == "xla"
-    busy = {"xla": [9.0, 40e-6, 900e-6, 40e-6, 1e-3, 41e-6], "python": [800e-6, 31e-6, 2e-3, 30e-6, 35e-6]}
+    busy = {"xla": [9.0, *[40e-6, 900e-6, 40e-6, 1e-3, 41e-6] * 3], "python": [800e-6, 31e-6, 2e-3, 30e-6, 35e-6] * 3}
     assert winner(["xla", "python"], busy) == "python"  # others at work on the machine make calls slower, never quicker
+
+
+def test_what_is_close_together_is_tried_more_often():
+    contest = Contest(["xla", "residual", "plain"])
+    play(contest, {"xla": 40e-6, "residual": 35e-6, "plain": 35e-6 * CLOSE})
+    assert [len(contest.seconds[way]) for way in ("xla", "residual", "plain")] == [MANY, MANY, ROUNDS]
+    assert contest.winner == "residual"
+    slow = Contest(["xla", "python"])
+    play(slow, {"xla": ENOUGH, "python": ENOUGH})
+    assert len(slow.seconds["xla"]) == ROUNDS
+
+
+def test_a_way_that_is_seldom_quick_is_not_the_quickest():
+    """As a program whose threads have to be woken, or whose memory was elsewhere."""
+    assert winner(["xla", "python"], {"xla": [1.0, *[60e-6, 130e-6, 120e-6] * MANY], "python": 80e-6}) == "python"
+    assert winner(["xla", "python"], {"xla": 60e-6, "python": [80e-6, 30e-6, 90e-6] * MANY}) == "xla"
+
+
+def test_a_close_contest_is_held_again():
+    contest = Contest(["xla", "python"], grows=False)
+    play(contest, {"xla": 12e-6, "python": 10e-6})
+    assert (contest.winner, contest.stays, contest.alert) == ("python", STAYS, math.inf)
+    assert {contest.begin() for _ in range(STAYS - 1)} == {"python"}
+    play(contest, {"xla": 5e-6, "python": 10e-6})
+    assert contest.winner == "xla"
+    assert decided(grows=False).stays == 0  # that was clear
+
+
+def test_what_takes_long_is_watched_even_if_it_is_never_more_work():
+    """The threads of a library may wait for a processor all of a sudden."""
+    contest = Contest(["xla", "python"], grows=False)
+    play(contest, {"xla": 120e-6, "python": 80e-6}, values=[5])
+    assert (contest.winner, contest.alert, contest.largest) == ("python", 160e-6, {})
+    contest.note("python", 60e-3)
+    assert contest.winner is None
 
 
 def test_what_is_clearly_slower_is_soon_out():
