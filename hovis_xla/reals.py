@@ -51,14 +51,18 @@ def numbers(values: Sequence[Any]) -> list[float] | None:
 
 
 def is_zero(value: Any, negative: bool = False) -> bool:
-    """Is this a constant, of nothing but 0.0 (or -0.0)?  (Its attribute can't be asked, if it is complex.)"""
+    """Is this a constant, of nothing but 0.0 (or -0.0)?"""
     source = source_of(value)
     if name_of(source) == "complex":
         return all(is_zero(part, negative) for part in source.owner.operands)
     if name_of(source) != "constant":
         return False
-    text = source.owner.get_asm(large_elements_limit=8)
-    return any(f"dense<{zero}>" in text for zero in _ZEROS[negative])
+    if isinstance(ir.RankedTensorType(source.type).element_type, ir.ComplexType):
+        # its attribute can't be asked
+        text = source.owner.get_asm(large_elements_limit=8, assume_verified=True)
+        return any(f"dense<{zero}>" in text for zero in _ZEROS[negative])
+    constant = source.owner.attributes["value"]
+    return bool(constant.is_splat) and str(constant).startswith(tuple(f"dense<{zero}>" for zero in _ZEROS[negative]))
 
 
 def may_turn_zero(value: Any) -> bool:
