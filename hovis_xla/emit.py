@@ -15,7 +15,7 @@ from hovis.ir.model import Location
 from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.earlier import before, filling, pieces, shape_of
-from hovis_xla.reals import BARRIERS_ARE_FREE, hidden, is_constant, is_rounded, is_zero, literal, may_turn_zero, numbers
+from hovis_xla.reals import BARRIERS_ARE_FREE, goes_round, hidden, is_constant, is_rounded, is_zero, literal, may_turn_zero, name_of, numbers, source_of
 from hovis_xla.types import BOOL, INT32, INT64
 
 Dtype = np.dtype[Any]
@@ -58,8 +58,10 @@ def tensor_type(dtype: Dtype, shape: Sequence[int] = ()) -> Any:
 
 
 def constant(value: Any, dtype: Any = None) -> T:
-    """An array or number as a constant."""
+    """An array or number as a constant; a complex one is put together of its parts, as MLIR's Python can't look into its like."""
     array = np.ascontiguousarray(np.asarray(value, dtype)).reshape(np.shape(value))
+    if array.dtype.kind == "c":
+        return make_complex(constant(array.real), constant(array.imag))
     attribute = ir.DenseElementsAttr.get(array, type=element_type(array.dtype), shape=array.shape)
     return T(hlo.constant(attribute), array.dtype, array.shape)
 
@@ -92,9 +94,9 @@ ARITHMETIC: Final = {"add": np.add, "subtract": np.subtract, "multiply": np.mult
 def op(name: str, *operands: T) -> T:
     """An operation whose result is like its operands."""
     given = [x.ir for x in operands]
-    if name in ARITHMETIC and not operands[0].shape and operands[0].dtype.kind == "f" and (known := numbers(given)) is not None:
+    if name in ARITHMETIC and operands[0].dtype.kind == "f" and (known := numbers(given)) is not None:
         with np.errstate(all="ignore"):
-            return constant(ARITHMETIC[name](*(operands[0].dtype.type(number) for number in known)), operands[0].dtype)
+            return like(ARITHMETIC[name](*(operands[0].dtype.type(number) for number in known)), operands[0])
     return T(getattr(hlo, name)(*(literal(name, given) if operands[0].dtype.kind == "f" else given)), operands[0].dtype, operands[0].shape)
 
 
@@ -105,15 +107,17 @@ def chlo_op(name: str, *operands: T) -> T:
 
 def _without_sign(x: T) -> T:
     """``x + 0.0``, which XLA takes for ``x``: it is 0.0 for -0.0."""
-    if x.dtype.kind == "c":
-        return make_complex(_without_sign(real(x)), _without_sign(imag(x)))
+    if (known := numbers([x.ir])) is not None:
+        return like(known[0] + 0.0, x)
     return select(compare("EQ", x, like(0, x)), like(0, x), x)
 
 
 def add(a: T, b: T) -> T:
     if a.dtype == BOOL:  # XLA means the same by its own, but folds sums of constants as if it did not
         return op("or_", a, b)
-    if a.dtype.kind in "fc":
+    if a.dtype.kind == "c":
+        return make_complex(add(real(a), real(b)), add(imag(a), imag(b)))
+    if a.dtype.kind == "f":
         ways = (a, b), (b, a)
         for x, y in ways:
             if is_zero(y.ir):
@@ -125,14 +129,20 @@ def add(a: T, b: T) -> T:
 
 
 def sub(a: T, b: T) -> T:
-    if a.dtype.kind in "fc" and is_zero(b.ir, negative=True):
+    if a.dtype.kind == "c":
+        return make_complex(sub(real(a), real(b)), sub(imag(a), imag(b)))
+    if a.dtype.kind == "f" and is_zero(b.ir, negative=True):
         return _without_sign(a)
     return op("subtract", a, b)
 
 
 def mul(a: T, b: T) -> T:
+    """Of complex numbers by their parts: XLA takes ``z * 1`` for ``z``, and ``z * c * c`` for ``z * (c * c)``, whatever zeros have for signs."""
     if a.dtype == BOOL:
         return op("and_", a, b)
+    if a.dtype.kind == "c":
+        ar, ai, br, bi = real(a), imag(a), real(b), imag(b)
+        return make_complex(sub(mul(ar, br), mul(ai, bi)), add(mul(ar, bi), mul(ai, br)))
     return op("multiply", a, b)
 
 
@@ -207,11 +217,19 @@ def is_finite(a: T) -> T:
 
 
 def real(a: T) -> T:
-    return T(hlo.real(a.ir), np.empty(0, a.dtype).real.dtype, a.shape) if a.dtype.kind == "c" else a
+    return _part_of(a, "real", 0) if a.dtype.kind == "c" else a
 
 
 def imag(a: T) -> T:
-    return T(hlo.imag(a.ir), np.empty(0, a.dtype).real.dtype, a.shape) if a.dtype.kind == "c" else like(0, a)
+    return _part_of(a, "imag", 1) if a.dtype.kind == "c" else like(0, a)
+
+
+def _part_of(z: T, name: str, index: int) -> T:
+    """What z was put together of, if it was: what is known of a part is known then."""
+    source, dtype = source_of(z.ir), _part(z.dtype)
+    if name_of(source) == "complex" and (source == z.ir or not shape_of(source)):
+        return broadcast(T(source.owner.operands[index], dtype, shape_of(source)), z.shape)
+    return T(getattr(hlo, name)(z.ir), dtype, z.shape)
 
 
 def make_complex(re: T, im: T) -> T:
@@ -231,6 +249,12 @@ def convert(a: T, dtype: Dtype) -> T:
     """A cast as C (and so NumPy) does it."""
     if a.dtype == dtype:
         return a
+    if a.dtype.kind in "iuf" and dtype.kind == "f" and (known := numbers([a.ir])) is not None:
+        with np.errstate(all="ignore"):
+            return full(a.dtype.type(known[0]), dtype, a.shape)
+    if (dtype.kind == "c" and goes_round(source_of(a.ir))) or (a.dtype.kind == "f" == dtype.kind and goes_round(a.ir)):
+        # a number of one kind that becomes one of another kind in the first round: XLA finds the 0.0 that the first one was
+        a = T(hidden(a.ir), a.dtype, a.shape)
     if dtype == BOOL:
         return compare("NE", a, like(0, a))
     if a.dtype.kind == "c" and dtype.kind != "c":

@@ -16,9 +16,9 @@ MANY: Final = 8
 
 #: No more than a cycle for a number; what XLA does not take out by itself costs nothing.
 _LIGHT: Final = frozenset({
-    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "convert", "dynamic_slice", "floor", "imag", "is_finite", "maximum", "minimum",
-    "multiply", "negate", "not", "optimization_barrier", "or", "real", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign",
-    "subtract", "xor",
+    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "convert", "dynamic_slice", "floor", "imag", "is_finite", "maximum",
+    "minimum", "multiply", "negate", "not", "optimization_barrier", "or", "real", "select", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sign", "subtract", "xor",
 })  # fmt: skip
 _FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "reverse", "slice", "transpose"})
 

@@ -18,8 +18,8 @@ _ARRANGE: Final = frozenset({"broadcast_in_dim", "reshape", "transpose", "slice"
 
 #: How constants are written that are 0.0 and, under True, -0.0.
 _ZEROS: Final = {
-    False: ("0.000000e+00", "(0.000000e+00,0.000000e+00)", "0", "false"),
-    True: ("-0.000000e+00", "(-0.000000e+00,-0.000000e+00)"),
+    False: ("dense<0.000000e+00>", "dense<0>", "dense<false>"),
+    True: ("dense<-0.000000e+00>",),
 }
 
 
@@ -40,14 +40,21 @@ def _made_by(value: Any, *names: str) -> bool:
 
 
 def is_constant(value: Any) -> bool:
-    return _made_by(value, "constant")
+    source = source_of(value)
+    return name_of(source) == "constant" or (name_of(source) == "complex" and all(map(is_constant, source.owner.operands)))
 
 
 def numbers(values: Sequence[Any]) -> list[float] | None:
-    """What these are, if they are single constant floats."""
-    if any(name_of(value) != "constant" for value in values):
-        return None
-    return [ir.DenseElementsAttr(value.owner.attributes["value"]).get_splat_value().value for value in values]
+    """What these are, if each is a constant number, or an array of nothing else."""
+    found = [_number(value) for value in values]
+    return None if None in found else found  # type: ignore[return-value]
+
+
+def _number(value: Any) -> float | None:
+    while name_of(value) in _ARRANGE - {"convert"}:
+        value = value.owner.operands[0]
+    known = value.owner.attributes["value"] if name_of(value) == "constant" else None
+    return known.get_splat_value().value if known is not None and known.is_splat else None
 
 
 def is_zero(value: Any, negative: bool = False) -> bool:
@@ -57,12 +64,8 @@ def is_zero(value: Any, negative: bool = False) -> bool:
         return all(is_zero(part, negative) for part in source.owner.operands)
     if name_of(source) != "constant":
         return False
-    if isinstance(ir.RankedTensorType(source.type).element_type, ir.ComplexType):
-        # its attribute can't be asked
-        text = source.owner.get_asm(large_elements_limit=8, assume_verified=True)
-        return any(f"dense<{zero}>" in text for zero in _ZEROS[negative])
     constant = source.owner.attributes["value"]
-    return bool(constant.is_splat) and str(constant).startswith(tuple(f"dense<{zero}>" for zero in _ZEROS[negative]))
+    return bool(constant.is_splat) and str(constant).startswith(_ZEROS[negative])
 
 
 def may_turn_zero(value: Any) -> bool:
@@ -72,11 +75,16 @@ def may_turn_zero(value: Any) -> bool:
     if name_of(value) == "select":
         return any(map(is_zero, value.owner.operands))
     source = source_of(value)
-    if name_of(value) == "convert" and isinstance(source, ir.BlockArgument):
-        # an int that goes round, maybe as the 0 that it was in front of the loop
-        return not str(source.owner.owner.name).startswith("func.") and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
+    if name_of(value) == "convert" and goes_round(source):
+        # an int that is, maybe, the 0 that it was in front of the loop
+        return isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
     computed = isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert")
     return computed and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
+
+
+def goes_round(value: Any) -> bool:
+    """Is this what a loop carries from round to round?"""
+    return isinstance(value, ir.BlockArgument) and not str(value.owner.owner.name).startswith("func.")
 
 
 def hidden(value: Any) -> Any:

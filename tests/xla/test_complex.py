@@ -120,3 +120,29 @@ def test_other_dtypes_stay_python(dtype):
     got = jitted(a)
     assert got[0].dtype == a.dtype and got[1] == (3,)
     assert "Python" in jitted.explain()
+
+
+@pytest.mark.parametrize("factor", [-0.0, 1, complex(0.0, -0.0)])
+def test_products_with_signs_of_zeros(factor):
+    def fn(z, k):
+        t = np.complex64(0)
+        for _ in range(len(k)):
+            t *= factor
+        return z * factor, z[0] * factor * factor * factor, t, factor * k, complex(0.0, -0.0) * k[0] * 0, z[0] * np.prod(z[:0])
+
+    jitted = hovis_xla.jit(fn, target="xla")
+    for z in (np.array([complex(-0.0, -0.0), complex(0.0, -0.0)]), np.array([complex(-0.0, 0.0)], np.complex64)):
+        for k in (np.array([-3, 2, 0]), np.array([True, False, True])):
+            assert repr(jitted(z, k)) == repr(fn(z, k))
+
+
+def test_constants_in_loops():
+    def fn(x, y, a):
+        """What is dear is taken out of the loops, complex constants too."""
+        s = 0j
+        for i in range(a - 1, -1, -1):
+            s *= y[i] / 2
+            s += y[i]
+        return s, np.array(-0.0)
+
+    check(fn, (np.ones(3), np.array([1j, 2, 3 - 1j]), 3), (np.ones(3), np.array([0j, complex(-0.0, -0.0), 1]), 2))

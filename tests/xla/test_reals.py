@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import hovis_xla
 from hovis_xla import cost
 from tests.xla.checking import agree, check, compiled
 
@@ -185,3 +186,20 @@ def test_an_int_that_stays_0_in_a_loop_is_added_as_0():
     x = np.array([3, 5, 1, 2, 4])
     for v in (-0.0, 1.5):
         assert str(compiled(both_int_and_float)(x, v)) == str(both_int_and_float(x, v))
+
+
+@pytest.mark.parametrize("start", [0, 0.0, np.float32(0), np.complex64(0)])
+def test_a_zero_that_becomes_another_kind_is_added(start):
+    def fn(x, n):
+        s = t = u = v = start
+        for i in range(n - 1, -1, -1):
+            s += x[i]
+            t = complex(x[i]) + t
+            u = u + np.float32(x[i])
+            v *= complex(x[i])
+        return s, t, u, v
+
+    jitted = hovis_xla.jit(fn, target="xla")
+    for n in (1, 2):
+        x = np.array([-0.0, -0.0])
+        assert repr(jitted(x, n)) == repr(fn(x, n))
