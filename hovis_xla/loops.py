@@ -60,7 +60,7 @@ from hovis_xla.types import (
 )
 
 #: A loop's test with at most this many operations is written into the condition (and once more into the body).
-TEST_OPS: Final = 8
+TEST_OPS: Final = 16
 
 #: So often a loop is emitted, each time knowing more of what its variables become.
 ATTEMPTS: Final = 24

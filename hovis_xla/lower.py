@@ -17,6 +17,7 @@ from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.buckets import clipped
 from hovis_xla.calls import BUILDERS, Calls, where_called
+from hovis_xla.conjoined import conjoined
 from hovis_xla.cost import Work
 from hovis_xla.deeds import changes
 from hovis_xla.emit import T, tensor_type
@@ -32,6 +33,7 @@ from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
 from hovis_xla.ops import extents, lists
 from hovis_xla.ops.tapes import Reel, reels
+from hovis_xla.paired import paired
 from hovis_xla.places import is_contiguous
 from hovis_xla.ranges import SMALL, Ranges
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
@@ -314,7 +316,7 @@ def lower(function: Function, args: list["Num | Known"], may_narrow: bool = Fals
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     """
-    function = unrolled(repeated(roomy(turned(whole(nested(rerolled(function)))))))
+    function = unrolled(repeated(paired(roomy(conjoined(turned(conjoined(whole(nested(rerolled(function))))))))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

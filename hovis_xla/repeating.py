@@ -40,13 +40,22 @@ def _found(function: Function) -> list[tuple[Region, int]]:
     used = needed(reachable(function))
     found = []
     for region in all_loops(regions(function)):
-        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or counts(region):
+        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or counts(region) or _carries_complex(region):
             continue
         times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
         if times > 1 and _fits(function, region):
             found.append((region, times))
     ranges = Ranges(function) if found else None
     return [(region, times) for region, times in found if ranges is not None and _never_gives_up(ranges, region)]
+
+
+def _carries_complex(region: Region) -> bool:
+    """Does a complex number go round?
+
+    Several rounds bring it to all else that goes round, by the test. Then XLA copies it first, in one piece, and no CPU
+    forwards what was stored in two.
+    """
+    return any(p.type == Type(complex) for p in region.heads[0].params)
 
 
 def _never_gives_up(ranges: Ranges, region: Region) -> bool:

@@ -5,18 +5,26 @@ that says what the next round is going to find, made in a kernel of its own, and
 the head it is the loop's own condition, a loop that counts is seen to count, and several rounds can be done at a time.
 """
 
+import operator
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, callees
-from hovis.lattice import Array, Const
+from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
 from hovis_xla.deeds import acts
 from hovis_xla.regions import Region, all_loops, operands_of, regions, successors
 
 #: A test of more operations stays where it is.
-TEST_OPS: Final = 6
+TEST_OPS: Final = 12
+
+#: What may be done while compiling, of the numbers that the first round begins with.
+_KNOWN: Final = frozenset({
+    operator.add, operator.sub, operator.mul, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+    operator.and_, operator.not_, getattr,
+})  # fmt: skip
+_NUMBERS: Final = (int, float, complex, bool)
 
 #: What has been asked before a loop is looked for so many blocks back.
 BACK: Final = 3
@@ -25,7 +33,7 @@ Predecessors = dict[Block, list[tuple[Block, Edge]]]
 
 
 def turned(function: Function) -> Function:
-    """The function, its loops tested at their heads where that is all they are left by; the very same, if nothing changes."""
+    """The function, its loops tested at their heads where they are left by no other test; the very same, if nothing changes."""
     return _turn(function) if any(_found(f) for f in callees(function)) else function
 
 
@@ -65,28 +73,73 @@ class _Turning:
         again = self.last.terminator
         if not isinstance(again, Branch) or again.true.block is again.false.block:
             return False
-        if any(e.block not in self.region.blocks for b in self.region.blocks if b is not self.last for e in successors(b)):
-            return False
         self.again = again
         self.leaves = again.false if self.goes is again.true else again.true
+        if not all(self._asks_more(b, e) for b in self.region.blocks if b is not self.last for e in successors(b) if e.block not in self.region.blocks):
+            return False
         self.brought: set[Operand] = {value for value in self.goes.args if value in self.made and self._is_one(value)}
         self.test: dict[Op, None] = {}
         if self.leaves.block in self.region.blocks or not all(a in self.brought or a not in self.made for a in self.leaves.args):
             return False
         return all(self._has_asked(b, e, e.args) for b, e in self.entries) and len(self.test) <= TEST_OPS
 
+    def _asks_more(self, block: Block, out: Edge) -> bool:
+        """Is it left at the head for what its end leaves it for, as by the second part of a test?"""
+        if block is not self.head or out.block is not self.leaves.block:
+            return False
+        brought: dict[Operand, Operand] = dict(zip(self.head.params, self.goes.args, strict=True))
+        return all(_same(brought.get(a, a), b) for a, b in zip(out.args, self.leaves.args, strict=True))
+
     def is_alone(self, function: Function) -> bool:
         """Is what it computes used nowhere else, but for what it is left with?"""
         return not any(v in self.made for b in function.blocks if b not in self.region.blocks for v in operands_of(b))
 
-    def _has_asked(self, block: Block, edge: Edge, first: Sequence[Operand], back: int = BACK) -> bool:
-        """Has the test been made on every way to a block, of what goes into the first round?"""
+    def _has_asked(self, block: Block, edge: Edge, first: Sequence[Operand]) -> bool:
+        """Has the test been made on every way to a block, of what goes into the first round, or is it known how it comes out?"""
+        truth = self.goes is self.again.true
+        starts = self._starts(first)
+        parts = [part for part in self._parts(self.again.cond, truth) if not self._is_known(part, truth, starts)]
+        return not parts or self._was_asked(block, edge, first, parts, truth, BACK)
+
+    def _parts(self, cond: Operand, truth: bool) -> list[Operand]:
+        """What has to come out so, all of it, for the whole to do."""
+        if not truth or not isinstance(cond, Op) or cond.callee is not operator.and_ or cond not in self.last.ops or cond.type != Type(bool):
+            return [cond]
+        self.test[cond] = None
+        return [part for a in cond.args for part in self._parts(a, truth)]
+
+    def _was_asked(self, block: Block, edge: Edge, first: Sequence[Operand], parts: Sequence[Operand], truth: bool, back: int) -> bool:
         end = block.terminator
-        if isinstance(end, Branch) and end.true.block is not end.false.block:
-            return (edge is end.true) is (self.goes is self.again.true) and self._alike(self.again.cond, end.cond, self._starts(first))
+        if isinstance(end, Branch):
+            if end.true.block is not end.false.block and (edge is end.true) is truth:
+                starts = self._starts(first)
+                parts = [part for part in parts if not self._alike(part, end.cond, starts)]
+            return not parts
         if not isinstance(end, Jump) or not back or not self.before[block]:
             return False
-        return all(self._has_asked(b, e, [e.args[block.params.index(v)] if v in block.params else v for v in first], back - 1) for b, e in self.before[block])
+        ways = [(b, e, [e.args[block.params.index(v)] if v in block.params else v for v in first]) for b, e in self.before[block]]
+        return all(self._was_asked(b, e, values, parts, truth, back - 1) for b, e, values in ways)
+
+    def _is_known(self, part: Operand, truth: bool, starts: dict[Operand, Operand]) -> bool:
+        """Does a part of the test come out so before the first round, by what is known?"""
+        found: dict[Operand, Any] = {}
+        if self._value(part, starts, found) is not truth:
+            return False
+        self.test.update({op: None for op in found if isinstance(op, Op) and op not in self.brought})
+        return True
+
+    def _value(self, value: Operand, starts: dict[Operand, Operand], found: dict[Operand, Any]) -> Any:
+        """What it is before the first round; None, if that is not known."""
+        first = starts[value] if value in self.brought else value
+        if isinstance(first, Const):
+            return first.value
+        if not isinstance(value, Op) or first is not value or value not in self.last.ops or value.callee not in _KNOWN or value.kwargs:
+            return None
+        args = [self._value(a, starts, found) for a in value.args]
+        if not args or type(args[0]) not in _NUMBERS or any(a is None for a in args):
+            return None
+        found[value] = value.callee(*args)  # type: ignore[operator]
+        return found[value]
 
     def _is_one(self, value: Operand) -> bool:
         """Of parameters that go on with the same value: do they begin with the same, too?"""

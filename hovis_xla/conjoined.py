@@ -1,0 +1,102 @@
+"""Loops whose test has two parts, left at one place.
+
+``while i < n and x * x < y: …`` asks the second question in a block of its own, and a loop that is left at two places
+carries a number that says where, and a flag.  Where the second question does nothing and can't fail, both are one test.
+"""
+
+import operator
+from typing import Final
+
+import numpy as np
+
+from hovis.ir.analysis import predecessors
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, callees
+from hovis.lattice import Array, Type
+from hovis.passes.rewriting import Pass, same
+from hovis_xla.deeds import acts
+from hovis_xla.ranges import GROWING
+from hovis_xla.regions import Region, all_loops, needed, reachable, regions
+
+#: A test of more operations than this would cost more than the flag, as it stands in the loop as well as in its condition.
+TEST_OPS: Final = 16
+
+_TRUTHS: Final = (Type(bool), Type(np.bool_))
+
+
+def conjoined(function: Function) -> Function:
+    """The function, tests of loops in several parts made one; the very same, if it has none."""
+    return _conjoin(function) if any(_found(f) for f in callees(function)) else function
+
+
+def _conjoin_all(function: Function) -> bool:
+    changed = False
+    while (found := _found(function)) is not None:
+        _write(*found)
+        function.blocks.remove(found[2])
+        changed = True
+    return changed
+
+
+_conjoin = Pass(_conjoin_all)
+
+
+def _found(function: Function) -> tuple[Region, Block, Block] | None:
+    """A loop, a block of it that ends with a test, and the one behind that asks the second question."""
+    before = predecessors(function)
+    used = needed(reachable(function))
+    for region in all_loops(regions(function)):
+        for block in reachable(function) if _is_scalar(region) else ():
+            first = leaving(block, region) if block in region.blocks else None
+            second = first[1].block if first is not None else block
+            last = leaving(second, region)
+            if first is None or last is None or second in region.heads or len(before[second]) > 1 or second.params:
+                continue
+            alike = last[0].block is first[0].block and all(map(same, last[0].args, first[0].args))
+            if alike and all(map(is_harmless, second.all_ops())) and sum(op in used for op in second.ops) <= TEST_OPS:
+                return region, block, second
+    return None
+
+
+def _is_scalar(region: Region) -> bool:
+    """Is it a loop in which a flag more or less counts: with no loop in it, entered at one place, over single numbers?"""
+    return not region.loops and len(region.heads) == 1 and not any(isinstance(op.type, Array) for b in region.blocks for op in b.all_ops())
+
+
+def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
+    """The edge that leaves a loop and the one that stays, of a block that ends with a test."""
+    end = block.terminator
+    if not isinstance(end, Branch) or getattr(end.cond, "type", None) not in _TRUTHS:
+        return None
+    inside = [e.block in region.blocks for e in (end.true, end.false)]
+    if inside[0] == inside[1]:
+        return None
+    return (end.false, end.true) if inside[0] else (end.true, end.false)
+
+
+def is_harmless(op: Op) -> bool:
+    """Can it be done where it was not to be done, without anything coming of it?"""
+    grows = op.type == Type(int) and op.callee in GROWING
+    return not op.effect and not acts(op) and not grows and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
+
+
+def _write(region: Region, block: Block, second: Block) -> None:
+    """block: the one and the other? → on in the loop; else → out."""
+    first, last = block.terminator, second.terminator
+    out, on = leaving(block, region), leaving(second, region)
+    assert isinstance(first, Branch)
+    assert isinstance(last, Branch)
+    assert out is not None
+    assert on is not None
+    block.ops += second.ops
+    both = Op(operator.and_, (_goes_on(block, first, out[0]), _goes_on(block, last, on[0])), (), Type(bool), location=first.location)
+    block.ops.append(both)
+    block.terminator = Branch(both, on[1], out[0], first.location)
+
+
+def _goes_on(block: Block, end: Branch, out: Edge) -> Operand:
+    """Whether the loop goes on, by a test that is made in a block."""
+    if out is end.false:
+        return end.cond
+    negated = Op(operator.not_, (end.cond,), (), Type(bool), location=end.location)
+    block.ops.append(negated)
+    return negated
