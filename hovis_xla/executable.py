@@ -9,7 +9,7 @@ import numpy as np
 
 from hovis import garbage
 from hovis.ir.model import Function
-from hovis_xla import adapter, cache, cost, invariants, packing, progress, reliance
+from hovis_xla import adapter, cache, cost, distributing, invariants, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe
 from hovis_xla.calling import BAILED, Growth, entrance
@@ -111,6 +111,8 @@ class Executable:
         low = self.lowered
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
+            if low.work.loops:
+                distributing.distribute(module)
             stays = bool(low.work.loops) and invariants.stay(module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)
 

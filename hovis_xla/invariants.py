@@ -25,7 +25,7 @@ _FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "re
 
 def stay(module: Any) -> bool:
     """Is what no round changes to stay in the loops of a module?  Then what is dear has been taken out of them."""
-    found = [(loop, _invariant(loop)) for loop in _loops(module.body)]
+    found = [(loop, _invariant(loop)) for loop in loops_of(module.body)]
     light = [sum(_kind(op) in _LIGHT for op in ops) for _, ops in found]
     if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if _kind(op) not in _FREE):
         return False
@@ -34,12 +34,12 @@ def stay(module: Any) -> bool:
     return True
 
 
-def _loops(block: Any) -> Iterator[Any]:
+def loops_of(block: Any) -> Iterator[Any]:
     """All loops, those within others first."""
     for op in block.operations:
         for region in op.regions:
             for inner in region.blocks:
-                yield from _loops(inner)
+                yield from loops_of(inner)
         if op.operation.name == "stablehlo.while":
             yield op.operation
 
