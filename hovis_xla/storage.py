@@ -315,7 +315,7 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
     try:
-        program = adapter.deserialize(code, packing.interface(inputs), packing.interface(outputs), callbacks, exact)
+        program = adapter.deserialize(code, packing.interface(inputs), packing.interface(outputs), callbacks, adapter.Recipe(exact))
     except adapter.XlaError as error:
         raise StorageError(f"XLA does not take this executable: {error}") from None
     return Executable(header["name"], types, lowered, exact, program), [(name, _plan_of(plan)) for name, plan in header["arguments"]]
