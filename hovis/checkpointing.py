@@ -17,7 +17,7 @@ from hovis.engine.mirror import Mirror
 from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp
 from hovis.engine.values import Known
-from hovis.errors import SpecError, TransformError
+from hovis.errors import SpecError
 from hovis.ir.analysis import uses
 from hovis.ir.model import Effect, Function, Return, callees
 from hovis.library.derivatives import TABLE
@@ -83,8 +83,8 @@ APPLYING.add(Checkpointed.derived.__code__)
 
 def kernel_of(fn: Any, *leaves: Any) -> tuple[Any, Any, Any, Any]:
     """The kernel of fn where it is called with these, the leaves of what it gives (COMPUTED or what they are), their tree, and what
-    the kernel is to be given; None, if it can't be one.  Outside of a trace there is no such thing."""
-    raise TransformError(f"{getattr(fn, '__name__', fn)} could not be traced: what it is given is not known")
+    the kernel is to be given; None, if it can't be one.  Outside of a trace it can't."""
+    return None, None, None, None
 
 
 def _kernel_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:

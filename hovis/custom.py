@@ -13,7 +13,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.primitives import primitive as by_rule
 from hovis.engine.results import opaque
 from hovis.engine.values import Dyn, Known
-from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, callees
+from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
 from hovis.ir.operations import make_tuple
 from hovis.lattice import AbstractValue, Const, Partial
 from hovis.library import core
@@ -270,18 +270,16 @@ def _expand(function: Function, block: Block) -> None:
     old, end = block.ops, block.terminator
     block.ops = []
     writer = rules.Writer(function, block)
+    results: dict[Value, Operand] = {}
     for op in old:
         if _dissolves(op):
             writer.location = op.location
-            body, values = rules.traced(op.callee.fn, list(op.args), {})  # type: ignore[attr-defined]
-            result = writer.inline(body, values)
-            substitute(function, {op: result})
-            for later in old:
-                later.args = tuple(result if arg is op else arg for arg in later.args)
-            if isinstance(end, Return) and end.value is op:
-                end.value = result
+            args = [results.get(arg, arg) if isinstance(arg, Op) else arg for arg in op.args]
+            body, values = rules.traced(op.callee.fn, args, {})  # type: ignore[attr-defined]
+            results[op] = writer.inline(body, values)
         else:
             writer.block.ops.append(op)
     writer.block.terminator = end
+    substitute(function, results)
 
 

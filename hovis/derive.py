@@ -27,7 +27,7 @@ from hovis.looking import looked_at
 from hovis.specs import Any as Unknown
 from hovis.specs import is_spec
 from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, is_untouched, through, watch
-from hovis.transforms.moving import Following
+from hovis.transforms.moving import FOLLOWING, Following
 from hovis.transforms.recorder import follow, is_recorded
 
 Argnums = int | Sequence[int]
@@ -339,7 +339,7 @@ class Wanted:
         found = []
         for k, (t, x) in enumerate(zip(held, self.all, strict=True)):
             if changes(x):
-                found.append(as_tangent(t, x))
+                found.append(follow(as_tangent, (t, x), {}))
                 if shape_of(found[-1]) != shape_of(x):
                     raise TypeError(f"the tangent of {self.names()[k]}, whose shape is {shape_of(x)}, has the shape {shape_of(found[-1])}")
         return found
@@ -543,4 +543,5 @@ def _applied(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 STANDARD.actions[applied] = _applied
 APPLYING.add(Transformed.derived.__code__)
+FOLLOWING.update((applied, Transformed.__call__))
 LEAVABLE.add(Transformed.__call__.__code__)

@@ -15,8 +15,8 @@ from typing import Any, Final
 from hovis import api
 from hovis.backend.load import hide
 from hovis.engine.budget import WHY
-from hovis.engine.calls import ENTERED_THROUGH
 from hovis.engine.environment import Guard, compile_guards, failing
+from hovis.engine.lookups import ENTERED_THROUGH
 from hovis.engine.tables import Promote
 from hovis.errors import SpecError
 from hovis.ir.operations import UNBOUND

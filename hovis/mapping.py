@@ -203,11 +203,11 @@ def named(fn: Any, tree: Any) -> list[str]:
 def each(flat: Any, lanes: int, arrays: list[Any], mapped: tuple[bool, ...]) -> Any:
     """One lane after the other; there is one at least."""
     results, shape = flat(*[of_lane(array, flag, 0) for array, flag in zip(arrays, mapped, strict=True)])
-    outs = [begun(lanes, whole(result)) for result in results]
+    outs = [follow(begun, (lanes, whole(result)), {}) for result in results]
     # the rounds are alike: one is traced for all of them
     for k in range(1, dynamic(lanes)):
         results, other = flat(*[of_lane(array, flag, k) for array, flag in zip(arrays, mapped, strict=True)])
         if other != shape:
             raise ValueError("hovis.vmap: results of different structures can't be put together")
-        outs = [gone_on(out, k, whole(result)) for out, result in zip(outs, results, strict=True)]
+        outs = [follow(gone_on, (out, k, whole(result)), {}) for out, result in zip(outs, results, strict=True)]
     return tuple(outs), shape

@@ -17,7 +17,7 @@ from hovis.engine.mirror import Mirror
 from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp
 from hovis.engine.values import Known
-from hovis.errors import TransformError
+from hovis.errors import DerivativeError
 from hovis.ir.model import Function
 from hovis.library.numpy.tangents import as_tangent, gradient, own, shape_of, tangent
 from hovis.library.standard import STANDARD
@@ -105,7 +105,7 @@ class Pulled(Half):
         pytree.flatten(args[0], given)
         seeds = fitting("cotangent", given, outputs)
         found = fn(kept, *[seed for seed, known in zip(seeds, plan, strict=True) if known is COMPUTED])
-        rest = [gradient(g, x) for g, x in zip(found, [leaf for leaf in held if changes(leaf)], strict=True)]
+        rest = [follow(gradient, (g, x), {}) for g, x in zip(found, [leaf for leaf in held if changes(leaf)], strict=True)]
         rest.reverse()
         return pytree.rebuilt(tree, [rest.pop() if changes(leaf) else None for leaf in held])
 
@@ -128,7 +128,7 @@ def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]
     """Tangents or cotangents of these leaves, of their types; TypeError if they can't be that."""
     if len(given) != len(leaves):
         raise TypeError(f"there are {len(given)} {what}s for {len(leaves)} leaves")
-    found = [as_tangent(t, x) if changes(x) else None for t, x in zip(given, leaves, strict=True)]
+    found = [follow(as_tangent, (t, x), {}) if changes(x) else None for t, x in zip(given, leaves, strict=True)]
     for t, x in zip(found, leaves, strict=True):
         if changes(x) and shape_of(t) != shape_of(x):
             raise TypeError(f"the {what} of what has the shape {shape_of(x)} has the shape {shape_of(t)}")
@@ -141,7 +141,7 @@ def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]
 def halves_of(way: str, fn: Any, *leaves: Any) -> tuple[Any, Any, Any, Any, Any]:
     """The two halves of fn where it is called with these, what it gives, and what the first one is to be given; None, if there is
     no such thing.  Outside of a trace there is not."""
-    raise TransformError(f"{getattr(fn, '__name__', fn)} could not be traced: what it is given is not known")
+    return None, None, None, None, None
 
 
 def _halves_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
@@ -149,7 +149,8 @@ def _halves_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     try:
         mirror = Mirror(m, fn, leaves, len(leaves))
         found = remembered(m, mirror, ("halves", way.value), m.library, functools.partial(_halves, way.value, mirror))
-    except GiveUp:
+    except (GiveUp, DerivativeError):
+        # what has no derivative says so where it is run again
         found = None
     except TypeError as wrong:
         return m.raise_new(type(wrong), str(wrong))
@@ -183,7 +184,7 @@ def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments that a function may change."""
     leaves: list[Any] = []
     tree = pytree.flatten(args, leaves)
-    copied: tuple[Any, ...] = pytree.rebuilt(tree, [own(leaf) for leaf in leaves])
+    copied: tuple[Any, ...] = pytree.rebuilt(tree, [follow(own, (leaf,), {}) for leaf in leaves])
     return copied
 
 

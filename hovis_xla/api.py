@@ -14,6 +14,7 @@ import numpy as np
 
 from hovis import api, garbage
 from hovis.backend.load import hide
+from hovis.engine.lookups import ENTERED_THROUGH
 from hovis.errors import TraceError
 from hovis.ir.operations import UNBOUND
 from hovis.jit import VARIANTS
@@ -83,7 +84,7 @@ def jit(
         raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     names = (static,) if isinstance(static, str) else tuple(static)
     watch = Nans(debug_nans == "inf") if debug_nans else Overflows() if int_overflow == "raise" else None
-    return (Placing if device_results else Converting if convert else Jitted)(fn, names, exact, strict, target, watch)
+    return (Placing if device_results else Converting if convert else Jitted if watch is None else Watched)(fn, names, exact, strict, target, watch)
 
 
 class Jitted(PythonJitted):
@@ -314,6 +315,14 @@ class Jitted(PythonJitted):
 
     def __repr__(self) -> str:
         return f"<hovis_xla.jit of {self.__wrapped__!r}>"
+
+
+# what is traced goes on in the function itself: it is compiled, or differentiated, with what is around it
+ENTERED_THROUGH.add(Jitted)
+
+
+class Watched(Jitted):
+    """The same, where something is looked at while it runs: it stays a call."""
 
 
 class Converting(Jitted):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hovis.engine import classdefs, classes, operators
 from hovis.engine.entering import call_function
-from hovis.engine.lookups import ABSENT, find, is_python_class
+from hovis.engine.lookups import ABSENT, ENTERED_THROUGH, find, is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.primitives import by_library, call_builtin
@@ -22,8 +22,6 @@ FUNCTION: Final = types.FunctionType
 #: The vocabulary of the IR: Python functions that are primitives.
 OPERATIONS: Final = frozenset(value for value in vars(operations).values() if isinstance(value, FUNCTION))
 
-#: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
-ENTERED_THROUGH: set[type] = set()
 METHOD: Final = types.MethodType
 BUILD_CLASS: Final = builtins.__build_class__
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from hovis.engine import protocols, templates
 from hovis.engine.heap import VObj
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, bound_class, find
+from hovis.engine.lookups import ABSENT, ENTERED_THROUGH, FUNCTION, NOT_MODELLED, bound_class, find
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish
 from hovis.engine.values import NONE, Known, Labels, V, labels_of
@@ -41,6 +41,8 @@ def get(m: Machine, raw: Any, access: Access) -> Any:
     getter = find(type(raw), "__get__")
     if getter is ABSENT:
         return finish(m, Known(raw, access.labels), access.mode)
+    if type(raw) in ENTERED_THROUGH:
+        return _method(m, raw, access)
     if isinstance(getter, FUNCTION):
         instance = NONE if access.value is None else access.value
         return run(m, Known(getter), [Known(raw), instance, access.owner], access)
@@ -51,7 +53,7 @@ def get(m: Machine, raw: Any, access: Access) -> Any:
 def runs_nothing(raw: Any) -> bool:
     """Does reading this attribute by way of the class run no code of the user's?"""
     getter = find(type(raw), "__get__")
-    return getter is ABSENT or (not isinstance(getter, FUNCTION) and getter in _GETTERS and getter is not _PROPERTY)
+    return getter is ABSENT or type(raw) in ENTERED_THROUGH or (not isinstance(getter, FUNCTION) and getter in _GETTERS and getter is not _PROPERTY)
 
 
 def run(m: Machine, fn: V, args: list[V], access: Access) -> int | None:

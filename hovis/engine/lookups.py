@@ -17,6 +17,9 @@ ABSENT: Final = object()
 #: There is something, but what it does only the real operation knows.
 NOT_MODELLED: Final = object()
 
+#: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
+ENTERED_THROUGH: Final[set[type]] = set()
+
 #: Descriptors of C code whose ``__get__`` runs nothing but itself.
 C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 C_DATA: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)

@@ -1,7 +1,7 @@
 """From a Python function and what is known of its arguments to IR: the engine's front door."""
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hovis.bytecode.instructions import effect
@@ -130,10 +130,11 @@ def run(
     known_sizes: bool = False,
     volatile: frozenset[Any] = frozenset(),
     wanted: types.CodeType | None = None,
+    left: Iterable[types.CodeType] = (),
 ) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
-    wanted: the code that all of this is about, which fn only calls.
+    wanted: the code that all of this is about, which fn only calls; left: what stays a call.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
@@ -143,6 +144,7 @@ def run(
     fuel += budget.PER_PART * held
     engine = engine_for(library, package, fuel, frozen, known_sizes, volatile, held)
     engine.tables.wanted = wanted
+    engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]
     engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))

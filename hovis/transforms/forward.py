@@ -306,7 +306,7 @@ class Followed:
             found: Operand = _NONE
             read = self._read(op)
             for k, operand in enumerate((*op.args, *(v for _, v in op.kwargs))):
-                if operand in self.pushing.active:
+                if operand in self.pushing.active and not self._is_constant(op):
                     t = self.tangent(writer, operand)
                     if _is_of_python(operand):
                         raise DerivativeError(rules.unknown(op, k))

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from hovis.engine.lookups import ENTERED_THROUGH
 from hovis.ir.operations import apply, apply_all, apply_positional
 from hovis.library.derivatives import TABLE
 from hovis.library.numpy import shadows
@@ -51,7 +52,7 @@ def is_in(callee: Any, table: Any) -> bool:
 
 def moves(callee: Any, args: tuple[Any, ...]) -> bool:
     """Does a call only move values about, whatever they are, or do with them what Python's own operators do?"""
-    if isinstance(callee, Following):
+    if isinstance(callee, Following) or is_in(callee, FOLLOWING):
         return True
     # a list several times
     if (callee is o.mul or callee is o.imul) and {type(x) for x in args[:2]} & {list, tuple}:
@@ -80,6 +81,10 @@ class Following:
     __slots__ = ()
 
 
+#: Functions that do.
+FOLLOWING: Final[set[Any]] = set()
+
+
 Given = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
@@ -98,6 +103,10 @@ def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Give
         return getattr(type(callee.__self__), callee.__name__), (callee.__self__, *args), kwargs
     if callee is sum and args and type(args[0]) not in (list, tuple) and not _is_numeric(args[0]):
         return callee, (list(args[0]), *args[1:]), kwargs  # what its items are is looked at
+    if type(callee) in ENTERED_THROUGH:
+        return unfolded(callee.__wrapped__, args, kwargs)
+    if type(callee) is types.MethodType and type(callee.__func__) in ENTERED_THROUGH:
+        return unfolded(callee.__func__, (callee.__self__, *args), kwargs)
     if type(callee) is functools.partial:
         return unfolded(callee.func, (*callee.args, *args), {**callee.keywords, **kwargs})
     return callee, args, kwargs
@@ -117,6 +126,8 @@ def entered(callee: Any, args: tuple[Any, ...], matters: Callable[[], bool]) -> 
         return entered(callee.__func__, (callee.__self__, *args), matters)
     if args and is_in(callee, _SPECIAL):
         return _of_class(args[0], _SPECIAL[callee], args)
+    if is_in(callee, FOLLOWING):
+        return None
     if kind is not types.FunctionType:
         return None if isinstance(callee, type) or TABLE.of(callee) is not None else _of_class(callee, "__call__", (callee, *args))
     if TABLE.of(callee) is not None or str(callee.__module__).startswith((_OPERATIONS, f"{_PACKAGE}.transforms")):

@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from hovis.bytecode import normalize
 from hovis.engine import trace as engine
-from hovis.engine.budget import OutOfFuel
+from hovis.engine.budget import LEAVABLE, OutOfFuel
 from hovis.engine.environment import compile_guards
 from hovis.engine.tables import GiveUp, Promote
-from hovis.engine.trace import Fixed, Leaf, Part
+from hovis.engine.trace import Fixed, Fresh, Leaf, Part
 from hovis.errors import DerivativeError
 from hovis.ir.analysis import uses
 from hovis.ir.lives import lives
@@ -33,6 +33,7 @@ from hovis.transforms.interpret import Activation, Interpreter
 from hovis.transforms.moving import Following
 from hovis.transforms.normal import items
 from hovis.transforms.recording import Tape
+from hovis.transforms.rules import leaves
 
 
 class Recorder(Interpreter):
@@ -81,7 +82,8 @@ def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if any(tape.touched for tape in OPEN.tapes):
             raise DerivativeError(f"{getattr(fn, '__qualname__', fn)} can't be followed ({OPEN.tapes[-1].place()})")
         return fn(*args, **kwargs)
-    values = [value for value in given if not _is_name(value)]
+    is_rule = _is_rule(fn)
+    values = [one for value in given for one in _values(value, is_rule)]
     if function.is_generator:
         return _RECORDER.lazily(Activation(function, values, lives(function)))
     return _RECORDER.evaluate(function, *values)
@@ -115,7 +117,8 @@ def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
 
 
 def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> Function | None:
-    parts = [_part(value) for value in given]
+    is_rule = _is_rule(fn)
+    parts = [_part(value, is_rule) for value in given]
     key = id(fn.__code__), id(fn.__globals__), tuple(map(id, by_default(fn))), names, *map(_key, parts)
     known = _traced.get(key)
     if known is not None and known.holds():
@@ -131,9 +134,34 @@ def _is_name(value: Any) -> bool:
     return value is None or (type(value) is not Box and (isinstance(value, bool | type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType)))
 
 
-def _part(value: Any) -> Part:
+def _is_rule(fn: Any) -> bool:
+    """Is it one of the house's rules?  These store nothing into the tuples and lists that they are given."""
+    return str(fn.__module__).startswith(_LIBRARY)
+
+
+_LIBRARY: Final = f"{__name__.partition('.')[0]}.library"
+
+
+#: Tuples and lists of so many items are known as such to rules.
+FEW: Final = 16
+
+
+def _is_known(value: Any) -> bool:
+    return type(value) in (tuple, list) and len(value) <= FEW
+
+
+def _values(value: Any, is_rule: bool) -> list[Any]:
+    """The values that stand for an argument (see ``_part``)."""
+    if is_rule and _is_known(value):
+        return [one for item in value for one in _values(item, is_rule)]
+    return [] if _is_name(value) else [value]
+
+
+def _part(value: Any, is_rule: bool) -> Part:
     if _is_name(value):
         return Fixed(value)
+    if is_rule and _is_known(value):
+        return Fresh(None, tuple([_part(item, is_rule) for item in value]))
     inner = bare(value)
     # of no shape, so that loops over an array stay loops
     return Leaf(Param(STANDARD.of_value(inner) if shadows.is_array(inner) else Type(type(inner))))
@@ -142,6 +170,8 @@ def _part(value: Any) -> Part:
 def _key(part: Part) -> Any:
     if isinstance(part, Leaf):
         return part.param.type
+    if isinstance(part, Fresh):
+        return "tuple", *map(_key, part.parts)
     assert isinstance(part, Fixed)
     return "is", id(part.value)
 
@@ -159,18 +189,30 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     scope: dict[str, Any] = {"fn": fn, "made": made}
     called = f"made({', '.join(closed)})" if held else "fn"
     exec(f"def call({', '.join([*closed, *plain, *names])}): return {called}({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
-    try:
-        result = engine.run(scope["call"], parts, STANDARD, PACKAGE, engine.FUEL, frozen=False, wanted=code)
-    except (GiveUp, OutOfFuel, Promote):
+    result = _result(scope["call"], parts, code)
+    if result is None:
         return _unfollowed(fn, parts)
-    function = engine.arranged(result, [part.param for part in parts if isinstance(part, Leaf)])
-    whole = code in result.engine.tables.not_entered or any(op.callee is fn for op in function.ops())
+    function = engine.arranged(result, [param for part in parts for param in leaves(part)])
+    # what it calls itself it may well call again
+    whole = code in result.engine.tables.not_entered or any(op.callee is fn and (op.location is None or op.location.caller is None) for op in function.ops())
     if whole or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for op in function.ops() for value in op.operands()):
         # it is left as a whole, or has read what is being recorded as if it were known
         return _unfollowed(fn, parts)
     start = result.engine.start
     guards = [guard for at, guard in result.engine.guards.items() if start is not None and at in start.reads]
     return Known(pipeline.run(function, "default"), compile_guards(guards), (fn, parts))
+
+
+def _result(call: Any, parts: Sequence[Part], code: types.CodeType) -> engine.Result | None:
+    """What it is traced to; where that takes too long, without the transforms that it applies: these record what they do by themselves."""
+    for left in ((), LEAVABLE):
+        try:
+            return engine.run(call, parts, STANDARD, PACKAGE, engine.FUEL, frozen=False, wanted=code, left=left)
+        except OutOfFuel:
+            continue
+        except (GiveUp, Promote):
+            return None
+    return None
 
 
 def _unfollowed(*held: Any) -> Known:

@@ -68,7 +68,7 @@ def _trace(rule: Any, parts: list[Part], named: dict[str, Part]) -> Function:
     all_parts = [*parts, *named.values()]
     result = engine.run(body, all_parts, STANDARD, PACKAGE)
     start = result.functions[0]
-    start.blocks[0].params = tuple(result.params.get(id(p), p) for part in all_parts for p in _leaves(part))
+    start.blocks[0].params = tuple(result.params.get(id(p), p) for part in all_parts for p in leaves(part))
     return pipeline.run(start, "default")
 
 
@@ -85,10 +85,11 @@ def _code(count: int, names: tuple[str, ...]) -> CodeType:
     return cast(CodeType, scope["call"].__code__)
 
 
-def _leaves(part: Part) -> list[Param]:
+def leaves(part: Part) -> list[Param]:
+    """What is unknown in a part."""
     if isinstance(part, Leaf):
         return [part.param]
-    return [p for inner in part.parts for p in _leaves(inner)] if isinstance(part, Fresh) else []
+    return [p for inner in part.parts for p in leaves(inner)] if isinstance(part, Fresh) else []
 
 
 class Writer:
@@ -369,4 +370,4 @@ def unknown(op: Op, k: int | None = None) -> str:
 _ADVICE: Final = "hovis.custom_vjp gives a function one of its own, hovis.stop_gradient leaves it out"
 
 
-__all__ = ["ROWS", "TRANSFORMS", "Writer", "declines", "described", "not_for", "of", "pulled", "pulled_again", "pushed", "traced", "unknown"]
+__all__ = ["ROWS", "TRANSFORMS", "Writer", "declines", "described", "leaves", "not_for", "of", "pulled", "pulled_again", "pushed", "traced", "unknown"]
