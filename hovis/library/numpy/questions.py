@@ -52,6 +52,14 @@ def _answered(answer: Callable[[Kind], Any]) -> Action:
     return act
 
 
+def _sized(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
+    (x,) = args
+    if kind_of(x) is None or not isinstance(x, Dyn):
+        return None
+    rank = getattr(x.type, "rank", 0)
+    return Known(not rank if x.dims is None else all(isinstance(dim, Known) for dim in x.dims))
+
+
 def _fits(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
     g, x = map(kind_of, args)
     return FALSE if g is None or x is None or g.shape is None else Known(g == x)
@@ -61,6 +69,6 @@ ACTIONS: Final[dict[Any, Action]] = {
     tangents.is_array: _answered(lambda kind: issubclass(kind.cls, np.ndarray | np.generic)),
     tangents.is_complex: _answered(lambda kind: kind.dtype.kind == "c"),
     tangents.shape_of: _answered(lambda kind: kind.shape),
-    tangents.sized: _answered(lambda kind: kind.shape is not None or None),
+    tangents.sized: _sized,
     tangents.fits: _fits,
 }

@@ -125,8 +125,10 @@ def _transpose(g: Any, y: Any, a: Any, *axes: Any, **named: Any) -> Any:
         axes = axes[0] if axes[0] is not None else ()
     if not axes:
         return np.transpose(g)
-    order = [k % len(axes) for k in axes]
-    return np.transpose(g, [order.index(k) for k in range(len(order))])
+    back = list(axes)
+    for k in range(len(axes)):
+        back[axes[k]] = k
+    return np.transpose(g, back)
 
 
 linear((np.transpose, np.ndarray.transpose, np.permute_dims), _transpose)
