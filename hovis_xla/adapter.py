@@ -51,10 +51,13 @@ INVARIANTS: Final = "while-loop-invariant-code-motion"
 _AS_IN_LOOPS: Final = ("xla_cpu_use_fusion_emitters", False)
 #: What XLA leaves to a library of kernels is no part of a native loop: let it be products of matrices alone, and no sums.
 _OWN_SUMS: Final = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT")
-#: Into how many modules LLVM's share of a quick compile is cut up, for as many threads.  XLA makes up to 32 of all, and to begin one
-#: takes as long as compiling a kernel without optimizing it: half of all threads finish as soon, with a third less work.
-_IN_FEW: Final = ("xla_cpu_parallel_codegen_split_count", max(1, (os.cpu_count() or 1) // 2))
+#: Into how many modules LLVM's share is cut up, for as many threads.  XLA makes up to 32 of all, and to begin one takes as long as a
+#: kernel that is not optimized.  Where it all is one loop, or a few kernels that are compiled quickly, fewer are made as soon.
+_PARTS: Final = "xla_cpu_parallel_codegen_split_count"
+_THREADS: Final = os.cpu_count() or 1
 _UNKNOWN: Final = "No such compile option"
+#: No option of any jaxlib.
+_NO_OPTION: Final = "xla_that_nobody_knows"
 #: Algebra once the barriers are gone (``reals``): it would see single operations, which otherwise are kernels by then.
 _LATE_ALGEBRA: Final = "simplification after layout assignment"
 
@@ -314,7 +317,8 @@ def compile_module(
     """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
-    asked = ((_AS_IN_LOOPS, recipe.small or recipe.quick), (_OWN_SUMS, recipe.native), (_IN_FEW, recipe.quick))
+    parts = max(1, _THREADS // 2) if recipe.quick else _THREADS
+    asked = ((_AS_IN_LOOPS, recipe.small or recipe.quick), (_OWN_SUMS, recipe.native), ((_PARTS, parts), recipe.small or recipe.quick))
     options = _options(recipe, [option for option, wanted in asked if wanted and _can_be_asked(option)])
     loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
     return Program(loaded, inputs, outputs)
@@ -322,16 +326,17 @@ def compile_module(
 
 @functools.cache
 def _can_be_asked(option: tuple[str, Any]) -> bool:
-    """Does this jaxlib know an option?  It looks at their names before it compiles."""
+    """Does this jaxlib know an option?  It looks at their names, in order, before it compiles; one that it can't know keeps it from that."""
     with context(), ir.Location.unknown(context()):
         module = ir.Module.parse("func.func @main() { return }")
         module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
+    options = _options(Recipe(), [option, (_NO_OPTION, True)])
     try:
-        client().compile_and_load(module, executable_devices=_jax.DeviceList((_device(),)), compile_options=_options(Recipe(), [option]))
+        client().compile_and_load(module, executable_devices=_jax.DeviceList((_device(),)), compile_options=options)
     except XlaError as error:
         if _UNKNOWN not in str(error):
             raise
-        return False
+        return _NO_OPTION in str(error)
     return True
 
 

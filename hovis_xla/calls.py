@@ -345,7 +345,7 @@ class Calls(Arrays):
     def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:
         """What the row of a callee gives, or why it does not."""
         row = _lookup(ROWS, callee) or _offered(callee)
-        if row is None or not _binds(row, args, kwargs):
+        if row is None or not _binds(row, len(args), tuple(kwargs)):
             return None, None
         try:
             return row(self, *args, **kwargs), None
@@ -470,16 +470,14 @@ def _lookup(table: dict[Any, Any], key: object) -> Any:
         return None
 
 
-def _binds(row: Any, args: list[Operand], kwargs: dict[str, Operand]) -> bool:
-    """Does the row take these arguments?"""
+@functools.cache
+def _binds(row: Any, count: int, names: tuple[str, ...]) -> bool:
+    """Does the row take so many arguments, and these by name?"""
     try:
-        _signature(row).bind(None, *args, **kwargs)
+        inspect.signature(row).bind(None, *range(count), **dict.fromkeys(names))
     except TypeError:
         return False
     return True
-
-
-_signature = functools.cache(inspect.signature)
 
 
 def _is_foldable(callee: object) -> bool:
