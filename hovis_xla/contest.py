@@ -16,16 +16,18 @@ from typing import Final
 from hovis_xla import progress
 
 #: How often each way is tried, and how often if some are close together: what one takes less than so many times the other's is.
+#: After the first call so many in a row: the threads of a library that one way has used may spin for a while and hold up the next.
 ROUNDS: Final = 5
-MANY: Final = 15
+ROW: Final = 4
+MANY: Final = ROUNDS + 2 * ROW
 CLOSE: Final = 2.0
 #: ... but what takes so many seconds in all is not tried on.
-ENOUGH: Final = 0.05
+ENOUGH: Final = 0.25
 #: A later way wins if it is quicker than an earlier one by this much; one that is slower than another by that much is out.
 MARGIN: Final = 0.93
 CLEAR: Final = 3.0
-#: ... after a single call by each, if it is so much slower, and slow enough for this to be no mishap (seconds): on a busy machine
-#: a call waits for some hundredths of a second.
+#: ... after a single call by each, if it is so much slower, or after two, and slow enough for this to be no mishap (seconds): on a busy
+#: machine a call waits for some hundredths of a second.
 HOPELESS: Final = 8.0
 SLOW: Final = 0.05
 #: Seconds that one call may take to try a way.
@@ -93,7 +95,7 @@ class Contest:
             if not self._is_due(values):
                 return self.winner
             self.reopen()
-        way = min(self.ways, key=self._tries.__getitem__)
+        way = min(self.ways, key=lambda way: (self._tries[way] + ROW - 1) // ROW)
         if way != self.first and self._larger(values):
             way = self.first  # far more work, maybe
         self._tries[way] += 1
@@ -201,7 +203,8 @@ class Contest:
             theirs = self.best(other)
             if theirs is None or mine <= CLEAR * theirs:
                 continue
-            if mine > PATIENCE or (mine > SLOW and mine > HOPELESS * theirs) or min(len(self.seconds[way]), len(self.seconds[other])) > 1:
+            calls = min(len(self.seconds[way]), len(self.seconds[other]))
+            if mine > PATIENCE or (mine > SLOW and (calls > 1 or mine > HOPELESS * theirs)) or calls >= ROUNDS:
                 return True
         return False
 

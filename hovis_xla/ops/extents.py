@@ -11,6 +11,7 @@ from typing import Any
 
 from hovis_xla import emit
 from hovis_xla.affine import difference
+from hovis_xla.alike import alike
 from hovis_xla.emit import T, add, compare, like, select, sub
 from hovis_xla.ops.python import L
 from hovis_xla.types import INT64
@@ -163,7 +164,7 @@ def same(a: Extent, b: Extent) -> bool:
     """Are they one extent, without looking at run time?"""
     if isinstance(a, Span) and isinstance(b, Span):
         return a.same(b)
-    return a is b or (a is not None and b is not None and bool(a.ir == b.ir))
+    return a is b or (a is not None and b is not None and alike(a.ir, b.ir))
 
 
 def aligned(low: L, operands: "list[tuple[T, Counts]]") -> tuple[list[T], Counts]:

@@ -42,8 +42,7 @@ COPYING = {
     "gray_scott": "new grids in each round",
     "cavity_flow": "quotients of grids are computed apart, behind a barrier",
     "resnet_block": "one array a round, by older jaxlibs alone, of which it is not known yet why",
-    "nbody": "four arrays in some rounds, of which it is not known yet why",
-    "mandelbrot1": "three arrays a round, since what a mask chooses is compiled",
+    "mandelbrot1": "all points at once, from those before",
 }
 
 #: From worst to best.

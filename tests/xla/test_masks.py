@@ -348,3 +348,30 @@ def test_what_they_are_filled_with_has_to_fit(made):
     """As large as the whole is not as large as what a mask chooses: NumPy raises, unless it chooses all."""
     for x in (A, ALL_HOLD, NONE_HOLDS):
         agree(made, hovis_xla.jit(made, target="xla"), x)
+
+
+def test_a_mask_that_is_computed_twice_is_one():
+    def f(x):
+        x[x > 0.5] = x[x > 0.5] ** -1.5
+        return x
+
+    both(f)
+    assert "stablehlo.while" not in hovis_xla.jit(f, target="xla").lower(A).as_text()  # nothing is moved to the front
+
+
+def test_masks_that_are_computed_alike_of_what_has_changed():
+    def f(x):
+        y = x[x > 0.5] * 2.0
+        x[x > 0.5] -= 0.3
+        n = x[x > 0.5].size
+        return y[:n], x[x > 0.5] + y[:n]
+
+    both(f)
+
+
+def test_masks_with_other_bounds():
+    def f(x, low, high):
+        x[(x > low) & (x < high)] = x[(x > low) & (x < high)] + x[(high > x) & (x > low)]
+        return x
+
+    both(f, 0.3, 0.9)

@@ -1,0 +1,40 @@
+"""Are two values of a module computed alike?  ``x[x > 0] = f(x[x > 0])`` has two masks that are one."""
+
+from typing import Any, Final
+
+from hovis_xla.adapter import ir
+from hovis_xla.invariants import is_pure
+
+#: Values that are made of more operations are not looked at.
+MOST: Final = 64
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Is each the result of the same operations on the same operands?"""
+    todo, seen = [(a, b)], set[tuple[Any, Any]]()
+    while todo:
+        pair = todo.pop()
+        if pair[0] == pair[1] or pair in seen:
+            continue
+        seen.add(pair)
+        if len(seen) > MOST or any(isinstance(value.owner, ir.Block) for value in pair):
+            return False
+        one, other = (value.owner.operation for value in pair)
+        if not _do_the_same(one, other) or pair[0].result_number != pair[1].result_number or pair[0].type != pair[1].type:
+            return False
+        todo += zip(one.operands, other.operands, strict=True)
+    return True
+
+
+def _do_the_same(one: Any, other: Any) -> bool:
+    if one.name != other.name or len(one.operands) != len(other.operands) or not (is_pure(one) and is_pure(other)):
+        return False
+    return _attributes(one) == _attributes(other)
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    named = [op.attributes[k] for k in range(len(op.attributes))]
+    return {found.name: found.attr for found in named}
+
+
+__all__ = ["alike"]
