@@ -19,6 +19,7 @@ from hovis_xla.growing import Growing
 from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
 from hovis_xla.lower import NO_SLOTS, lower
+from hovis_xla.selecting import select_few
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, NotLowerable, Num, num_of_type
 
 
@@ -111,6 +112,7 @@ class Executable:
         low = self.lowered
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
+            select_few(module)
             if low.work.loops:
                 distributing.distribute(module)
             stays = bool(low.work.loops) and invariants.stay(module)

@@ -27,7 +27,7 @@ WALKED = {
     "doitgen": "a product of matrices in each round: natively it takes nine times as long",
     "train_network": "products of matrices in each round: natively it takes three times as long",
     "scattering_self_energies": "products of complex matrices in each round, for which newer jaxlibs walk the loops",
-    "nearest_neighbours": "a sort in each round",
+    "nearest_neighbours": "a scatter in each round, by newer jaxlibs alone, which expand none",
     "contour_integral": "LAPACK solves in each round",
 }
 #: Whose loops copy arrays in their rounds: what these read and give is not the same memory.
