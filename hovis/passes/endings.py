@@ -29,7 +29,7 @@ def _endings(function: Function) -> bool:
     return changed
 
 
-endings = Pass(_endings)
+endings = Pass(_endings, ways=True)
 
 
 def _sweep(function: Function) -> bool:

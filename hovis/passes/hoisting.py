@@ -49,7 +49,7 @@ def _hoisting(function: Function) -> bool:
     return changed
 
 
-hoisting = Pass(_hoisting)
+hoisting = Pass(_hoisting, ways=True)
 
 
 def _invariant(loop: Loop, home: dict[Operand, Block], dom: Dominators) -> list[Op]:
@@ -135,7 +135,7 @@ def _sinking(function: Function) -> bool:
     return changed
 
 
-sinking = Pass(_sinking)
+sinking = Pass(_sinking, ways=True)
 
 
 def _common(blocks: list[Block], dom: Dominators) -> Block:

@@ -48,7 +48,7 @@ def _implied(function: Function) -> bool:
     return changed
 
 
-implied = Pass(_implied)
+implied = Pass(_implied, ways=True)
 
 
 def _skip(source: Block, edge: Edge, known: dict[Value, Operand]) -> bool:
@@ -148,7 +148,7 @@ def _threading(function: Function) -> bool:
     return changed
 
 
-threading = Pass(_threading)
+threading = Pass(_threading, ways=True)
 
 
 def _folds(op: Op) -> bool:

@@ -14,7 +14,7 @@ def _straighten(function: Function) -> bool:
     return _merge(function) or changed
 
 
-straighten = Pass(_straighten)
+straighten = Pass(_straighten, ways=True)
 
 
 # ------------------------------------------------------------------------------------------------- decisions

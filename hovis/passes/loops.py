@@ -41,7 +41,7 @@ def _idle_loops(function: Function) -> bool:
     return bool(gone)
 
 
-idle_loops = Pass(_idle_loops)
+idle_loops = Pass(_idle_loops, ways=True)
 
 
 def _values(block: Block) -> list[Value]:

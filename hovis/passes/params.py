@@ -36,7 +36,7 @@ def _trivial_params(function: Function) -> bool:
     return True
 
 
-trivial_params = Pass(_trivial_params)
+trivial_params = Pass(_trivial_params, ways=True)
 
 
 def _twins(function: Function, args: dict[Param, list[Operand]], new: dict[Value, Operand]) -> None:

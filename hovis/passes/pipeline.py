@@ -101,7 +101,8 @@ def _each(function: Function, names: list[str], verify: bool) -> bool:
     for name in names:
         rewriting = PASSES[name]
         for one in [function] if rewriting.whole else callees(function):
-            changed |= rewriting.rewrite(one)
+            if rewriting.concerns(one):
+                changed |= rewriting.rewrite(one)
         if verify:
             check(function)
     return changed

@@ -33,12 +33,14 @@ MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 class Pass:
     """A rewriting as a pass: ``dead(function)`` is a new Function, ``dead.rewrite(copy)`` changes copy in place.
 
-    whole: it rewrites all functions that the first one reaches, at once.
+    whole  it rewrites all functions that the first one reaches, at once
+    ways   it is about ways from block to block: where there is one block there are none
     """
 
-    def __init__(self, rewrite: Rewriting, whole: bool = False) -> None:
+    def __init__(self, rewrite: Rewriting, whole: bool = False, ways: bool = False) -> None:
         self.rewrite = rewrite
         self.whole = whole
+        self.ways = ways
         self.__name__ = rewrite.__name__.lstrip("_")
         self.__doc__ = rewrite.__doc__
 
@@ -47,6 +49,10 @@ class Pass:
         for one in [made] if self.whole else callees(made):
             self.rewrite(one)
         return made
+
+    def concerns(self, function: Function) -> bool:
+        """May there be something to do?"""
+        return not self.ways or len(function.blocks) > 1 or not isinstance(function.blocks[0].terminator, Return | Raise)
 
     def __repr__(self) -> str:
         return f"<pass {self.__name__}>"

@@ -28,8 +28,8 @@ def _warm_tails(function: Function) -> bool:
     return _merge(function, _reached_without_errors(function) - {function.blocks[0]})
 
 
-tails = Pass(_tails)
-warm_tails = Pass(_warm_tails)
+tails = Pass(_tails, ways=True)
+warm_tails = Pass(_warm_tails, ways=True)
 
 
 def merge_landings(function: Function) -> bool:
