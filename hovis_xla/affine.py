@@ -1,6 +1,6 @@
 """What integers of a module of StableHLO differ by, where that is a known number."""
 
-from typing import Any
+from typing import Any, Final
 
 from hovis.ir import affine
 from hovis_xla.adapter import ir
@@ -22,9 +22,14 @@ def _made(value: Any) -> tuple[Any, ...] | None:
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None
-    name, operands = owner.operation.name.removeprefix("stablehlo."), list(owner.operation.operands)
-    if name == "constant":
-        attribute = owner.operation.attributes["value"]
+    op = owner.operation
+    name = op.name
+    if name == "stablehlo.constant":
+        attribute = op.attributes["value"]
         known = attribute.get_splat_value() if attribute.is_splat else None
         return ("constant", int(known.value)) if isinstance(known, ir.IntegerAttr) else None
-    return (name, *operands) if name in ("add", "subtract", "multiply", "negate") else None
+    # the operands of what is no sum are not asked for: lowering loops does this thousands of times
+    return (_SUMS[name], *op.operands) if name in _SUMS else None
+
+
+_SUMS: Final = {f"stablehlo.{name}": name for name in ("add", "subtract", "multiply", "negate")}
