@@ -21,6 +21,7 @@ from hovis_xla.conjoined import conjoined
 from hovis_xla.cost import Work
 from hovis_xla.deeds import changes
 from hovis_xla.emit import T, tensor_type
+from hovis_xla.ended import ended
 from hovis_xla.halves import whole
 from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Tape, Template
@@ -316,7 +317,7 @@ def lower(function: Function, args: list["Num | Known"], may_narrow: bool = Fals
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     """
-    function = unrolled(repeated(paired(roomy(conjoined(turned(conjoined(whole(nested(rerolled(function))))))))))
+    function = unrolled(repeated(paired(roomy(conjoined(turned(conjoined(whole(nested(rerolled(ended(function)))))))))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

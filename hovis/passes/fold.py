@@ -215,9 +215,19 @@ def _undone(callee: Any, *classes: type) -> "Rule":
 
 def _is_itself(result: bool) -> "Rule":
     def rule(*args: Operand) -> Operand | None:
-        return Const(result) if len(args) == 2 and args[0] is args[1] else None
+        if len(args) != 2:
+            return None
+        return Const(result) if args[0] is args[1] else Const(not result) if _are_of_other_classes(*args) else None
 
     return rule
+
+
+def _are_of_other_classes(a: Operand, b: Operand) -> bool:
+    """Is one known, and the other of another class?"""
+    if isinstance(a, Const):
+        a, b = b, a
+    kind = getattr(a, "type", None)
+    return isinstance(b, Const) and type(kind) is Type and kind.cls is not type(b.value)
 
 
 def _known_tuple(*parts: Operand) -> Operand | None:

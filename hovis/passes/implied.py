@@ -131,10 +131,11 @@ def _threading(function: Function) -> bool:
         if headers is None or outside is None:
             headers, outside = _headers(function), _users(function)
         values: list[Value] = [*block.params, *block.ops]
-        if block in headers or any(outside.get(value, set()) - {block} for value in values):
+        if block in headers:
             continue
+        users = set[Block]().union(*(outside.get(value, set()) for value in values)) - {block}
         for source, edge in list(into):
-            if source is not block and CAUGHT not in edge.args and (way := _past(function, block, edge)) is not None:
+            if source is not block and CAUGHT not in edge.args and (way := _past(function, block, edge, users)) is not None:
                 into.remove((source, edge))
                 incoming[way] = [(source, edge)]
                 assert isinstance(way.terminator, Jump)
@@ -181,8 +182,8 @@ def _users(function: Function) -> dict[Value, set[Block]]:
     return found
 
 
-def _past(function: Function, block: Block, edge: Edge) -> Block | None:
-    """Lead edge past block, if what it brings decides the branch there, by a new block."""
+def _past(function: Function, block: Block, edge: Edge, users: set[Block]) -> Block | None:
+    """Lead edge past block, if what it brings decides the branch there, by a new block; not to where others use what block makes."""
     branch = block.terminator
     assert isinstance(branch, Branch)
     new: dict[Value, Operand] = dict(zip(block.params, edge.args, strict=True))
@@ -200,7 +201,21 @@ def _past(function: Function, block: Block, edge: Edge) -> Block | None:
     if not isinstance(cond, Const):
         return None
     to = branch.true if cond.value else branch.false
+    if users and not users.isdisjoint(_reached(to.block, block)):
+        return None
     way = Block((), made, Jump(Edge(to.block, replaced(to.args, new)), branch.location))
     function.blocks.append(way)
     edge.block, edge.args = way, ()
     return way
+
+
+def _reached(start: Block, around: Block) -> set[Block]:
+    """The blocks that some way leads to which goes around one."""
+    found = {around}
+    todo = [start]
+    while todo:
+        block = todo.pop()
+        if block not in found:
+            found.add(block)
+            todo += [edge.block for edge in edges(block.terminator)]
+    return found - {around}

@@ -764,3 +764,31 @@ def test_exceptions_from_two_lines_are_raised_on_two_lines():
         b.raise_(x)
         arm.terminator.location = Location("f.py", line, line, 0, 1, "f", 1)
     assert len(run(b.function, ["endings"], verify=True).blocks) == 3
+
+
+def test_iterators_side_by_side_end_where_the_first_of_them_does():
+    def pairs(n, m):
+        total = 0
+        for i, j in zip(range(n), range(m)):
+            total = total * 3 + i - j
+        return total, n
+
+    made = default(hovis.trace(pairs, hovis.Int, hovis.Int).function)
+    verify(made)
+    for n, m in ((0, 0), (0, 3), (3, 0), (2, 5), (5, 2), (4, 4)):
+        assert evaluate(made, n, m) == pairs(n, m)
+
+
+def test_no_edge_goes_past_a_block_to_where_its_values_are_used():
+    def last(n, x):
+        for i in range(n):
+            found = None if i == x else i
+            if found is None:
+                break
+            x = x + found
+        return x, n
+
+    made = default(hovis.trace(last, hovis.Int, hovis.Int).function)
+    verify(made)
+    for args in ((0, 0), (4, 2), (5, -1), (3, 3), (6, 1)):
+        assert evaluate(made, *args) == last(*args)

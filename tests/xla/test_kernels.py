@@ -42,6 +42,7 @@ COPYING = {
     "gray_scott": "new grids in each round",
     "cavity_flow": "quotients of grids are computed apart, behind a barrier",
     "resnet_block": "one array a round, by older jaxlibs alone, of which it is not known yet why",
+    "knapsack_rows": "a new row in each round, of which a part counts",
     "mandelbrot1": "all points at once, from those before",
 }
 
