@@ -24,7 +24,7 @@ CLOSE: Final = 2.0
 #: ... but what takes so many seconds in all is not tried on.
 ENOUGH: Final = 0.25
 #: A later way wins if it is quicker than an earlier one by this much; one that is slower than another by that much is out.
-MARGIN: Final = 0.93
+MARGIN: Final = 0.97
 CLEAR: Final = 3.0
 #: ... after a single call by each, if it is so much slower, or after two, and slow enough for this to be no mishap (seconds): on a busy
 #: machine a call waits for some hundredths of a second.
