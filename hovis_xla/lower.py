@@ -15,6 +15,7 @@ from hovis.lattice import Type
 from hovis_xla import emit, host
 from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
+from hovis_xla.beginnings import begun
 from hovis_xla.buckets import clipped
 from hovis_xla.calls import BUILDERS, Calls, where_called
 from hovis_xla.conjoined import conjoined
@@ -317,7 +318,7 @@ def lower(function: Function, args: list["Num | Known"], may_narrow: bool = Fals
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     """
-    function = unrolled(repeated(paired(roomy(conjoined(turned(conjoined(whole(nested(rerolled(ended(function)))))))))))
+    function = unrolled(repeated(paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(ended(function))))))))))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

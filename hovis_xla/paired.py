@@ -11,8 +11,7 @@ from hovis.ir.analysis import predecessors
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, callees
 from hovis.lattice import Const, Type
 from hovis.passes.rewriting import Pass, replace_in
-from hovis_xla.regions import Region, all_loops, regions, successors
-from hovis_xla.repeating import is_test
+from hovis_xla.regions import Region, all_loops, is_test, regions, successors
 from hovis_xla.unrolling import counts
 
 #: In loops of more operations than this a copy is little.

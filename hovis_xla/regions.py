@@ -200,6 +200,14 @@ def all_loops(region: Region) -> list[Region]:
     return found + [inner for r in found for inner in all_loops(r)]
 
 
+def is_test(region: Region) -> bool:
+    """Is the head nothing but a test, and the only place where the loop is left?"""
+    head = region.heads[0]
+    inside = [e.block in region.blocks for e in successors(head)]
+    left = any(e.block not in region.blocks for b in region.blocks - {head} for e in successors(b))
+    return isinstance(head.terminator, Branch) and sorted(inside) == [False, True] and not left
+
+
 def with_heads(region: Region, heads: Iterable[Block]) -> Region:
     """The same loop, entered at these blocks only."""
     found = Region(region.blocks, list(heads), region.exits, acts=region.acts)

@@ -12,18 +12,22 @@ fails again: it is still left at one place.  Others are left from each round.
 
 import operator
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, callees, edges
 from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
 from hovis_xla.deeds import acts
 from hovis_xla.ranges import GROWING, Ranges
-from hovis_xla.regions import Region, all_loops, needed, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, is_test, needed, reachable, regions, successors
+from hovis_xla.room import ONCE, asked_once
 from hovis_xla.unrolling import OUTSIDE, counts
 
 #: How many rounds are done at a time, by how many ops there are in one.
 ROUNDS: Final = ((14, 4), (24, 2))
+
+#: So many where they are four else, and of ints: these are asked once for all rounds whether there is room.
+OF_INTS: Final = 6
 
 #: These take so long that a round done in vain costs more than what is gained.
 _SLOW: Final = frozenset({
@@ -44,7 +48,7 @@ def _found(function: Function) -> list[tuple[Region, int]]:
             continue
         times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
         if times > 1 and _fits(function, region):
-            found.append((region, times))
+            found.append((region, OF_INTS if times == ROUNDS[0][1] and asked_once(region) else times))
     ranges = Ranges(function) if found else None
     return [(region, times) for region, times in found if ranges is not None and _never_gives_up(ranges, region)]
 
@@ -91,25 +95,45 @@ def _fits(function: Function, region: Region) -> bool:
     return True
 
 
-def is_test(region: Region) -> bool:
-    """Is the head nothing but a test, and the only place where the loop is left?"""
-    head = region.heads[0]
-    inside = [e.block in region.blocks for e in successors(head)]
-    left = any(e.block not in region.blocks for b in region.blocks - {head} for e in successors(b))
-    return isinstance(head.terminator, Branch) and sorted(inside) == [False, True] and not left
-
-
 def _repeat_all(function: Function) -> bool:
     found = _found(function)
     for region, times in found:
-        _write(function, region, times)
+        copies = _write(function, region, times)
+        room = asked_once(region)
+        if room is not None:
+            _ask_once(function, [b for c in copies for b in c.blocks.values()], [(c.blocks[region.heads[0]], c.new[room[0]]) for c in copies], room[1])
     return bool(found)
+
+
+def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple[Block, Operand]], asked: Sequence[Op]) -> None:
+    """Is there room for all rounds, if there is some more of it for the first?  Then the others do not ask."""
+    before = [(op, op.args) for op in asked], [(block, block.terminator) for block, _ in tests]
+    for op in asked:
+        op.args = (op.args[0], Const(ONCE if op.callee is operator.le else -ONCE))
+    for block, test in tests:
+        end = block.terminator
+        assert isinstance(end, Branch)
+        block.terminator = Branch(test, end.true, end.false, end.location)
+    ranges = Ranges(function)
+    if not all(ranges.has_room(op) for b in blocks for op in b.all_ops() if op.type == Type(int) and op.callee in GROWING):
+        for op, args in before[0]:
+            op.args = args
+        for block, end in before[1]:
+            block.terminator = end
 
 
 _repeat = Pass(_repeat_all)
 
 
-def _write(function: Function, region: Region, times: int) -> None:
+class Copy(NamedTuple):
+    """A loop's blocks once more: what stands for each, the edges that go round, and what stands for each value."""
+
+    blocks: dict[Block, Block]
+    ends: list[Edge]
+    new: dict[Value, Operand]
+
+
+def _write(function: Function, region: Region, times: int) -> list[Copy]:
     """Put copies of the loop's blocks between its last edges and its head."""
     head = region.heads[0]
     body = [b for b in reachable(function) if b in region.blocks]
@@ -117,18 +141,19 @@ def _write(function: Function, region: Region, times: int) -> None:
     made: list[Block] = []
     again = head if is_test(region) else None
     copies = [_copy(body, head, again) for _ in range(times - 1)]
-    for copy, ends in copies:
-        made += copy.values()
+    for copy in copies:
+        made += copy.blocks.values()
         for edge in backs:
-            edge.block = copy[head]
-        backs = ends
+            edge.block = copy.blocks[head]
+        backs = copy.ends
     for edge in backs:
         edge.block = head
     at = function.blocks.index(body[-1]) + 1
     function.blocks[at:at] = made
+    return copies
 
 
-def _copy(body: Sequence[Block], head: Block, again: Block | None) -> tuple[dict[Block, Block], list[Edge]]:
+def _copy(body: Sequence[Block], head: Block, again: Block | None) -> Copy:
     """The blocks once more, and the edges that go round.  again: where to go, if the test at the head fails."""
     new: dict[Value, Operand] = {}
     blocks = {b: Block() for b in body}
@@ -160,4 +185,4 @@ def _copy(body: Sequence[Block], head: Block, again: Block | None) -> tuple[dict
                 block.terminator = Branch(mapped(cond), edge(true, old), edge(false, old), location)
             case Jump(edge=only, location=location):
                 block.terminator = Jump(edge(only, old), location)
-    return blocks, ends
+    return Copy(blocks, ends, new)

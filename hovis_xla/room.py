@@ -13,12 +13,14 @@ from hovis.lattice import Const, Type
 from hovis.passes.rewriting import Pass
 from hovis_xla.intervals import Interval, within
 from hovis_xla.ranges import GROWING, INT64, Ranges
-from hovis_xla.regions import Region, all_loops, regions
-from hovis_xla.repeating import is_test
+from hovis_xla.regions import Region, all_loops, is_test, regions
 from hovis_xla.unrolling import counts
 
 #: What goes round may be as large as this. Less would give up where Python's numbers are in common use.
 MOST: Final = (2**61, 2**53)
+
+#: Where several rounds are done at a time it is asked once for all of them, if there is room for what grows from so much.
+ONCE: Final = 2**53
 
 #: Of so many that go round one alone may be what takes the room.
 ALONE: Final = 3
@@ -61,6 +63,23 @@ def _found(function: Function) -> list[tuple[Region, list[Asked]]]:
                 found.append((region, asked))
                 break
     return found
+
+
+def asked_once(region: Region) -> "tuple[Op, list[Op]] | None":
+    """Of a loop that gives up behind its test: whether it would go on otherwise, and the questions whether there is room."""
+    end = region.heads[0].terminator
+    if not isinstance(end, Branch) or end.true.block not in region.blocks:
+        return None
+    behind = end.false.block.terminator
+    again = behind.cond if isinstance(behind, Branch) and isinstance(behind.true.block.terminator, Raise) and not end.false.block.ops else None
+    rest, asked = end.cond, list[Op]()
+    while isinstance(again, Op) and rest is not again:
+        question = rest.args[1] if isinstance(rest, Op) and rest.callee is operator.and_ else None
+        if not isinstance(rest, Op) or not isinstance(question, Op) or question.callee not in (operator.le, operator.ge):
+            return None
+        asked.append(question)
+        rest = rest.args[0]
+    return (again, asked) if isinstance(again, Op) and asked else None
 
 
 def _limits(known: Interval, most: int) -> list[tuple[Any, int]]:

@@ -200,8 +200,19 @@ class _Turning:
         other = end.false if edge is end.true else end.true
         starts = self._starts(edge.args)
         return other.block is self.leaves.block and all(
-            _same(starts[a] if a in self.brought else a, b) for a, b in zip(self.leaves.args, other.args, strict=True)
+            _same(first, b) or _says_same(end, other, first, b)
+            for first, b in zip([starts[a] if a in self.brought else a for a in self.leaves.args], other.args, strict=True)
         )
+
+
+def _says_same(end: Branch, edge: Edge, a: Operand, b: Operand) -> bool:
+    """Does taking an edge say that an int is what another is?"""
+    cond = end.cond
+    if not isinstance(cond, Op) or cond.callee is not (operator.eq if edge is end.true else operator.ne) or len(cond.args) != 2:
+        return False
+    x, y = cond.args
+    ints = all(type(v.value) is int if isinstance(v, Const) else isinstance(v, Param | Op) and v.type == Type(int) for v in (x, y))
+    return ints and ((_same(a, x) and _same(b, y)) or (_same(a, y) and _same(b, x)))
 
 
 def _same(a: Operand, b: Operand) -> bool:
