@@ -78,3 +78,20 @@ def test_twelve_layers_are_one_executable():
     args = np.array([5, 17, 42, 8]), gpt.parameters(gpt.CONFIG), gpt.CONFIG
     agree(gpt.gpt, jitted, *copy.deepcopy(args))
     assert "one XLA executable" in jitted.explain()
+
+
+@pytest.mark.parametrize("sections", [np.array([1, 3]), np.array(2), np.array([3, 1], np.uint8), (0, 5), 2.5, 4, 0])
+def test_where_arrays_are_split(sections):
+    """At places that an array has, too; a number is anything that ``int`` takes."""
+
+    def fn(x, sections):
+        try:
+            return [len(part) for part in np.array_split(x, sections)], np.split(x, sections)
+        except ValueError as error:
+            return str(error), type(error.__context__)
+
+    x = np.arange(6.0)
+    want = repr(fn(x, sections))
+    assert repr(hovis_xla.jit(fn)(x, sections)) == want
+    assert repr(hovis.specialize(fn, hovis.Array("f8", (6,)))(x, sections)) == want
+    assert repr(hovis.specialize(fn, hovis.Array("f8", (6,)), hovis.const(sections))(x)) == want

@@ -4,7 +4,6 @@
 ``np.cov`` has no dimensions where there is one row.
 """
 
-import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -22,14 +21,26 @@ from hovis.library.virtual.base import pushed
 # ------------------------------------------------------------------------------------------------- models
 
 
+def _sections(indices_or_sections: Any) -> int | None:
+    """How many parts, if that is what is given, and not where they begin."""
+    if isinstance(indices_or_sections, int) and decides(indices_or_sections) > 0:
+        return indices_or_sections
+    try:
+        len(indices_or_sections)  # an array of places has one, too
+    except TypeError:
+        sections = int(decides(indices_or_sections))
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        return sections
+    return None
+
+
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     total = ary.shape[axis]
-    if isinstance(indices_or_sections, (tuple, list)):
+    sections = _sections(indices_or_sections)
+    if sections is None:
         points = [0, *indices_or_sections, total]
     else:
-        sections = operator.index(decides(indices_or_sections))
-        if sections <= 0:
-            raise ValueError("number sections must be larger than 0.")
         each, extras = divmod(total, sections)
         points = [0]
         for k in range(sections):
@@ -39,8 +50,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    if not isinstance(indices_or_sections, (tuple, list)) and ary.shape[axis] % decides(indices_or_sections):
-        raise ValueError("array split does not result in an equal division")
+    if not (ary.ndim and isinstance(indices_or_sections, int) and decides(indices_or_sections) > 0 and ary.shape[axis] % indices_or_sections == 0):
+        try:
+            len(indices_or_sections)
+        except TypeError:
+            if ary.shape[axis] % decides(indices_or_sections):
+                raise ValueError("array split does not result in an equal division") from None
     return array_split(ary, indices_or_sections, axis)
 
 
