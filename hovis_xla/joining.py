@@ -373,6 +373,6 @@ class Joined:
         self.walker.read_within([side.block for side in self.sides], results)
         for (pending, slots, num), result in zip(self.wanted, made.results, strict=False):
             roots = frozenset[object]().union(*(s.roots for s in slots if isinstance(s, Val)))
-            pending.value = Val(num, result, roots=roots) if num.kind == ARRAY and num.shape else Val(num, result)
+            pending.value = Val(num, result, roots=roots) if num.kind == ARRAY else Val(num, result)
         if acts:
             self.walker.token = list(made.results)[-1]

@@ -28,13 +28,15 @@ def num_of(slot: Slot) -> Num | None:
 
 
 def same_slot(a: Slot, b: Slot) -> bool:
-    """Do both stand for the same thing, without looking at run time?"""
+    """Do both stand for the same object, without looking at run time?"""
     if a is b:
         return True
     if isinstance(a, Stored) or isinstance(b, Stored):
         return isinstance(a, Stored) and isinstance(b, Stored) and same_memory(a.place, b.place)
     if isinstance(a, Val) and isinstance(b, Val):
-        return bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
+        equal = bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
+        # a copy has the same numbers, but is another array
+        return equal and (a.num.kind != ARRAY or (a.roots == b.roots and a.place == b.place))
     if isinstance(a, Known) and isinstance(b, Known):
         return same_constant(a.value, b.value)
     if isinstance(a, OneOf) and isinstance(b, OneOf):

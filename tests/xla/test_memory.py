@@ -346,3 +346,21 @@ def test_a_view_is_one_object_behind_a_branch():
         agree(chosen, jitted, x, v)
         found = jitted(x, v)
         assert [found[0] is found[k] for k in (1, 2)] == [x == 3, False]
+
+
+@pytest.mark.parametrize("make", [lambda x: x.copy(), lambda x: x[:], lambda x: np.array(x[0] + 1.0)])
+def test_a_copy_has_the_same_numbers_but_is_another_array(make):
+    def fn(x, k):
+        v = make(x)
+        kept = v if k > 1 else x
+        a, b = v, kept
+        for _ in range(k):
+            a, b = b, a
+        return v, kept, a, b
+
+    jitted = hovis_xla.jit(fn, target="xla")
+    for k in (0, 1, 2, 3):
+        agree(fn, jitted, np.array([1.0, 2.0]), k)
+        x = np.array([1.0, 2.0])
+        v, kept, a, b = jitted(x, k)
+        assert (kept is v, kept is x, a is v, b is kept) == (k > 1, k <= 1, k > 1 or k % 2 == 0, k > 1 or k % 2 == 0)
