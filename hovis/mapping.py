@@ -10,8 +10,7 @@ from hovis.backend.load import hide
 from hovis.derive import Eager, Transformed, kind_of, name_of, named_leaves
 from hovis.errors import DerivativeError, RunningAway, SpecError, TransformError
 from hovis.hints import dynamic
-from hovis.ir.analysis import natural_loops
-from hovis.ir.model import Function, callees
+from hovis.ir.model import Function
 from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
 from hovis.library.numpy.tangents import is_array
 from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
@@ -38,12 +37,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def directions(function: Function, places: list[int], lanes: int, *mapped: bool) -> Function:
-    """As batch; what can't be mapped over gives None as well: its derivatives are taken one after the other.
-
-    So are those of what has loops, of which the lanes would be traced again, for longer than that takes.
-    """
-    if any(natural_loops(one).loops for one in callees(function)):
-        return no_lanes(function, places, mapped)
+    """As batch; what can't be mapped over gives None as well: its derivatives are taken one after the other."""
     try:
         return batch(function, places, lanes, *mapped)
     except TransformError:

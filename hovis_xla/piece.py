@@ -189,12 +189,15 @@ def _kind_of(value: Value) -> Callable[[Any], Any]:
     return _all
 
 
+# None is what stands for a value that there is not, and that nobody asks for on this way (``operations.missing``)
+
+
 def _shape(value: Any) -> Any:
-    return value.shape
+    return None if value is None else value.shape
 
 
 def _nothing(value: Any) -> Any:
-    return None
+    return value is None
 
 
 def _all(value: Any) -> Any:

@@ -435,7 +435,7 @@ class Batching:
                 if not self.of(arg) and self.groups.is_stored(arg):
                     raise Diverging("an array that is stored into is the same in all lanes on one way, and differs on another")
                 kind, _ = self.lanes_of(param)
-                given = writer.rule(own if not self.of(arg) else _as, Const(self.lanes), given, Const(str(kind.dtype)))
+                given = writer.rule(own if not self.of(arg) else _as, Const(self.lanes), given, Const(kind.dtype.str))  # type: ignore[attr-defined]
             args.append(given)
         return Edge(self.blocks[old.block], tuple(args))
 
@@ -469,4 +469,4 @@ def parts_of(value: Any) -> Any:
 
 def _as(lanes: int, x: Any, dtype: str) -> Any:
     """Lanes of this dtype."""
-    return x if str(x.dtype) == dtype else x.astype(dtype)
+    return x if x.dtype.str == dtype else x.astype(dtype)

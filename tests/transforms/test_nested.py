@@ -115,3 +115,33 @@ def test_the_push_of_a_list_of_arrays_in_a_recorded_program() -> None:
 
     assert abs(twice(1.3) - slope(program, 1.3)) < 1e-6
     assert abs(recorded_python(lambda v: twice(v), 1, 0)(1.3)[1] - slope(twice, 1.3)) < 1e-6
+
+
+def settled(x: Any) -> Any:
+    y, k = x, 0
+    while np.sum(y * y) > 0.01 and k < 5:
+        y = y * 0.9 + 0.05 * np.sin(y[::-1])
+        k += 1
+    return y
+
+
+@pytest.mark.parametrize("jacobian", [hovis.jacfwd, hovis.jacrev])
+def test_jacobians_of_loops_go_in_all_directions_together(jacobian: Any) -> None:
+    of = jacobian(settled)
+    want = np.stack([slope(lambda t, e=e: settled(AT + t * e), 0.0) for e in np.eye(3)], axis=-1)
+    assert np.allclose(of(AT), want, atol=1e-8)
+    compiled = hovis_xla.jit(of, target="xla")
+    assert np.allclose(compiled(AT), want, atol=1e-8)
+    assert "one XLA executable" in compiled.explain()
+
+
+def test_pieces_are_not_given_what_there_is_not() -> None:
+    class Odd:
+        __slots__ = ("__weakref__",)
+
+    def program(x: Any) -> Any:
+        return hovis.jacrev(settled)(x), repr(Odd())[:1]
+
+    compiled = hovis_xla.jit(program)
+    for x in (AT, AT * 0.0, AT):
+        assert np.allclose(compiled(x)[0], hovis.jacrev(settled)(x))
