@@ -172,6 +172,10 @@ for _axis in (None, 0, 1):
     case(np.median, lambda x, _axis=_axis: np.median(x, axis=_axis), SPREAD)
     case(np.quantile, lambda x, _axis=_axis: np.quantile(x, 0.3, axis=_axis), SPREAD)
 case(np.percentile, lambda x: np.percentile(x, [20.0, 70.0], axis=1), SPREAD)
+for _method in ("hazen", "median_unbiased", "interpolated_inverted_cdf", "inverted_cdf", "averaged_inverted_cdf", "nearest", "lower", "higher", "midpoint"):
+    case(np.quantile, lambda x, _m=_method: np.quantile(x, [0.0, 0.3, 0.9], axis=1, method=_m), SPREAD)
+case(np.median, lambda x: np.median(x, axis=(0, 1), keepdims=True), SPREAD)
+calls(np.resize, (X, (3, 5)), (X, 2))
 case(np.ufunc.reduce, lambda x: np.add.reduce(x, axis=1) * np.multiply.reduce(x, axis=1), X)
 case(np.ufunc.accumulate, lambda x: np.add.accumulate(x) * np.multiply.accumulate(x), V)
 case(np.ufunc.outer, lambda x, y: np.multiply.outer(x, y), V, B)
@@ -195,6 +199,8 @@ for _s, _args in (("ij,jk->ik", (X, a(4, 2))), ("ij->j", (X,)), ("ii->i", (SQ,))
                   ("ij,ij,i->", (X, Y, a(3)))):
     case(np.einsum, {1: lambda x, _s=_s: np.einsum(_s, x), 2: lambda x, y, _s=_s: np.einsum(_s, x, y), 3: lambda x, y, z, _s=_s: np.einsum(_s, x, y, z)}[len(_args)],
          *_args)
+case(np.einsum, lambda x, y: np.einsum(x, [0, 1], y, [1, 2], [0, 2]), X, a(4, 2))
+case(np.einsum, lambda x, y: np.einsum(x, [..., 0], y, [0, 1]), a(2, 3, 4), a(4, 2))
 case(np.trace, lambda x: np.trace(x, 1), SQ)
 case(np.trace, lambda x: np.trace(x, axis1=0, axis2=2), a(3, 2, 3))
 case(np.ndarray.trace, lambda x: x.trace(), SQ)
@@ -330,8 +336,15 @@ case(np.linalg.svd, lambda x: np.linalg.svd(x, full_matrices=False)[1], X)
 case(np.linalg.svd, lambda x: np.abs(np.linalg.svd(x, full_matrices=False)[0]), a(4, 3))
 case(np.linalg.svd, lambda x: np.linalg.svd(x, compute_uv=False), X)
 calls(np.linalg.svdvals, (X,))
+# how the rest is spanned is left open; what is spanned is not
+case(np.linalg.svd, lambda x: np.linalg.svd(x)[0][:, 2:] @ np.linalg.svd(x)[0][:, 2:].T, a(4, 2))
+case(np.linalg.svd, lambda x: np.linalg.svd(x)[2][2:].T @ np.linalg.svd(x)[2][2:], a(2, 4))
+case(np.linalg.svd, lambda x: np.real(np.conj(np.linalg.svd(x)[2][2:].T) @ np.linalg.svd(x)[2][2:]), c(2, 3))
 case(np.linalg.qr, lambda x: np.linalg.qr(x)[1] * 2.0, a(4, 3))
 case(np.linalg.qr, lambda x: np.linalg.qr(x)[0] * 2.0, SQ)
+case(np.linalg.qr, lambda x: np.linalg.qr(x, mode="complete")[0][:, 2:] @ np.linalg.qr(x, mode="complete")[0][:, 2:].T, a(4, 2))
+case(np.linalg.qr, lambda x: np.linalg.qr(x)[0] @ np.linalg.qr(x)[1][:, 1:], a(2, 4))
+calls(np.linalg.qr, (a(3, 2), "r"), (a(2, 3), "r"))
 for _ord in (None, 1, 2, 3, np.inf, -np.inf):
     case(np.linalg.norm, lambda x, _ord=_ord: np.linalg.norm(x, _ord), V)
 for _ord in (None, "fro", "nuc", 1, 2, -2, np.inf):

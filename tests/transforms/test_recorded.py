@@ -366,14 +366,14 @@ def test_what_has_no_derivative_names_the_line():
     [
         (lambda x: sum(float(t) for t in np.nditer(x)), "has no derivative"),
         (lambda x: np.pad(x, 2, mode=lambda v, *_: None).sum(), r"np\.pad.*modes that have names.*test_recorded.py:\d+.*custom_vjp"),
-        (lambda x: np.einsum(np.outer(x, x), [0, 1], x, [1], [0]).sum(), r"subscripts are a string.*test_recorded.py:\d+"),
+        (lambda x: np.linalg.qr(np.outer(x, x), mode="raw")[1].sum(), r"mode='raw'.*test_recorded.py:\d+"),
     ],
 )
 def test_no_silent_zeros(f, why):
     with pytest.raises(DerivativeError, match=why):
         hovis.grad(f)(drawn(3))
     with pytest.raises(DerivativeError):
-        hovis.jvp(lambda x: np.einsum(np.outer(x, x), [0, 1], x, [1], [0]), (drawn(3),), (drawn(3),))
+        hovis.jvp(lambda x: np.linalg.qr(np.outer(x, x), mode="raw")[1], (drawn(3),), (drawn(3),))
 
 
 def changed(t, x, n):

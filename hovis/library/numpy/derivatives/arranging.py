@@ -1,6 +1,7 @@
 """What only puts elements elsewhere: indexing, shapes, joining, and what makes arrays of values."""
 
 import builtins
+import math
 import operator
 from typing import Any
 
@@ -280,7 +281,14 @@ def appended(a: Any, values: Any, axis: Any = None) -> Any:
     return np.concatenate((a, values), axis=axis)
 
 
+def resized(a: Any, new_shape: Any) -> Any:
+    """``np.resize``: the elements in a row, again and again."""
+    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    return np.reshape(np.take(np.reshape(a, (-1,)), np.arange(math.prod(shape)) % max(a.size, 1)), shape)
+
+
 defined(np.append, appended)
+defined(np.resize, resized)
 pull(np.meshgrid, every=lambda k, g, y, *xs, **named: _mesh(k, g, y, xs, **named))
 push(np.meshgrid, every=lambda k, t, y, *xs, **named: _mesh_push(k, t, y, xs, **named))
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from hovis.errors import Declined
 from hovis.library.derivatives import defined, linear, multilinear, pull, push
 from hovis.library.numpy.tangents import conjugate, fitted, rank_of
 
@@ -66,9 +65,23 @@ def _explicit(subscripts: str, operands: Any) -> tuple[list[str], str]:
     return found, right.replace("...", "".join(spare))
 
 
+def _as_text(given: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """Operands that take turns with lists of the numbers of their axes: the subscripts as a string, and the operands."""
+    count = len(given) // 2
+    written = ",".join([_labels(given[2 * k + 1]) for k in range(count)])
+    if len(given) % 2:
+        written = written + "->" + _labels(given[-1])
+    return written, [given[2 * k] for k in range(count)]
+
+
+def _labels(axes: Any) -> str:
+    return "".join(["..." if axis is Ellipsis else _letters(1, axis) for axis in axes])
+
+
 def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: Any) -> Any:
     if not isinstance(subscripts, str):
-        raise Declined("the derivative of einsum is known where its subscripts are a string")
+        written, arrays = _as_text((subscripts, *operands))
+        return _einsum(k // 2 + 1, g, y, written, *arrays, **named)
     at = k - 1
     terms, result = _explicit(subscripts, operands)
     x, own = operands[at], terms[at]
@@ -100,7 +113,8 @@ def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: An
 
 def _einsum_push(k: int, t: Any, y: Any, subscripts: Any, *operands: Any, **named: Any) -> Any:
     if not isinstance(subscripts, str):
-        raise Declined("the derivative of einsum is known where its subscripts are a string")
+        written, arrays = _as_text((subscripts, *operands))
+        return _einsum_push(k // 2 + 1, t, y, written, *arrays, **named)
     return np.einsum(subscripts, *operands[: k - 1], t, *operands[k:], **named)
 
 

@@ -241,18 +241,31 @@ pull(np.linalg.eigvals, lambda g, y, a: _eig((g, None), np.linalg.eig(a), a))
 push(np.linalg.eigvals, lambda t, y, a: _eig_push(t, np.linalg.eig(a), a)[0])
 
 
+def _thin(g: Any, q: Any, k: int) -> Any:
+    """The cotangent of columns that span a space, the first k, where the others (which span the rest) have one, too."""
+    if q.shape[-1] == k:
+        return g
+    return g[..., :k] - np.matmul(q[..., k:], np.matmul(swapped(g[..., k:]), q[..., :k]))
+
+
+def _with_rest(t: Any, q: Any, k: int) -> Any:
+    """The tangent of all columns, of that of the first k: the others stay at right angles to these."""
+    if q.shape[-1] == k:
+        return t
+    return np.concatenate((t, -np.matmul(q[..., :k], np.matmul(swapped(t), q[..., k:]))), axis=-1)
+
+
 def _singular(g: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """The thin decomposition is what has a derivative."""
+    """Of what spans the rest it is the derivative that turns nothing within it: that of all that does not ask how the rest is spanned."""
     if not compute_uv:
         u, s, vh = np.linalg.svd(a, False)
         return np.matmul(u * np.expand_dims(g, -2), vh)
     gu, gs, gvh = g[0], g[1], g[2]
     u, s, vh = y[0], y[1], y[2]
     k = s.shape[-1]
-    if u.shape[-1] != k or vh.shape[-2] != k:
-        if gu is not None or gvh is not None:
-            raise Declined("the derivative of np.linalg.svd is known for full_matrices=False")
-        u, vh = u[..., :k], vh[..., :k, :]
+    gu = None if gu is None else _thin(gu, u, k)
+    gvh = None if gvh is None else swapped(_thin(swapped(gvh), swapped(vh), k))
+    u, vh = u[..., :k], vh[..., :k, :]
     uh, v = swapped(u), swapped(vh)
     eye = np.eye(k)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
@@ -280,15 +293,13 @@ def _singular_push(t: Any, y: Any, a: Any, full_matrices: bool = True, compute_u
     else:
         u, s, vh = y[0], y[1], y[2]
     k = s.shape[-1]
-    thin = u.shape[-1] == k and vh.shape[-2] == k
+    whole, whole_v = u, swapped(vh)
     u, vh = u[..., :k], vh[..., :k, :]
     uh, v = swapped(u), swapped(vh)
     middle = np.matmul(np.matmul(uh, t), v)
     ds = np.real(np.diagonal(middle, axis1=-2, axis2=-1))
     if not compute_uv:
         return ds
-    if not thin:
-        raise Declined("the derivative of np.linalg.svd is known for full_matrices=False")
     eye = np.eye(k)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     f = (1.0 - eye) / (row * row - column * column + eye)
@@ -299,7 +310,7 @@ def _singular_push(t: Any, y: Any, a: Any, full_matrices: bool = True, compute_u
     tv, tu = np.matmul(t, v) / row, np.matmul(swapped(t), u) / row
     du = du + tv - np.matmul(u, np.matmul(uh, tv))
     dv = dv + tu - np.matmul(v, np.matmul(vh, tu))
-    return (du, ds, swapped(dv))
+    return (_with_rest(du, whole, k), ds, swapped(_with_rest(dv, whole_v, k)))
 
 
 pull(np.linalg.svd, _singular)
@@ -308,11 +319,27 @@ pull(np.linalg.svdvals, lambda g, y, a: _singular(g, y, a, False, False))
 push(np.linalg.svdvals, lambda t, y, a: _singular_push(t, y, a, False, False))
 
 
+def _factors(y: Any, a: Any, mode: str) -> tuple[Any, Any]:
+    if mode == "raw":
+        raise Declined("the derivative of np.linalg.qr is known for q and r, and not for mode='raw'")
+    return np.linalg.qr(a) if mode == "r" else (y[0], y[1])
+
+
 def _qr(g: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
-    if mode != "reduced" or a.shape[-2] < a.shape[-1]:
-        raise Declined("the derivative of np.linalg.qr is known for mode='reduced' and at least as many rows as columns")
-    q, r = y[0], y[1]
-    gq, gr = _of(g[0], q), _of(g[1], r)
+    """That of the first columns, as many as there are rows; the others are q times what r has more."""
+    q, r = _factors(y, a, mode)
+    k = min(a.shape[-2], a.shape[-1])
+    gr = _of(g if mode == "r" else g[1], r)[..., :k, :]
+    gq = zeros_like(q[..., :k]) if mode == "r" or g[0] is None else _thin(g[0], q, k)
+    q, r = q[..., :k], r[..., :k, :]
+    if a.shape[-1] == k:
+        return _qr_tall(gq, gr, q, r)
+    more = gr[..., k:]
+    first = _qr_tall(gq + np.matmul(a[..., k:], swapped(more)), gr[..., :k], q, r[..., :k])
+    return np.concatenate((first, np.matmul(q, more)), axis=-1)
+
+
+def _qr_tall(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     middle = np.matmul(r, swapped(gr)) - np.matmul(swapped(gq), q)
     n = r.shape[-1]
     sym = np.tril(middle, -1)
@@ -321,9 +348,20 @@ def _qr(g: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
 
 
 def _qr_push(t: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
-    if mode != "reduced" or a.shape[-2] < a.shape[-1]:
-        raise Declined("the derivative of np.linalg.qr is known for mode='reduced' and at least as many rows as columns")
-    q, r = y[0], y[1]
+    whole, r = _factors(y, a, mode)
+    k = min(a.shape[-2], a.shape[-1])
+    q = whole[..., :k]
+    dq, dr = _qr_tall_push(t[..., :k], q, r[..., :k, :k])
+    if a.shape[-1] > k:
+        dr = np.concatenate((dr, np.matmul(swapped(dq), a[..., k:]) + np.matmul(swapped(q), t[..., k:])), axis=-1)
+    if mode == "r":
+        return dr
+    if whole.shape[-1] > k:
+        dr = np.concatenate((dr, zeros_like(r[..., k:, :])), axis=-2)
+    return (_with_rest(dq, whole, k), dr)
+
+
+def _qr_tall_push(t: Any, q: Any, r: Any) -> Any:
     across = swapped(np.linalg.solve(swapped(r), swapped(t)))
     inner = np.matmul(swapped(q), across)
     below = np.tril(inner, -1)

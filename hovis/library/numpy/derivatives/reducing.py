@@ -1,7 +1,7 @@
 """Reductions: sums, means, products, extremes, and what runs along an axis."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -259,20 +259,55 @@ def _axis_of(a: Any, axis: Any) -> tuple[Any, int]:
 
 
 def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False) -> Any:
-    """``np.quantile`` along one axis, by linear interpolation between sorted elements."""
-    if method != "linear" or isinstance(axis, tuple):
-        raise Declined("the derivative of a quantile is known for method='linear' and along one axis")
-    row, at = _axis_of(a, axis)
-    row = np.moveaxis(np.sort(row, axis=at), at, 0)
-    place = np.asarray(q) * (row.shape[0] - 1)
+    """``np.quantile``, by interpolation between sorted elements."""
+    if isinstance(axis, tuple):
+        over = tuple([k % a.ndim for k in axis])
+        row = np.moveaxis(a, over, tuple(range(len(over))))
+        row = np.reshape(row, (-1, *row.shape[len(over) :]))
+    else:
+        row, at = _axis_of(a, axis)
+        row, over = np.moveaxis(row, at, 0), (at % a.ndim,)
+    row = np.sort(row, axis=0)
+    place = np.clip(_place(np.asarray(q), row.shape[0], method), 0.0, row.shape[0] - 1.0)
     low = np.floor(place).astype(np.int64)
     high = np.minimum(low + 1, row.shape[0] - 1)
     part = np.reshape(place - low, shape_of(place) + (1,) * (row.ndim - 1))
     found = row[low] * (1.0 - part) + row[high] * part
     if keepdims:
-        shape = shape_of(place) + ((1,) * a.ndim if axis is None else tuple([1 if k == at % a.ndim else size for k, size in enumerate(a.shape)]))
+        shape = shape_of(place) + ((1,) * a.ndim if axis is None else tuple([1 if k in over else size for k, size in enumerate(a.shape)]))
         return np.reshape(found, shape)
     return found
+
+
+def _place(q: Any, count: int, method: str) -> Any:
+    """Between which of so many sorted elements a quantile lies."""
+    last = q * (count - 1.0)
+    if method == "linear":
+        return last
+    if method in _BETWEEN:
+        alpha, beta = _BETWEEN[method]
+        return count * q + (alpha + q * (1.0 - alpha - beta)) - 1.0
+    if method == "lower":
+        return np.floor(last)
+    if method == "higher":
+        return np.ceil(last)
+    if method == "midpoint":
+        return 0.5 * (np.floor(last) + np.ceil(last))
+    if method == "nearest":
+        return np.round(last)
+    at = count * q - 1.0
+    if method == "inverted_cdf":
+        return np.ceil(at)
+    if method == "averaged_inverted_cdf":
+        return np.where(at == np.floor(at), at + 0.5, np.ceil(at))
+    raise Declined(f"the derivative of a quantile is not known for method={method!r}")
+
+
+#: By the names of methods, where the first and the last element lie (Hyndman and Fan's types 4 to 9).
+_BETWEEN: Final = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0), "normal_unbiased": (0.375, 0.375),
+}  # fmt: skip
 
 
 defined(np.quantile, quantile, parameters="a q axis")
