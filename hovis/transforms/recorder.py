@@ -74,7 +74,9 @@ KEPT: Final = 512
 
 
 def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a Python function gives: op by op, so that what it calls is recorded; as it is, where it can't be traced."""
+    """What a function gives: op by op, so that what it calls is recorded; as it is, where it can't be traced."""
+    if type(fn) is not types.FunctionType:
+        return record(fn, args, kwargs)
     held = closed_over(fn)
     given = (*(held or ()), *args, *kwargs.values())
     function = None if held is None else _function_of(fn, len(held), given, tuple(kwargs))

@@ -486,9 +486,17 @@ class Tape:
             if at in self.stored:
                 self.outer(o.setitem, (original, Ellipsis, copy), {})
 
+    def _as_known_outside(self, root: Any) -> Any:
+        """Memory, as the tapes around this one know it: in their boxes, where something changes in it for them."""
+        for tape in OPEN.tapes[: self.level]:
+            if id(root) in tape.roots:
+                root = Box(root, tape)
+        return root
+
     def sweep(self) -> None:
         """Run backwards; what was stored into is at the end what the program has made of it."""
-        ends = [(root, self.outer(shadows.copied, (root,), {})) for root in self.stored.values()]
+        roots = [self._as_known_outside(root) for root in self.stored.values()]
+        ends = [(root, self.outer(shadows.copied, (root,), {})) for root in roots]
         try:
             while self.entries:
                 self.entries.pop().reverse(self)

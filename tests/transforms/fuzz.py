@@ -423,6 +423,30 @@ def compare(text: str, seed: int, *, compiled: bool) -> str:
     return "right"
 
 
+def compare_second(text: str, seed: int, *, compiled: bool) -> str:
+    """The same of the second derivative along a direction, held against differences of the first."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = changed(text, seed)
+        if found is None:
+            return "no differences"
+        f, args, _, direction, rate = found
+
+        def along(t: float) -> Any:
+            return f(*moved(copy.deepcopy(args[:3]), direction, t), 3)
+
+        first = hovis.grad(along)
+        near(first(0.0), rate, 1e-4, "first derivative")
+        rates = [(first(h) - first(-h)) / (2 * h) for h in (STEP, STEP / 10)] + [(first(STEP) - first(0.0)) / STEP]
+        if not np.all(np.isfinite(rates)) or abs(rates[0] - rates[1]) > 1e-5 * (1 + abs(rates[0])) or abs(rates[0] - rates[2]) > 1e-2 * (1 + abs(rates[0])):
+            return "no differences"
+        second = hovis.grad(first)
+        for one in [second, hovis_xla.jit(second)] if compiled else [second]:
+            near(one(0.0), rates[0], 1e-4, "second derivative")
+        near(hovis.jvp(first, (0.0,), (1.0,))[1], rates[0], 1e-4, "forward over reverse")
+    return "right"
+
+
 def text_of(seed: int) -> str:
     """The program that a seed draws."""
     choose = random.Random(seed).randrange
@@ -434,6 +458,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jit", type=int, default=3, help="of so many programs one is compiled, too")
+    parser.add_argument("--second", action="store_true", help="second derivatives")
     parser.add_argument("--only", type=int, default=None, help="the program of this seed")
     options = parser.parse_args()
 
@@ -447,7 +472,7 @@ def main() -> int:
         text = text_of(seed)
         signal.alarm(SECONDS)
         try:
-            said = compare(text, seed, compiled=options.only is not None or (options.jit > 0 and seed % options.jit == 0))
+            said = (compare_second if options.second else compare)(text, seed, compiled=options.only is not None or (options.jit > 0 and seed % options.jit == 0))
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
         signal.alarm(0)

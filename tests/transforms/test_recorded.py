@@ -536,3 +536,41 @@ def test_the_memory_of_an_array_is_not_taken_by_itself() -> None:
 
     with pytest.raises(DerivativeError, match="sliding_window_view"):
         hovis.grad(strided)(1.5)
+
+
+SOME = np.array([1.0, 2.0, 3.0])
+
+
+def in_place(x: Any) -> Any:
+    w = SOME + x
+    for _ in range(2):
+        np.multiply(w[:2], x, out=w[:2])
+    return np.sum(w**2)
+
+
+def stored_from_a_list(x: Any) -> Any:
+    w, rest = SOME * x, sorted([x, x * x])
+    w[0:2] = [rest[0] * w[2], rest[1]]
+    return np.sum(w * w)
+
+
+def steps(x: Any) -> Any:
+    t, y, h, n = 0.0, 1.0, 0.1, 0
+    while t < 2.0:
+        slope = -x * y + np.sin(t)
+        if abs(h * slope) < 0.01:
+            t += h
+            y += h * slope
+            h = min(h * 1.5, 0.5)
+        else:
+            h *= 0.5
+        n += 1
+        if n > 10000:
+            break
+    return y
+
+
+@pytest.mark.parametrize("f", [in_place, stored_from_a_list, steps])
+def test_the_second_derivative_of_what_is_recorded(f: Any) -> None:
+    first = hovis.grad(f)
+    np.testing.assert_allclose(hovis.grad(first)(1.3), differences(first, (1.3,)), rtol=1e-6, atol=1e-6)

@@ -68,10 +68,13 @@ def zero_tape(tape: Any, slot: Slot) -> Any:
 
 def _nothing(slot: Slot) -> Any:
     """The cotangent of what stands for a value where there is none."""
-    kind = slot.type
+    kinds = slot.type.members if isinstance(slot.type, Union) else (slot.type,)
+    return next((zero for kind in kinds if (zero := _zero_in(kind, slot.shape)) is not None), None)
+
+
+def _zero_in(kind: AbstractValue, shape: tuple[int | None, ...] | None) -> Any:
     if isinstance(kind, Array):
-        known = slot.shape is not None and None not in slot.shape
-        return np.zeros(slot.shape, kind.dtype) if known else 0.0
+        return np.zeros(shape, kind.dtype) if shape is not None and None not in shape else 0.0
     return kind.cls(0) if isinstance(kind, Type) and issubclass(kind.cls, float | complex | np.inexact) else None
 
 
