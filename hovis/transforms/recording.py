@@ -19,7 +19,7 @@ from hovis.library.numpy import shadows
 from hovis.library.numpy.cotangents import alike, overwritten, scatter, taken
 from hovis.library.numpy.tangents import added, fitted
 from hovis.transforms import rules
-from hovis.transforms.boxes import OPEN, RAW, Box, bare, bared, boxes_in, record, within
+from hovis.transforms.boxes import OPEN, RAW, Box, bare, bared, boxes_in, record
 from hovis.transforms.moving import CALLING, Entered, is_in
 from hovis.transforms.places import where
 from hovis.transforms.sharing import PLAIN
@@ -159,8 +159,13 @@ class Tape:
         OPEN.tapes.pop()
 
     def outer(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call, as it is for the tapes around this one."""
-        return within(OPEN.tapes[: self.level], callee, args, kwargs)
+        """A call, as it is for the tapes around this one, which alone see what is done in it."""
+        inner = OPEN.tapes[self.level :]
+        del OPEN.tapes[self.level :]
+        try:
+            return record(callee, args, kwargs)
+        finally:
+            OPEN.tapes += inner
 
     def note(self, entry: Any) -> None:
         """Something that matters has been done."""
@@ -461,6 +466,8 @@ class Tape:
         """What changes in a value or a container of some, in boxes."""
         if isinstance(bare(x), tuple | list):
             return tuple([self.boxes_of(item) for item in x])
+        if shadows.is_array(bare(x)) and id(shadows.root_of(bare(x))) in self.roots:
+            x = self.outer(shadows.copied, (x,), {})  # each has a cotangent of its own
         return self.boxed(x) if shadows.varies(bare(x)) else x
 
     # --------------------------------------------------------------------------------------------- the ends

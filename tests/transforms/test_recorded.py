@@ -570,7 +570,23 @@ def steps(x: Any) -> Any:
     return y
 
 
-@pytest.mark.parametrize("f", [in_place, stored_from_a_list, steps])
+def joined(x: Any) -> Any:
+    w = np.zeros(3)
+    held = [w, w * 1.0]
+    np.add(w, x, out=w)
+    return np.sum(np.concatenate(held) ** 2)
+
+
+@pytest.mark.parametrize("f", [in_place, stored_from_a_list, steps, joined])
 def test_the_second_derivative_of_what_is_recorded(f: Any) -> None:
     first = hovis.grad(f)
     np.testing.assert_allclose(hovis.grad(first)(1.3), differences(first, (1.3,)), rtol=1e-6, atol=1e-6)
+
+
+def test_a_product_of_one_array_with_itself() -> None:
+    def powers(x: Any) -> Any:
+        w = np.ones((2, 2))
+        np.multiply(w, x, out=w)
+        return np.linalg.multi_dot([w, w, w])[0, 1]
+
+    np.testing.assert_allclose(hovis.grad(powers)(0.3), 12 * 0.3**2, rtol=1e-12)
