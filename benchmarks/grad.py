@@ -29,6 +29,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from gradients import PROGRAMS  # noqa: E402
 from xla import Worker, leaves, mean, options, ratio, shown  # noqa: E402
 
+#: So many calls come before those that count: hovis holds XLA against Python in the first few dozen.
+WARM_CALLS = 200
 #: What the time may be of jax's.
 AIMS = {"models": 1.0, "loops": 1.3, "numbers": 1.3}
 
@@ -86,7 +88,7 @@ def work(contender):
                 found = {"first": time.perf_counter() - start, "marks": marks(result)}
                 fn(*args)
                 found["second"] = time.perf_counter() - start
-                durations(fn, args, 1.0, 20)
+                durations(fn, args, 1.0, WARM_CALLS)
                 made[name] = fn
                 found.update(told(args))
             else:
@@ -103,9 +105,9 @@ def work(contender):
 
 def durations(fn, args, seconds, most=2000):
     """Of calls for about so many seconds, each with fresh arguments; at least three."""
-    times, until = [], time.perf_counter() + seconds
-    gc.collect()
+    gc.collect()  # of what compiling has left, a tenth of a second
     gc.disable()
+    times, until = [], time.perf_counter() + seconds
     while len(times) < 3 or (time.perf_counter() < until and len(times) < most):
         fresh = copy.deepcopy(args)
         start = time.perf_counter()
