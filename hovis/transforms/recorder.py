@@ -79,13 +79,12 @@ def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return record(fn, args, kwargs)
     held = closed_over(fn)
     given = (*(held or ()), *args, *kwargs.values())
-    function = None if held is None else _function_of(fn, len(held), given, tuple(kwargs))
-    if function is None:
+    found = None if held is None else _followed(fn, len(held), given, tuple(kwargs))
+    if found is None:
         if any(tape.touched for tape in OPEN.tapes):
             raise DerivativeError(f"{getattr(fn, '__qualname__', fn)} can't be followed ({OPEN.tapes[-1].place()})")
         return fn(*args, **kwargs)
-    is_rule = _is_rule(fn)
-    values = [one for value in given for one in _values(value, is_rule)]
+    function, values = found
     if function.is_generator:
         return _RECORDER.lazily(Activation(function, values, lives(function)))
     return _RECORDER.evaluate(function, *values)
@@ -118,9 +117,18 @@ def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
     return any(_rebound(inner, names) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
-def _function_of(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> Function | None:
-    is_rule = _is_rule(fn)
-    parts = [_part(value, is_rule) for value in given]
+def _followed(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Function, list[Any]] | None:
+    """What a function is traced to, and the values that this is run with; None if it can't be traced."""
+    for detail in RULES if _is_rule(fn) else (TYPES,):
+        by_position = len(given) - len(names)
+        details = [detail] * by_position + [EXACTLY if detail else TYPES] * len(names)
+        function = _function_of(fn, held, list(map(_part, given, details)), names)
+        if function is not None:
+            return function, [one for value, known in zip(given, details, strict=True) for one in _values(value, known)]
+    return None
+
+
+def _function_of(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Function | None:
     key = id(fn.__code__), id(fn.__globals__), tuple(map(id, by_default(fn))), names, *map(_key, parts)
     known = _traced.get(key)
     if known is not None and known.holds():
@@ -144,26 +152,35 @@ def _is_rule(fn: Any) -> bool:
 _LIBRARY: Final = f"{__name__.partition('.')[0]}.library"
 
 
+#: How much of what it is given a function is traced for: the types; the items of short tuples and lists, too; and ints and texts, which
+#: say how, as axes do.  A rule that can't be traced for the items alone is traced for these as well; what is passed by name says how.
+TYPES, ITEMS, EXACTLY = range(3)
+RULES: Final = (ITEMS, EXACTLY)
+
 #: Tuples and lists of so many items are known as such to rules.
 FEW: Final = 16
 
 
-def _is_known(value: Any) -> bool:
-    return type(value) in (tuple, list) and len(value) <= FEW
+def _has_items(value: Any, detail: int) -> bool:
+    return detail >= ITEMS and type(value) in (tuple, list) and len(value) <= FEW
 
 
-def _values(value: Any, is_rule: bool) -> list[Any]:
+def _is_fixed(value: Any, detail: int) -> bool:
+    return _is_name(value) or (detail == EXACTLY and type(value) in (int, str))
+
+
+def _values(value: Any, detail: int) -> list[Any]:
     """The values that stand for an argument (see ``_part``)."""
-    if is_rule and _is_known(value):
-        return [one for item in value for one in _values(item, is_rule)]
-    return [] if _is_name(value) else [value]
+    if _has_items(value, detail):
+        return [one for item in value for one in _values(item, detail)]
+    return [] if _is_fixed(value, detail) else [value]
 
 
-def _part(value: Any, is_rule: bool) -> Part:
-    if _is_name(value):
+def _part(value: Any, detail: int) -> Part:
+    if _is_fixed(value, detail):
         return Fixed(value)
-    if is_rule and _is_known(value):
-        return Fresh(None, tuple([_part(item, is_rule) for item in value]))
+    if _has_items(value, detail):
+        return Fresh(None, tuple([_part(item, detail) for item in value]))
     inner = bare(value)
     # of no shape, so that loops over an array stay loops
     return Leaf(Param(STANDARD.of_value(inner) if shadows.is_array(inner) else Type(type(inner))))
@@ -175,7 +192,7 @@ def _key(part: Part) -> Any:
     if isinstance(part, Fresh):
         return "tuple", *map(_key, part.parts)
     assert isinstance(part, Fixed)
-    return "is", id(part.value)
+    return ("is", id(part.value)) if _is_name(part.value) else (type(part.value), part.value)
 
 
 def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Known:

@@ -577,7 +577,13 @@ def joined(x: Any) -> Any:
     return np.sum(np.concatenate(held) ** 2)
 
 
-@pytest.mark.parametrize("f", [in_place, stored_from_a_list, steps, joined])
+def joined_along_an_axis(x: Any) -> Any:
+    w = np.zeros((2, 3))
+    np.add(w, x, out=w)
+    return np.sum(np.stack([w[0], w[1] * x], axis=1)[0] ** 2) + np.sum(np.concatenate([w, w * w], axis=-1)[0] ** 2)
+
+
+@pytest.mark.parametrize("f", [in_place, stored_from_a_list, steps, joined, joined_along_an_axis])
 def test_the_second_derivative_of_what_is_recorded(f: Any) -> None:
     first = hovis.grad(f)
     np.testing.assert_allclose(hovis.grad(first)(1.3), differences(first, (1.3,)), rtol=1e-6, atol=1e-6)
