@@ -249,9 +249,10 @@ def convert(a: T, dtype: Dtype) -> T:
     """A cast as C (and so NumPy) does it."""
     if a.dtype == dtype:
         return a
-    if a.dtype.kind in "iuf" and dtype.kind == "f" and (known := numbers([a.ir])) is not None:
+    folds = a.dtype.kind in "iuf" and dtype.kind in ("f" if a.dtype.kind == "f" else "iuf")
+    if folds and (known := numbers([a.ir])) is not None:
         with np.errstate(all="ignore"):
-            return full(a.dtype.type(known[0]), dtype, a.shape)
+            return full(a.dtype.type(known[0]).astype(dtype), dtype, a.shape)
     if (dtype.kind == "c" and goes_round(source_of(a.ir))) or (a.dtype.kind == "f" == dtype.kind and goes_round(a.ir)):
         # a number of one kind that becomes one of another kind in the first round: XLA finds the 0.0 that the first one was
         a = T(hidden(a.ir), a.dtype, a.shape)

@@ -136,6 +136,13 @@ def test_products_with_signs_of_zeros(factor):
             assert repr(jitted(z, k)) == repr(fn(z, k))
 
 
+@pytest.mark.parametrize("factor", [np.int8(3), np.uint64(2), np.float32(-1), 2])
+def test_products_of_what_was_real(factor):
+    jitted = hovis_xla.jit(lambda x: x.astype("c16") * factor, target="xla")
+    x = np.array([-1.25, 2.5, -0.0], np.float32)
+    assert repr(jitted(x)) == repr(x.astype("c16") * factor)
+
+
 def test_constants_in_loops():
     def fn(x, y, a):
         """What is dear is taken out of the loops, complex constants too."""
