@@ -27,7 +27,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, mhlo, sdy, stablehlo
 
-__all__ = ["DeviceArray", "Program", "XlaError", "chlo", "compile_module", "context", "func", "ir", "self_test", "stablehlo", "use_lapack", "version"]
+__all__ = [
+    "DeviceArray", "Program", "XlaError", "attributes_of", "chlo", "compile_module", "context", "func", "ir",
+    "self_test", "stablehlo", "use_lapack", "version",
+]  # fmt: skip
 
 XlaError: Final = _jax.JaxRuntimeError
 
@@ -105,6 +108,12 @@ def context() -> Any:
     chlo.register_dialect(made)
     stablehlo.register_dialect(made)
     return made
+
+
+def attributes_of(op: Any) -> dict[str, Any]:
+    """The attributes of an operation, by name."""
+    named = [op.attributes[k] for k in range(len(op.attributes))]
+    return {found.name: found.attr for found in named}
 
 
 def text_of(module: Any, locations: bool = False) -> str:

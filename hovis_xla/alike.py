@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hovis_xla.adapter import ir
+from hovis_xla.adapter import attributes_of, ir
 from hovis_xla.invariants import is_pure
 
 #: Values that are made of more operations are not looked at.
@@ -29,12 +29,7 @@ def alike(a: Any, b: Any) -> bool:
 def _do_the_same(one: Any, other: Any) -> bool:
     if one.name != other.name or len(one.operands) != len(other.operands) or not (is_pure(one) and is_pure(other)):
         return False
-    return _attributes(one) == _attributes(other)
-
-
-def _attributes(op: Any) -> dict[str, Any]:
-    named = [op.attributes[k] for k in range(len(op.attributes))]
-    return {found.name: found.attr for found in named}
+    return attributes_of(one) == attributes_of(other)
 
 
 __all__ = ["alike"]

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
+from hovis_xla.earlier import shape_of
 from hovis_xla.emit import T
-from hovis_xla.independent import At, Index, Round, counter_of, element_of, is_single, last_of, made_by, number_of, shape_of
+from hovis_xla.independent import At, Index, Round, counter_of, element_of, is_single, last_of, made_by, number_of
 from hovis_xla.invariants import is_pure, loops_of
 from hovis_xla.slots import block_of
 from hovis_xla.types import INT64

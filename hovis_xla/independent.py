@@ -8,8 +8,9 @@ stores before it is read: in another row, say.
 
 from typing import Any, Final, NamedTuple
 
-from hovis_xla.adapter import ir
+from hovis_xla.adapter import attributes_of, ir
 from hovis_xla.affine import form
+from hovis_xla.earlier import shape_of
 from hovis_xla.invariants import is_pure
 from hovis_xla.slots import block_of
 
@@ -94,10 +95,6 @@ def last_of(block: Any) -> Any:
 def number_of(value: Any) -> int | None:
     atoms, number = form(value) if _is_int64(value) else ({value: 1}, 0)
     return None if atoms else number
-
-
-def shape_of(value: Any) -> tuple[int, ...]:
-    return tuple(ir.RankedTensorType(value.type).shape)
 
 
 def element_of(value: Any) -> Any:
@@ -258,7 +255,7 @@ class Round:
             return parts[1]
         least = min((p.ahead for p in parts if p.ahead is not None), default=None)
         of = tuple((p.key, None if p.ahead is None or least is None else p.ahead - least) for p in parts)
-        attributes = tuple((name, made.attributes[name]) for name in made.attributes)
+        attributes = tuple(attributes_of(made).items())
         return At(self._key("op", made.name, attributes, element_of(made.results[0]), of), least)
 
     def _read(self, array: Any, at: Index | None) -> At | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hovis_xla import emit
-from hovis_xla.adapter import ir
+from hovis_xla.adapter import attributes_of, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, add, compare, like
 from hovis_xla.inplace import CELLWISE
@@ -107,8 +107,7 @@ def _narrowed(value: Any, begin: T, size: int, made: dict[Any, Any]) -> Any:
         zero = emit.constant(0, INT64).ir
         return hlo.dynamic_slice(value, [begin.ir, *(zero for _ in shape[1:])], [WIDTH, *shape[1:]])
     operands = [x if name == "gather" and k == 0 else _narrow(x, begin, size, made) for k, x in enumerate(op.operands)]
-    attributes = {a.name: a.attr for a in (op.attributes[k] for k in range(len(op.attributes)))}
-    return ir.Operation.create(op.name, results=[narrow], operands=operands, attributes=attributes).results[0]
+    return ir.Operation.create(op.name, results=[narrow], operands=operands, attributes=attributes_of(op)).results[0]
 
 
 __all__ = ["reduced"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis_xla import emit
-from hovis_xla.adapter import ir
+from hovis_xla.adapter import attributes_of, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, add, and_, compare, element_type, like, not_, or_, select, sub
 from hovis_xla.invariants import is_pure
@@ -118,8 +118,7 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
             known[op.results[0]] = emit.broadcast(_tensor(op.clone().results[0]), shape).ir
             continue
         types = [ir.RankedTensorType.get(shape, r.type.element_type) for r in op.results]
-        attributes = [op.attributes[k] for k in range(len(op.attributes))]
-        made = ir.Operation.create(op.name, types, [known[x] for x in op.operands], {a.name: a.attr for a in attributes})
+        made = ir.Operation.create(op.name, types, [known[x] for x in op.operands], attributes_of(op))
         known.update(zip(op.results, made.results, strict=True))
     raise AssertionError
 

@@ -6,7 +6,7 @@ values.  What is done with one is told to the tape that it belongs to (:mod:`hov
 
 import operator as o
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.errors import DerivativeError
@@ -176,11 +176,7 @@ OPEN: Final = _Open()
 
 def record(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call, by the innermost tape of those that it concerns."""
-    return within(OPEN.tapes, callee, args, kwargs)
-
-
-def within(tapes: "Sequence[Tape]", callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call, by the innermost of these tapes that it concerns."""
+    tapes = OPEN.tapes
     if not tapes:
         return callee(*args, **kwargs)
     for tape in tapes:
@@ -222,4 +218,4 @@ def boxes_in(values: Any, found: list[Box], depth: int) -> None:
             boxes_in((value.start, value.stop, value.step), found, 0)
 
 
-__all__ = ["OPEN", "RAW", "Box", "bare", "bared", "boxes_in", "has_boxes", "record", "within"]
+__all__ = ["OPEN", "RAW", "Box", "bare", "bared", "boxes_in", "has_boxes", "record"]
