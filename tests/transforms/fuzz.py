@@ -382,14 +382,17 @@ def changed(text: str, seed: int) -> tuple[Any, list[Any], float, Any, float] | 
 
     try:
         value = at(0.0)
-        rates = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 10)] + [(at(STEP) - value) / STEP]
+        rate = rate_of(at)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
-    if not np.all(np.isfinite(rates)) or abs(value) > 1e4 or abs(rates[0]) > 1e5:
-        return None
-    if abs(rates[0] - rates[1]) > 1e-5 * (1 + abs(rates[0])) or abs(rates[0] - rates[2]) > 1e-2 * (1 + abs(rates[0])):
-        return None
-    return f, args, value, direction, rates[0]
+    return None if rate is None or abs(value) > 1e4 or abs(rate) > 1e5 else (f, args, value, direction, rate)
+
+
+def rate_of(at: Any) -> float | None:
+    """How a function of a number changes at 0; None if differences of several widths do not agree."""
+    rates = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 10)] + [(at(STEP) - at(0.0)) / STEP]
+    far = [abs(rates[0] - rate) / (1 + abs(rates[0])) for rate in rates]
+    return rates[0] if np.all(np.isfinite(rates)) and far[1] <= 1e-5 and far[2] <= 1e-2 else None
 
 
 def compare(text: str, seed: int, *, compiled: bool) -> str:
@@ -437,13 +440,13 @@ def compare_second(text: str, seed: int, *, compiled: bool) -> str:
 
         first = hovis.grad(along)
         near(first(0.0), rate, 1e-4, "first derivative")
-        rates = [(first(h) - first(-h)) / (2 * h) for h in (STEP, STEP / 10)] + [(first(STEP) - first(0.0)) / STEP]
-        if not np.all(np.isfinite(rates)) or abs(rates[0] - rates[1]) > 1e-5 * (1 + abs(rates[0])) or abs(rates[0] - rates[2]) > 1e-2 * (1 + abs(rates[0])):
+        rate = rate_of(first)
+        if rate is None:
             return "no differences"
         second = hovis.grad(first)
         for one in [second, hovis_xla.jit(second)] if compiled else [second]:
-            near(one(0.0), rates[0], 1e-4, "second derivative")
-        near(hovis.jvp(first, (0.0,), (1.0,))[1], rates[0], 1e-4, "forward over reverse")
+            near(one(0.0), rate, 1e-4, "second derivative")
+        near(hovis.jvp(first, (0.0,), (1.0,))[1], rate, 1e-4, "forward over reverse")
     return "right"
 
 
