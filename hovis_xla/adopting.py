@@ -136,7 +136,7 @@ class Adopting:
         handles = self._handles()
         _check(function, handles)
         types = [Known(Handle(k)) if id(p) in handles else None for k, p in enumerate(self.params)]
-        self.executable = Executable.of(function, types, exact)
+        self.executable = Executable.of(function, types, exact, hurry=True)
         if self.executable.lowered.record is not None or self.executable.lowered.texts:
             raise NotLowerable("what it prints may show an object that is changed", function.location)
 

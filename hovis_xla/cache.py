@@ -90,27 +90,30 @@ def key_of(module: Any, recipe: Recipe) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + code.getvalue()).hexdigest()
 
 
-def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], recipe: Recipe) -> Program:
-    """As ``adapter.compile_module``, through the folder."""
+def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
+    """As ``adapter.compile_module``, through the folder.  ``first``: another form of the program, by which ``is_there`` is to find it."""
     where = folder()
     if where is None:
         return adapter.compile_module(module, inputs, outputs, callbacks, recipe)
     path = where / key_of(module, recipe)
     code = _read(path, recipe.exact)
+    program = None
     if code is not None:
-        try:
-            return adapter.deserialize(code, inputs, outputs, callbacks, recipe)
-        except adapter.XlaError:
-            pass
-    start = time.perf_counter()
-    program = adapter.compile_module(module, inputs, outputs, callbacks, recipe)
-    if time.perf_counter() - start > WORTH or code is not None:
-        _write(path, program, recipe.exact)
+        with contextlib.suppress(adapter.XlaError):
+            program = adapter.deserialize(code, inputs, outputs, callbacks, recipe)
+    if program is None:
+        start = time.perf_counter()
+        program = adapter.compile_module(module, inputs, outputs, callbacks, recipe)
+        if time.perf_counter() - start > WORTH or code is not None:
+            _write(path, program, recipe.exact)
+    if first is not None and path.exists():
+        with contextlib.suppress(OSError):
+            (where / key_of(*first)).touch(mode=0o600)
     return program
 
 
 def is_there(module: Any, recipe: Recipe) -> bool:
-    """Has this program been compiled in full before?  Whether the entry is sound turns out when it is read."""
+    """Has this program, or what it is another form of, been compiled in full before?  Whether the entry is sound turns out when it is read."""
     where = folder()
     return where is not None and (where / key_of(module, recipe)).exists()
 

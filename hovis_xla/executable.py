@@ -1,5 +1,6 @@
 """A lowered Function, compiled: what there is to look at, and the way to call it (``calling``)."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from hovis_xla.effects import GREATEST, LEAST
 from hovis_xla.growing import Growing
 from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
-from hovis_xla.lower import NO_SLOTS, lower
+from hovis_xla.lower import NO_SLOTS, in_rounds, lower, shaped
 from hovis_xla.selecting import select_few
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, NotLowerable, Num, num_of_type
 
@@ -43,7 +44,8 @@ class Executable:
     """A compiled Function.  Called with its leaves it gives the result, or BAILED.
 
     ``types`` says what each leaf is; the program is made when it is first needed, unless it is there already.  Half of what a first
-    call takes is LLVM's optimizing: where there is little work, the first call (:meth:`first`) goes without.
+    call takes is LLVM's optimizing: where there is little work, the first call (:meth:`first`) goes without, and without what
+    makes programs longer for loops to be quicker.  ``lowered`` is what was lowered for that, until it is lowered in full.
     """
 
     def __init__(self, name: str, types: Sequence[Num | Known], lowered: Lowered, exact: bool = False, program: Program | None = None) -> None:
@@ -56,19 +58,41 @@ class Executable:
         self.in_a_hurry = QUICKLY and not exact and program is None
         self._function: Function | None = None
         self._ordered = False
+        #: what was lowered for a first call, until it is lowered in full
+        self._plain: Lowered | None = None
         #: what has been done of a call that Python has to do again
         self.log = Log()
 
     @staticmethod
-    def of(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, ordered: bool = False) -> "Executable":
-        """The executable of a Function; NotLowerable if it can't be one.  ``ordered``: see ``lower``."""
+    def of(
+        function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, ordered: bool = False, hurry: bool = False
+    ) -> "Executable":
+        """The executable of a Function; NotLowerable if it can't be one.
+
+        ordered  see ``lower``
+        hurry    a call is waiting for it: it is not lowered in full before that is needed
+        """
         known = parameters(function, types)
         with garbage.seldom():
-            made = Executable(function.name, known, lower(function, known, True, ordered=ordered), exact)
+            function = shaped(function)
+            early = hurry and QUICKLY and not exact
+            made = Executable(function.name, known, lower(function if early else in_rounds(function), known, True, ordered=ordered), exact)
+        made._function, made._ordered = function, ordered
         if made.lowered.work.loops:
             reliance.check()
-        made._function, made._ordered = function, ordered
+            made._plain = made.lowered if early else None
+        if made.lowered.tapes:
+            made._in_full()  # what grows, grows from the program that is kept
         return made
+
+    def _in_full(self) -> Lowered:
+        """What it is compiled from in full."""
+        if self._plain is not None and self._function is not None:
+            self._plain, function = None, in_rounds(self._function)
+            if function is not self._function:
+                with garbage.seldom(), contextlib.suppress(NotLowerable):
+                    self.lowered = lower(function, self.types, True, ordered=self._ordered)
+        return self.lowered
 
     @functools.cached_property
     def general(self) -> "Executable":
@@ -85,7 +109,7 @@ class Executable:
     def _again(self, narrow: bool, slots: Mapping[int, int] = NO_SLOTS) -> "Executable":
         """Another one of the same Function."""
         assert self._function is not None
-        made = Executable(self.name, self.types, lower(self._function, self.types, narrow, slots, self._ordered), self.exact)
+        made = Executable(self.name, self.types, lower(in_rounds(self._function), self.types, narrow, slots, self._ordered), self.exact)
         made.log = self.log
         made._function = self._function
         if slots:
@@ -96,7 +120,7 @@ class Executable:
 
     def stablehlo(self, locations: bool = False) -> str:
         """The program before XLA has seen it."""
-        return adapter.text_of(self.lowered.module, locations)
+        return adapter.text_of(self._in_full().module, locations)
 
     @property
     def program(self) -> Program:
@@ -109,7 +133,7 @@ class Executable:
     @functools.cached_property
     def _packed(self) -> tuple[Any, Recipe]:
         """The module that is compiled, and how that is done in full."""
-        low = self.lowered
+        low = self._in_full()
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
             select_few(module)
@@ -118,13 +142,29 @@ class Executable:
             stays = bool(low.work.loops) and invariants.stay(module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)
 
-    def _compiled(self, quick: bool = False) -> Program:
-        low = self.lowered
+    @functools.cached_property
+    def _packed_plainly(self) -> tuple[Any, Recipe]:
+        """The module that is compiled quickly; that is no place for what is slow to find out, but makes loops quick."""
+        low = self._plain
+        if low is None:
+            return self._packed
+        with adapter.context():
+            module = packing.packed(low.module, low.inputs, low.outputs)
+            select_few(module)
+            return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
+
+    def _compiled(self) -> Program:
+        """The program in full."""
         with garbage.seldom(), adapter.context():
+            first = self.__dict__.pop("_packed_plainly", None)  # what a first call asks for on disk
             module, recipe = self._packed
-            inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
-            with progress.told(f"compiling {self.name}"):
-                return cache.compiled(module, inputs, outputs, low.callbacks, dataclasses.replace(recipe, quick=quick))
+            return self._made(module, recipe, first)
+
+    def _made(self, module: Any, recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
+        low = self.lowered
+        inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
+        with progress.told(f"compiling {self.name}"):
+            return cache.compiled(module, inputs, outputs, low.callbacks, recipe, first)
 
     def as_text(self) -> str:
         """The optimized HLO."""
@@ -172,12 +212,15 @@ class Executable:
         hurry, self.in_a_hurry = self.in_a_hurry, False
         if not hurry or self._program is not None or not self.lowered.work.is_little(leaves) or self._is_kept():
             return self.enter(*leaves)
-        return self._entrance(self._compiled(quick=True))(*leaves)
+        with garbage.seldom(), adapter.context():
+            module, recipe = self._packed_plainly
+            program = self._made(module, dataclasses.replace(recipe, quick=True))
+        return self._entrance(program)(*leaves)
 
     def _is_kept(self) -> bool:
-        """Is the program on disk?"""
+        """Is the program on disk in full?"""
         with adapter.context():
-            return cache.is_there(*self._packed)
+            return cache.is_there(*self._packed_plainly)
 
     def _entrance(self, program: Program) -> Callable[..., Any]:
         enter = entrance(self.types, self.lowered, program, lambda *leaves: self.general.enter(*leaves), self._growth())

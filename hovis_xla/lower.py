@@ -311,14 +311,23 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
     return Arrival([(function.blocks[0], list(args))])
 
 
+def shaped(function: Function) -> Function:
+    """The function with loops and values as they are lowered."""
+    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(ended(function))))))))))
+
+
+def in_rounds(function: Function) -> Function:
+    """A shaped function, its loops doing several rounds at a time: more to lower and to compile, and less to run; the very same, if none does."""
+    return unrolled(repeated(function))
+
+
 def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False) -> Lowered:
-    """The module of a function whose parameters are these.
+    """The module of a function (``shaped``) whose parameters are these.
 
     may_narrow   it may be for small ints only (``Lowered.narrow``)
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     """
-    function = unrolled(repeated(paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(ended(function))))))))))))
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))

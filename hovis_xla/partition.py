@@ -41,10 +41,10 @@ class Decision:
         return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
 
 
-def decide(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False) -> Decision:
-    """Compile the whole function, if it can be."""
+def decide(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, hurry: bool = False) -> Decision:
+    """Compile the whole function, if it can be.  ``hurry``: see ``Executable.of``."""
     try:
-        return Decision(Executable.of(function, types, exact))
+        return Decision(Executable.of(function, types, exact, hurry=hurry))
     except NotLowerable as reason:
         return Decision(None, reason)
 

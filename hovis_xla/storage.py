@@ -276,7 +276,7 @@ def _printer_of(form: Any, failures: list[BaseException]) -> Act:
 def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
     """An executable, and the name and the plan (``layout``) of each of its arguments, as bytes."""
     executable = executable.general
-    low = executable.lowered
+    program, low = executable.program, executable.lowered
     if low.record is not None and low.bail is not None:
         raise StorageError("it can't be stored: it prints, and may have to be done again by Python after that")
     header = {
@@ -296,7 +296,7 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
         "callbacks": [_callback(c) for c in low.callbacks],
     }
     text = json.dumps(header).encode()
-    rest = len(text).to_bytes(_LENGTH, "big") + text + executable.program.serialize()
+    rest = len(text).to_bytes(_LENGTH, "big") + text + program.serialize()
     return MAGIC + hashlib.sha256(rest).digest() + rest
 
 

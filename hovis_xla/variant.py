@@ -59,7 +59,7 @@ class Variant(PythonVariant):
         super().__init__(traced, original, key, len(args), tuple(kwargs))
         self.original = original
         self.sized = sized
-        self.decision = Decision(None) if target == "python" or sized is not None else decide(traced.function, None, exact)
+        self.decision = Decision(None) if target == "python" or sized is not None else decide(traced.function, None, exact, hurry=True)
         self.xla: Executable | Sized | None = sized or self.decision.executable
         self.parts: Parts | None = None
         self.replay: Callable[..., Any] | None = None

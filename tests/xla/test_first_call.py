@@ -161,6 +161,31 @@ def test_what_is_on_disk_in_full_is_used(compiles, tmp_path, monkeypatch):
     assert compiles == [True, False]
 
 
+def test_loops_do_several_rounds_at_a_time_in_full_only(monkeypatch):
+    monkeypatch.setattr(executable, "QUICKLY", True)
+    found = []
+    real = adapter.compile_module
+    monkeypatch.setattr(adapter, "compile_module", lambda *what: found.append((what[4].quick, str(what[0]).count("stablehlo.while"))) or real(*what))
+    f = hovis_xla.jit(swept_back, target="xla")
+    for n in (8, 5, 0, 8):
+        assert f(X, n) == swept_back(X, n)
+    assert found[-2:] == [(True, 1), (False, 2)]
+
+
+def test_a_short_program_asks_for_the_long_one_on_disk(compiles, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(tmp_path / "programs"))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    read = []
+    real = adapter.deserialize
+    monkeypatch.setattr(adapter, "deserialize", lambda *what: read.append(what[4].quick) or real(*what))
+    for calls in (1, 2, 1):
+        f = hovis_xla.jit(swept_back, target="xla")
+        for _ in range(calls):
+            assert f(X, 8) == swept_back(X, 8)
+    assert compiles == [True, False]
+    assert read == [True, False]
+
+
 def test_exact_programs_are_as_they_are(compiles):
     hovis_xla.jit(smooth, target="xla", exact=True)(np.copy(X), 3)
     assert compiles == [False]
