@@ -144,7 +144,10 @@ class Drawing:
         if value is not None:
             if not _is_kept(value):
                 return
-            used = [self.rounded[n] for n in self.values if n in _names(text) and self.rounded[n]]
+            taken = [n for n in self.values if n in _names(text) and self.rounded[n]]
+            if np.asarray(value).dtype.kind != "c" and any(_has_no_number(self.values[n]) for n in taken):
+                return
+            used = [self.rounded[n] for n in taken]
             self.keep(name, value, min(used) if used else 8 if rounds else 0, text)
         self.lines.append(f"{name} = {text}")
 
@@ -435,6 +438,12 @@ def _differ(a, b, rounded, largest):
         bound = ROUNDED[min(rounded, a.dtype.itemsize)] * np.maximum(np.abs(b.astype(float)), min(largest, 1e30))
         same = (a == b) | (np.isnan(a) & np.isnan(b)) | (off <= bound) | (np.abs(b.astype(float)) > _most(b.dtype))
     return None if np.all(same) else "value past rounding"
+
+
+def _has_no_number(value):
+    """Is there a complex number in it of which a part is inf or nan? Which part that is may be another one compiled."""
+    array = np.asarray(value)
+    return array.dtype.kind == "c" and not np.all(np.isfinite(array))
 
 
 def _most(dtype):
