@@ -37,6 +37,7 @@ from hovis_xla.listing import Listing
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, lists, measured, ragged, sequences, storing, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
+from hovis_xla.reading import read_if
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
 from hovis_xla.types import (
     ARRAY,
@@ -142,7 +143,8 @@ class Calls(Arrays):
             found = self.env.get(value)
             if found is operand or (isinstance(found, Val) and found.ir == operand.ir):
                 assert self.op is not None
-                known = self.ranges.at(value, self.ranges.home[self.op])
+                asked = self.op.args[0] if self.op.callee is read_if else None
+                known = self.ranges.at(value, self.ranges.home[self.op], asked)
                 if known is not None:
                     return known
         return limits(Type(operand.num.dtype.type)) if operand.num.dtype.kind in "biu" else None

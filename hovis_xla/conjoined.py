@@ -1,7 +1,8 @@
 """Loops whose test has two parts, left at one place.
 
 ``while i < n and x * x < y: …`` asks the second question in a block of its own, and a loop that is left at two places
-carries a number that says where, and a flag.  Where the second question does nothing and can't fail, both are one test.
+carries a number that says where, and a flag.  Where the second question does nothing and can't fail, both are one test;
+so they are where it reads a number of an array, which may fail where it is asked alone (``reading``).
 """
 
 import operator
@@ -14,7 +15,8 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, callees
 from hovis.lattice import Array, Type
 from hovis.passes.rewriting import Pass, same
 from hovis_xla.deeds import acts
-from hovis_xla.ranges import GROWING
+from hovis_xla.ranges import GROWING, Ranges
+from hovis_xla.reading import is_read, read_if
 from hovis_xla.regions import Region, all_loops, needed, reachable, regions
 
 #: A test of more operations than this would cost more than the flag, as it stands in the loop as well as in its condition.
@@ -52,9 +54,16 @@ def _found(function: Function) -> tuple[Region, Block, Block] | None:
             if first is None or last is None or second in region.heads or len(before[second]) > 1 or second.params:
                 continue
             alike = last[0].block is first[0].block and all(map(same, last[0].args, first[0].args))
-            if alike and all(map(is_harmless, second.all_ops())) and sum(op in used for op in second.ops) <= TEST_OPS:
+            if not alike or sum(op in used for op in second.ops) > TEST_OPS:
+                continue
+            left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
+            if all(map(_grows, left)) and (not left or _have_room(Ranges(function), left, block)):
                 return region, block, second
     return None
+
+
+def _have_room(ranges: Ranges, ops: list[Op], block: Block) -> bool:
+    return all(ranges.has_room(op, block) for op in ops)
 
 
 def _is_scalar(region: Region) -> bool:
@@ -75,8 +84,11 @@ def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
 
 def is_harmless(op: Op) -> bool:
     """Can it be done where it was not to be done, without anything coming of it?"""
-    grows = op.type == Type(int) and op.callee in GROWING
-    return not op.effect and not acts(op) and not grows and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
+    return not op.effect and not acts(op) and not _grows(op) and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
+
+
+def _grows(op: Op) -> bool:
+    return op.type == Type(int) and op.callee in GROWING
 
 
 def _write(region: Region, block: Block, second: Block) -> None:
@@ -87,8 +99,12 @@ def _write(region: Region, block: Block, second: Block) -> None:
     assert isinstance(last, Branch)
     assert out is not None
     assert on is not None
+    goes_on = _goes_on(block, first, out[0])
+    for op in second.ops:
+        if is_read(op):
+            op.callee, op.args = read_if, (goes_on, *op.args)
     block.ops += second.ops
-    both = Op(operator.and_, (_goes_on(block, first, out[0]), _goes_on(block, last, on[0])), (), Type(bool), location=first.location)
+    both = Op(operator.and_, (goes_on, _goes_on(block, last, on[0])), (), Type(bool), location=first.location)
     block.ops.append(both)
     block.terminator = Branch(both, on[1], out[0], first.location)
 

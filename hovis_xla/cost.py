@@ -16,6 +16,7 @@ from hovis.ir.model import Op
 from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.adapter import NATIVE_LOOP_BYTES
 from hovis_xla.contest import CLEAR, PATIENCE
+from hovis_xla.reading import read_if
 from hovis_xla.rounds import Rounds, times
 from hovis_xla.types import ARRAY, Known, Num, Ragged, Struct, Val
 
@@ -49,7 +50,7 @@ XLA_FUSED: Final = 0.0002
 LITTLE: Final = 8000.0
 
 #: Ops that look at part of their first operand, and those that store their third there.
-READS: Final = (operator.getitem, get)
+READS: Final = (operator.getitem, get, read_if)
 STORES: Final = (operator.setitem, put, revise)
 
 #: How much longer than XLA Python may take in a loop of which nothing is known, and in any.

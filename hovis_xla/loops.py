@@ -17,25 +17,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from hovis.ir.model import Block, Branch, Effect, Op
+from hovis.ir.model import Block, Branch, Op
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.affine import difference
 from hovis_xla.control import Walker, scratch
-from hovis_xla.deeds import acts
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.foreseen import INTEGERS, Copies, Counting, Rounds, comparison, is_light
 from hovis_xla.intervals import before
 from hovis_xla.joining import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
-from hovis_xla.listing import changes_list
 from hovis_xla.memory import Loop, arrays_in, content, joined, moved
 from hovis_xla.places import Location
 from hovis_xla.regions import Region
 from hovis_xla.rounds import rounds_of
 from hovis_xla.slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot, tensor
-from hovis_xla.stores import stored
+from hovis_xla.tops import Top, top_test
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -50,6 +48,7 @@ from hovis_xla.types import (
     Num,
     OneOf,
     Operand,
+    Raises,
     Slot,
     Stored,
     Struct,
@@ -58,9 +57,6 @@ from hovis_xla.types import (
     roots_behind,
     roots_carried,
 )
-
-#: A loop's test with at most this many operations is written into the condition (and once more into the body).
-TEST_OPS: Final = 16
 
 #: So often a loop is emitted, each time knowing more of what its variables become.
 ATTEMPTS: Final = 24
@@ -94,6 +90,12 @@ def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection
         lowering = LoopLowering(walker, start, region, until, kinds, made)
         try:
             return lowering.run()
+        except Raises as reason:
+            if lowering.top is None or not lowering.top.reads:
+                raise
+            walker.reasons.append(reason)  # what the test reads is never there
+            walker.give_up()
+            return Arrival([])
         except Changed as change:
             if change.replaced and not kinds and _may_peel(walker, region, lowering.heads[0]):
                 return walker.walk(start, lowering.region, lowering.until, first=True)
@@ -139,6 +141,7 @@ class LoopLowering:
         self.kinds = kinds
         self.made = made  # where arrays are at the heads that were made in the loop
         self.arrays: dict[Location, int] = {}  # the number under which their content is carried
+        self.top: Top | None = None
         self.guard: T | None = None  # a round in which this holds would give up, and is not begun
         self.after: dict[Location, tuple[Location, Any]] = {}  # what is made in the loop and used behind it
 
@@ -243,32 +246,17 @@ class LoopLowering:
         w.bail = None
         for location, at in self.arrays.items():
             w.memory.content[location] = tensor(values[at])
-        self.top = self._top_test()
+        self.top = top_test(self.region, self.heads, w.needed, self.acts)
         with ir.InsertionPoint(self.body), ir.Location.unknown(context()):
             if self.top is None:
                 return w.walk(Arrival(entries, choice), self.region, self.until, first=True)
-            stay, _ = self.top
+            stay = self.top.stay
             head = self.heads[0]
             w.bind(head, entries[0][1])
             w.ops(head)
+            if self.top.reads:
+                w.bail = None  # else there would be no such round
             return w.walk(Arrival([w.along(stay)]), self.region, self.until)
-
-    def _top_test(self) -> Any:
-        """(edge that stays, edge that leaves), if the loop has one head and that is nothing but a cheap test."""
-        head = self.heads[0]
-        branch = head.terminator
-        if len(self.heads) > 1 or not isinstance(branch, Branch):
-            return None
-        inside = [e.block in self.region.blocks for e in (branch.true, branch.false)]
-        if inside[0] == inside[1]:
-            return None
-        stay, go = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
-        ops = [op for op in head.ops if op in self.walker.needed]
-        # behind the loop it is done once more, even after a break: then it must not find a reason to give up
-        cheap = len(ops) <= TEST_OPS and not any(
-            acts(op) or stored(op) or changes_list(op) or op.effect & Effect.RAISES or getattr(op.type, "rank", 0) for op in ops
-        )
-        return (stay, go) if cheap and stay.block is not head else None
 
     # --------------------------------------------------------------------------------------------- closing
 
@@ -419,9 +407,9 @@ class LoopLowering:
     def _counter(self) -> tuple[int, Counting] | None:
         """The number of what is carried that counts, and how, if the test at the top is whether it has come to a bound."""
         w, head = self.walker, self.heads[0]
-        if not isinstance(head.terminator, Branch):
+        if not isinstance(head.terminator, Branch) or self.top is None:
             return None
-        found = comparison(head.terminator.cond, self.top[0] is head.terminator.true, head.params)
+        found = comparison(head.terminator.cond, self.top.stay is head.terminator.true, head.params)
         if found is None:
             return None
         param, how, bound = found
@@ -443,10 +431,12 @@ class LoopLowering:
         """The flag that says whether to go on; nothing, where the test at the top says it all, or with the bail, which is carried anyway."""
         if self.top is not None and go is True and (bail is not None or entry_bail is None):
             return None
+        init = self._outside(lambda: emit.constant(True) if entry_bail is None else emit.not_(entry_bail))
+        if self.top is not None and go is True:  # it is what it was in front of the loop
+            return self._carry(init.ir, self._argument(Num(ARRAY, BOOL)), argument=False)
         end = truth(go)
         if bail is not None:
             end = emit.and_(end, emit.not_(bail))
-        init = self._outside(lambda: emit.constant(True) if entry_bail is None else emit.not_(entry_bail))
         return self._carry(init.ir, end.ir)
 
     def _carry_bail(self, bail: T | None, entry_bail: T | None) -> int | None:
@@ -515,14 +505,12 @@ class LoopLowering:
             elif failed is not None:
                 go = emit.not_(T(arguments[failed], BOOL, ()))
             if self.top is not None:
-                outer = w.env, w.bail, w.token, w.acted, w.memory.content
-                w.env, w.bail, w.acted = dict(w.env), None, False
+                outer = w.env, w.bail, w.token, w.acted, w.memory.content, w.depth
+                w.env, w.bail, w.acted, w.depth = dict(w.env), None, False, 0  # nothing is stored that reads would have to wait for
                 w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
-                test = self._test(arguments)
-                if self.guard is not None:
-                    test = emit.and_(test, emit.not_(self._guard(arguments)))
+                test = self._goes_on(arguments, self.top)
                 go = test if go is None else emit.and_(test, go)
-                w.env, w.bail, w.token, w.acted, w.memory.content = outer
+                w.env, w.bail, w.token, w.acted, w.memory.content, w.depth = outer
             assert go is not None
             hlo.return_([go.ir])
         with ir.InsertionPoint(self.holder):
@@ -549,8 +537,16 @@ class LoopLowering:
         w.ops(head)
         branch = head.terminator
         assert isinstance(branch, Branch)
+        assert self.top is not None
         test = truth(w.condition(w.operand(branch.cond)))
-        return test if self.top[0] is branch.true else emit.not_(test)
+        return test if self.top.stay is branch.true else emit.not_(test)
+
+    def _goes_on(self, values: Sequence[Any], top: Top) -> T:
+        """Is there to be a round that begins with these values, and would it not give up?"""
+        test = self._test(values)
+        if top.reads and self.walker.bail is not None:
+            test = emit.and_(test, emit.not_(self.walker.bail))
+        return test if self.guard is None else emit.and_(test, emit.not_(self._guard(values)))
 
     def _guard(self, values: Sequence[Any]) -> T:
         """Would a round give up that begins with these values?"""
@@ -583,7 +579,7 @@ class LoopLowering:
                 if self.guard is not None:
                     failed = emit.and_(test, self._guard(results))
                     w.bail = failed if w.bail is None else emit.or_(w.bail, failed)
-                entries.insert(0, w.along(self.top[1]))
+                entries.insert(0, w.along(self.top.leave))
             choice: Choice = 0 if which is None else T(results[which], INT32, ())
         blocks = [b for b, _ in entries]
         if len(set(blocks)) < len(blocks):

@@ -129,8 +129,8 @@ class Ranges:
 
     # --------------------------------------------------------------------------------------------- asking
 
-    def at(self, value: Operand, block: Block) -> Interval | None:
-        """What an integer can be in a block; None, if it is no integer."""
+    def at(self, value: Operand, block: Block, asked: Operand | None = None) -> Interval | None:
+        """What an integer can be in a block, where a question is answered by yes; None, if it is no integer."""
         if isinstance(value, Const):
             return limits_of(value.value)
         if not isinstance(value, Op | Param):
@@ -144,14 +144,14 @@ class Ranges:
             if len(came) == 1:
                 found = self._said(*came[0], value, found)
             block = self.above[block]
-        return found
+        return found if asked is None else self._holds(asked, True, value, found)
 
-    def of(self, op: Op) -> Interval | None:
-        """What an operation gives before it is asked whether there is room for it; None: anything."""
+    def of(self, op: Op, block: Block | None = None) -> Interval | None:
+        """What an operation gives (in a block) before it is asked whether there is room for it; None: anything."""
         rule = RESULTS.get(op.callee) if isinstance(op.callee, type) or callable(op.callee) else None
         if rule is None or op.kwargs:
             return None
-        args = [self.at(a, self.home[op]) for a in op.args]
+        args = [self.at(a, block or self.home[op]) for a in op.args]
         if any(a is None for a in args):
             return None
         if _unusual(rule, args[-1]) and _wraps(op.type):
@@ -161,9 +161,9 @@ class Ranges:
         except TypeError:
             return None
 
-    def has_room(self, op: Op) -> bool:
-        """Is the result certainly within 64 bits?"""
-        found = self.of(op)
+    def has_room(self, op: Op, block: Block | None = None) -> bool:
+        """Is the result certainly within 64 bits, were it in a block?"""
+        found = self.of(op, block)
         return found is not None and within(meet(found, self.caps.get(op, found)), INT64)
 
     def unproven(self) -> int:

@@ -8,6 +8,9 @@ are done in vain and not selected.
 
 Of a loop whose head is nothing but a test, all rounds but the first go back to the head if the test fails, which then
 fails again: it is still left at one place.  Others are left from each round.
+
+What the next round begins with is selected, and waits for the test. Where that reads of an array, a CPU that takes a loop for
+one that goes on, and is right but for once, need not wait for it: such loops do one round at a time.
 """
 
 import operator
@@ -19,6 +22,7 @@ from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
 from hovis_xla.deeds import acts
 from hovis_xla.ranges import GROWING, Ranges
+from hovis_xla.reading import reads
 from hovis_xla.regions import Region, all_loops, is_test, needed, reachable, regions, successors
 from hovis_xla.room import ONCE, asked_once
 from hovis_xla.unrolling import OUTSIDE, counts
@@ -44,7 +48,7 @@ def _found(function: Function) -> list[tuple[Region, int]]:
     used = needed(reachable(function))
     found = []
     for region in all_loops(regions(function)):
-        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or counts(region) or _carries_complex(region):
+        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or counts(region) or _waits(region):
             continue
         times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
         if times > 1 and _fits(function, region):
@@ -60,6 +64,11 @@ def _carries_complex(region: Region) -> bool:
     forwards what was stored in two.
     """
     return any(p.type == Type(complex) for p in region.heads[0].params)
+
+
+def _waits(region: Region) -> bool:
+    """Would the rounds wait for each other where they do not have to?  They do if a complex number goes round, and if the test reads of arrays."""
+    return _carries_complex(region) or (is_test(region) and any(map(reads, region.heads[0].ops)))
 
 
 def _never_gives_up(ranges: Ranges, region: Region) -> bool:

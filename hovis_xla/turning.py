@@ -6,7 +6,8 @@ the head it is the loop's own condition, a loop that counts is seen to count, an
 """
 
 import operator
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from hovis.ir.analysis import predecessors
@@ -14,6 +15,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Par
 from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
 from hovis_xla.deeds import acts
+from hovis_xla.reading import is_read, leaves_memory, read_if
 from hovis_xla.regions import Region, all_loops, operands_of, regions, successors
 
 #: A test of more operations stays where it is.
@@ -79,9 +81,19 @@ class _Turning:
             return False
         self.brought: set[Operand] = {value for value in self.goes.args if value in self.made and self._is_one(value)}
         self.test: dict[Op, None] = {}
+        self.asked: set[Block] = set()  # in front of the loop, those that ask for a part of the test
+        self.in_front: set[Op] = set()  # what has been read for it there
         if self.leaves.block in self.region.blocks or not all(a in self.brought or a not in self.made for a in self.leaves.args):
             return False
-        return all(self._has_asked(b, e, e.args) for b, e in self.entries) and len(self.test) <= TEST_OPS
+        return all(self._has_asked(b, e, e.args) for b, e in self.entries) and len(self.test) <= TEST_OPS and self._may_read()
+
+    def _may_read(self) -> bool:
+        """If the test reads of arrays: is it the only one that leaves the loop, and does nothing change between what it reads and itself?"""
+        first = next((k for k, op in enumerate(self.last.ops) if op in self.test and op.effect), None)
+        if first is None:
+            return True
+        out = [b for b in self.region.blocks for e in successors(b) if e.block not in self.region.blocks]
+        return out == [self.last] and all(map(leaves_memory, self.last.ops[first:]))
 
     def _asks_more(self, block: Block, out: Edge) -> bool:
         """Is it left at the head for what its end leaves it for, as by the second part of a test?"""
@@ -99,7 +111,7 @@ class _Turning:
         truth = self.goes is self.again.true
         starts = self._starts(first)
         parts = [part for part in self._parts(self.again.cond, truth) if not self._is_known(part, truth, starts)]
-        return not parts or self._was_asked(block, edge, first, parts, truth, BACK)
+        return not parts or self._was_asked(block, edge, first, parts, truth)
 
     def _parts(self, cond: Operand, truth: bool) -> list[Operand]:
         """What has to come out so, all of it, for the whole to do."""
@@ -108,17 +120,39 @@ class _Turning:
         self.test[cond] = None
         return [part for a in cond.args for part in self._parts(a, truth)]
 
-    def _was_asked(self, block: Block, edge: Edge, first: Sequence[Operand], parts: Sequence[Operand], truth: bool, back: int) -> bool:
+    def _was_asked(
+        self, block: Block, edge: Edge, first: Sequence[Operand], parts: Sequence[Operand], truth: bool, back: int = BACK, same: bool = True
+    ) -> bool:
+        """same: is what is in memory behind the block what is there before the loop?"""
         end = block.terminator
-        if isinstance(end, Branch):
-            if end.true.block is not end.false.block and (edge is end.true) is truth:
-                starts = self._starts(first)
-                parts = [part for part in parts if not self._alike(part, end.cond, starts)]
-            return not parts
-        if not isinstance(end, Jump) or not back or not self.before[block]:
+        self.read = _read_last(block) if same else set()
+        if isinstance(end, Branch) and end.true.block is not end.false.block:
+            starts = self._starts(first)
+            left = [part for part in parts if not self._is_asked(part, end.cond, (edge is end.true) is truth, starts)]
+            if len(left) < len(parts):
+                self.asked.add(block)
+            parts = left
+            if not parts:
+                return True
+        if not isinstance(end, Branch | Jump) or not back or not self.before[block]:
             return False
+        same = same and all(map(leaves_memory, block.ops))
         ways = [(b, e, [e.args[block.params.index(v)] if v in block.params else v for v in first]) for b, e in self.before[block]]
-        return all(self._was_asked(b, e, values, parts, truth, back - 1) for b, e, values in ways)
+        return all(self._was_asked(b, e, values, parts, truth, back - 1, same) for b, e, values in ways)
+
+    def _is_asked(self, part: Operand, cond: Operand, truth: bool, starts: dict[Operand, Operand]) -> bool:
+        """Does a condition in front of the loop, if it comes out so, say that a part of the test does?"""
+        read: dict[Op, None] = {}
+        if truth:
+            found = self._alike(part, cond, starts, read)
+        elif isinstance(part, Op) and part.callee is operator.not_ and part in self.last.ops:
+            found = self._alike(part.args[0], cond, starts, read)
+            self.test[part] = None
+        else:
+            return False
+        if found:
+            self.in_front.update(read)
+        return found
 
     def _is_known(self, part: Operand, truth: bool, starts: dict[Operand, Operand]) -> bool:
         """Does a part of the test come out so before the first round, by what is known?"""
@@ -150,7 +184,7 @@ class _Turning:
         """What stands for each value that goes into the next round, before the first one."""
         return dict(zip(self.goes.args, first, strict=True))
 
-    def _alike(self, value: Operand, first: Operand, starts: dict[Operand, Operand]) -> bool:
+    def _alike(self, value: Operand, first: Operand, starts: dict[Operand, Operand], read: dict[Op, None]) -> bool:
         """Is a value behind a round made of what goes into the next one, just as one in front of the loop is of what goes into the first?"""
         if value in self.brought:
             return _same(starts[value], first)
@@ -158,12 +192,15 @@ class _Turning:
             return _same(value, first)
         if not isinstance(value, Op) or not isinstance(first, Op) or value not in self.last.ops:
             return False
-        if value.callee is not first.callee or len(value.args) != len(first.args) or value.kwargs or first.kwargs or value.type != first.type:
+        callee, args = (operator.getitem, value.args[1:]) if value.callee is read_if else (value.callee, value.args)
+        if callee is not first.callee or len(args) != len(first.args) or value.kwargs or first.kwargs or value.type != first.type:
             return False
-        if acts(value) or value.effect or isinstance(value.type, Array):
+        if acts(value) or isinstance(value.type, Array) or (value.effect and first not in self.read):
             return False
-        if not all(self._alike(a, b, starts) for a, b in zip(value.args, first.args, strict=True)):
+        if not all(self._alike(a, b, starts, read) for a, b in zip(args, first.args, strict=True)):
             return False
+        if value.effect:
+            read[first] = None
         self.test[value] = None
         return True
 
@@ -186,23 +223,49 @@ class _Turning:
         cond = new.get(cond, cond) if isinstance(cond, Param | Op) else cond
         test.terminator = Branch(cond, into, out, again.location) if self.goes is again.true else Branch(cond, out, into, again.location)
         self.last.terminator = Jump(Edge(test, self.goes.args), again.location)
-        for block, edge in self.entries:
+        for _, edge in self.entries:
             edge.block = test
-            if self._leads_on(block, edge):
-                block.terminator = Jump(edge, again.location)
         function.blocks.insert(function.blocks.index(self.head), test)
+        self._drop_reads(function, self.last, self.test)
+        for block, edge in self.entries:
+            self._lead_on(function, block, edge, edge.args)
 
-    def _leads_on(self, block: Block, edge: Edge) -> bool:
-        """Does the test in front of the loop lead where the loop does if it goes round no more, with the same?"""
+    def _drop_reads(self, function: Function, block: Block, asked: Collection[Op]) -> None:
+        """Leave out of a block what the test reads now."""
+        uses = Counter(v for b in function.blocks for v in operands_of(b))
+        for op in block.ops[::-1]:
+            if not uses[op] and (op in asked or not op.effect):
+                block.ops.remove(op)
+                uses.subtract(op.operands())
+
+    def _lead_on(self, function: Function, block: Block, edge: Edge, first: Sequence[Operand]) -> None:
+        """Leave out the tests in front of the loop that lead where the loop does, and what was read for them."""
+        for _ in range(BACK):
+            if block not in self.asked or not self._leads_on(block, edge, first):
+                break
+            block.terminator = Jump(edge, self.again.location)
+            self._drop_reads(function, block, self.in_front)
+            if block.params or any(op.effect for op in block.ops) or len(self.before[block]) != 1:
+                break
+            ((block, edge),) = self.before[block]
+
+    def _leads_on(self, block: Block, edge: Edge, first: Sequence[Operand]) -> bool:
+        """Does a test in front of the loop lead where the loop does if it goes round no more, with the same?"""
         end = block.terminator
         if not isinstance(end, Branch):
             return False
         other = end.false if edge is end.true else end.true
-        starts = self._starts(edge.args)
+        starts = self._starts(first)
         return other.block is self.leaves.block and all(
             _same(first, b) or _says_same(end, other, first, b)
             for first, b in zip([starts[a] if a in self.brought else a for a in self.leaves.args], other.args, strict=True)
         )
+
+
+def _read_last(block: Block) -> set[Op]:
+    """What a block reads of arrays when it has stored all that it stores."""
+    stored = next((k for k in reversed(range(len(block.ops))) if not leaves_memory(block.ops[k])), -1)
+    return {op for op in block.ops[stored + 1 :] if is_read(op)}
 
 
 def _says_same(end: Branch, edge: Edge, a: Operand, b: Operand) -> bool:

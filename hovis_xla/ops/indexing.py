@@ -20,6 +20,7 @@ from hovis_xla.ops import picking, ragged, ufuncs
 from hovis_xla.ops.arith import int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of, position
 from hovis_xla.places import Box, box_of
+from hovis_xla.reading import read_if
 from hovis_xla.slots import tensor
 from hovis_xla.types import (
     ARRAY,
@@ -107,6 +108,22 @@ def _checked_index(low: L, index: Operand, size: Operand) -> Operand:
     wrapped = select(compare("LT", x, like(0, x)), add(x, n), x)
     low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, n)))
     return Val(INT, wrapped.ir)
+
+
+def _read_if(low: L, asked: Operand, array: Operand, index: Operand) -> Operand:
+    """What is read, giving up only where it is asked for."""
+    before, low.bail = low.bail, None
+    try:
+        found: Operand = low.call(operator.getitem, [array, index], {})
+        outside = low.bail
+    except Raises:
+        num = Num(SCALAR, low.val(array).num.dtype)
+        found, outside = Val(num, emit.zeros(num.dtype, ()).ir), emit.constant(True)
+    finally:
+        low.bail = before
+    if outside is not None:
+        low.bail_if(emit.and_(tensor(low.val(asked)), outside))
+    return found
 
 
 def expand(items: tuple[Operand, ...], rank: int) -> list[Operand]:
@@ -354,7 +371,7 @@ def _slice(low: L, *bounds: Operand) -> Operand | None:
 
 
 ROWS: Final[dict[Any, Row]] = {
-    operator.getitem: getitem, checked_index: _checked_index, np.take: _take, np.ndarray.take: _take, slice: _slice,
+    operator.getitem: getitem, read_if: _read_if, checked_index: _checked_index, np.take: _take, np.ndarray.take: _take, slice: _slice,
     np.nonzero: _nonzero, np.ndarray.nonzero: _nonzero, np.flatnonzero: _flat_nonzero,
     np.where: _where, np.argwhere: _argwhere, np.unique: _unique,
 }  # fmt: skip
