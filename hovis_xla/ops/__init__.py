@@ -28,6 +28,7 @@ from hovis_xla.ops import (
     shaping,
     standin,
     statistics,
+    status,
     storing,
     tapes,
     ufuncs,
@@ -89,7 +90,7 @@ WRITTEN: Final = (arranging, calculus, statistics)
 def _combined() -> dict[Any, Row]:
     """All rows; of several for one callable the first that has an answer."""
     rows = {**standin.MODELS, **python.ROWS, **_numpy_first()}
-    for module in (ufuncs, methods, reductions, shaping, ranges, indexing, contractions, fft, linalg, storing, sequences, tapes, written):
+    for module in (ufuncs, methods, reductions, shaping, ranges, indexing, contractions, fft, linalg, status, storing, sequences, tapes, written):
         rows.update(module.ROWS)
     for table in (pymath.LATER, sequences.LATER, written.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})

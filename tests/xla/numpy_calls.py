@@ -542,7 +542,8 @@ _WHY = {
     "files and buffers": "np.from_dlpack np.frombuffer np.fromfile np.fromregex np.fromstring np.genfromtxt np.load np.loadtxt np.memmap np.save np.savetxt np.savez "
     "np.savez_compressed ndarray.dump ndarray.dumps ndarray.tobytes ndarray.tofile ndarray.data ndarray.ctypes",
     "the installation": "np.get_include np.show_config np.show_runtime np.test np.__array_namespace_info__ np.getbufsize np.setbufsize",
-    "the float status: under one that is watched nothing is compiled": "np.errstate np.geterr np.geterrcall np.seterr np.seterrcall",
+    "the float status: under one that is watched nothing is compiled": "np.geterr np.geterrcall np.seterr np.seterrcall",
+    "blocks that ask for nothing to be heard are compiled, others are Python": "np.errstate",
     "dates": "np.busday_count np.busday_offset np.busdaycalendar np.datetime64 np.datetime_as_string np.datetime_data np.is_busday np.isnat np.timedelta64",
     "wider than XLA's numbers": "np.clongdouble np.complex256 np.float128 np.longdouble",
     "another class for the dtype of int64 and uint64": "np.longlong np.ulonglong",

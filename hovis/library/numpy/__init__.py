@@ -14,7 +14,7 @@ import numpy as np
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library, Primitive
-from hovis.library.numpy import composed, creation, fft, indexing, linalg, printing, random, reductions, shaping, tangents, tapes, ufuncs
+from hovis.library.numpy import composed, creation, fft, indexing, linalg, printing, random, reductions, shaping, status, tangents, tapes, ufuncs
 from hovis.library.numpy.array import array_of, concerns, dtype_of, is_array, of_dtype, rank_of
 from hovis.library.numpy.shapes import Facts, Shape
 
@@ -22,7 +22,11 @@ __all__ = ["ATTRIBUTES", "ATTRIBUTE_DIMS", "NUMPY", "Facts", "concerns", "numpy_
 
 NUMPY: Final = Library(
     "numpy",
-    {r.fn: r for module in (composed, creation, fft, indexing, linalg, printing, random, reductions, shaping, tangents, tapes, ufuncs) for r in module.ROWS},
+    {
+        r.fn: r
+        for module in (composed, creation, fft, indexing, linalg, printing, random, reductions, shaping, status, tangents, tapes, ufuncs)
+        for r in module.ROWS
+    },
 )
 
 
