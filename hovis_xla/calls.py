@@ -28,7 +28,6 @@ from hovis_xla.adapter import ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.arrays import Arrays
 from hovis_xla.buckets import clipped
-from hovis_xla.cost import Work
 from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
@@ -78,7 +77,6 @@ class Calls(Arrays):
     ranges: Ranges
     used: set[Any]
     environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]]
-    work: Work
     callbacks: list[Callable[..., Any]]
     failures: list[BaseException]
     #: ops that the host does, and how many the program does itself

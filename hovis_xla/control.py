@@ -21,6 +21,7 @@ from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Param,
 from hovis.ir.model import Operand as IrOperand
 from hovis_xla import emit
 from hovis_xla.adapter import context, ir
+from hovis_xla.cost import Work
 from hovis_xla.emit import T
 from hovis_xla.joining import Arrival, Choice, Joined, Side, Two, renumber
 from hovis_xla.memory import Memory, content, locations, meet, moved, rows_of
@@ -77,6 +78,9 @@ class Walker(ABC):
     depth: int = 0
     #: how often each of them goes round
     rounds: tuple[Rounds, ...] = ()
+    #: what all ops take, and where is counted how much of it is left (``fuel``)
+    work: Work
+    fuel: Location | None = None
     #: the parameters of the function that is lowered; none in what it calls
     arguments: Sequence[Param] = ()
     ranges: Ranges
@@ -102,6 +106,9 @@ class Walker(ABC):
 
     @abstractmethod
     def lower_op(self, op: Op) -> None: ...
+
+    @abstractmethod
+    def bail_if(self, condition: T) -> None: ...
 
     @abstractmethod
     def put(self, t: T, update: T, starts: tuple[T, ...]) -> T: ...

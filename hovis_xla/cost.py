@@ -17,7 +17,7 @@ from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.adapter import NATIVE_LOOP_BYTES
 from hovis_xla.contest import CLEAR, PATIENCE
 from hovis_xla.reading import read_if
-from hovis_xla.rounds import Rounds, times
+from hovis_xla.rounds import Rounds, is_certain, times
 from hovis_xla.types import ARRAY, Known, Num, Ragged, Struct, Val
 
 #: Microseconds: a call of an executable, and each array that goes in or comes out.
@@ -43,11 +43,15 @@ FEW: Final = 1 << 12
 CONTRACTIONS: Final = frozenset({operator.matmul, operator.imatmul, np.matmul, np.dot, np.ndarray.dot, np.einsum, np.tensordot, np.inner, np.vdot})
 XLA_PRODUCT: Final = 0.0001
 
-#: ... and an element of what is part of a kernel.
+#: ... and an op, and each element of it, that is part of a kernel or of a native loop.
+XLA_OP: Final = 0.0005
 XLA_FUSED: Final = 0.0002
 
 #: What takes a good program so many microseconds at most takes one that was compiled quickly less than was saved.
 LITTLE: Final = 8000.0
+#: ... and where nobody knows what it takes it is given so many, and no more (``fuel``), if that is enough for some rounds.
+FUEL: Final = 2 * LITTLE
+FEWEST: Final = 32
 
 #: Ops that look at part of their first operand, and those that store their third there.
 READS: Final = (operator.getitem, get, read_if)
@@ -95,9 +99,15 @@ class Work:
         else:
             self.python += python
 
-    def is_little(self, values: Sequence[object]) -> bool:
-        """Is a run with these arguments sure to be over before an optimizing compiler would be?"""
-        return sum(xla * times(rounds, values) for rounds, xla in self.xla.items()) <= LITTLE
+    def is_little(self, values: Sequence[object], bounded: bool = False) -> bool:
+        """Is a run with these arguments sure to be over before an optimizing compiler would be?
+
+        bounded   or if it is not, to be given up
+        """
+        certain = [rounds for rounds in self.xla if is_certain(rounds)]
+        if sum(self.xla[rounds] * times(rounds, values) for rounds in (certain if bounded else self.xla)) > LITTLE:
+            return False
+        return not bounded or all(self.xla[rounds] * FEWEST <= FUEL for rounds in self.xla if rounds not in certain)
 
     @property
     def native(self) -> bool:
@@ -121,7 +131,7 @@ def _taken(op: Op, result: object, inputs: Sequence[object]) -> float:
     looked_at = [result] if op.callee in READS else [inputs[2]] if op.callee in STORES else [result, *inputs]
     sizes = sorted(_size(v.num if isinstance(v, Val) else v.full) for v in looked_at if isinstance(v, Val | Ragged))
     products = math.sqrt(math.prod(sizes[-3:])) if op.callee in CONTRACTIONS else 0.0
-    return XLA_NUMBER + XLA_FUSED * max(sizes, default=1) + XLA_PRODUCT * products
+    return XLA_OP + XLA_FUSED * max(sizes, default=1) + XLA_PRODUCT * products
 
 
 def _size(num: Num) -> int:

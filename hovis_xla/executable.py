@@ -76,7 +76,7 @@ class Executable:
         with garbage.seldom():
             function = shaped(function)
             early = hurry and QUICKLY and not exact
-            made = Executable(function.name, known, lower(function if early else in_rounds(function), known, True, ordered=ordered), exact)
+            made = Executable(function.name, known, lower(function if early else in_rounds(function), known, True, ordered=ordered, bounded=early), exact)
         made._function, made._ordered = function, ordered
         if made.lowered.work.loops:
             reliance.check()
@@ -88,10 +88,13 @@ class Executable:
     def _in_full(self) -> Lowered:
         """What it is compiled from in full."""
         if self._plain is not None and self._function is not None:
-            self._plain, function = None, in_rounds(self._function)
-            if function is not self._function:
-                with garbage.seldom(), contextlib.suppress(NotLowerable):
-                    self.lowered = lower(function, self.types, True, ordered=self._ordered)
+            plain, self._plain, whole = self._plain, None, in_rounds(self._function)
+            with garbage.seldom():
+                if whole is not self._function:
+                    with contextlib.suppress(NotLowerable):
+                        self.lowered = lower(whole, self.types, True, ordered=self._ordered)
+                if self.lowered is plain and plain.bounded:
+                    self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
         return self.lowered
 
     @functools.cached_property
@@ -210,12 +213,14 @@ class Executable:
     def first(self, *leaves: Any) -> Any:
         """As ``enter``, for a first call: if it is sure to take no time, its program is compiled quickly.  The next one is compiled in full."""
         hurry, self.in_a_hurry = self.in_a_hurry, False
-        if not hurry or self._program is not None or not self.lowered.work.is_little(leaves) or self._is_kept():
+        low = self.lowered
+        if not hurry or self._program is not None or not low.work.is_little(leaves, low.bounded) or self._is_kept():
             return self.enter(*leaves)
         with garbage.seldom(), adapter.context():
             module, recipe = self._packed_plainly
             program = self._made(module, dataclasses.replace(recipe, quick=True))
-        return self._entrance(program)(*leaves)
+        found = self._entrance(program)(*leaves)
+        return self.enter(*leaves) if found is BAILED and low.bounded else found
 
     def _is_kept(self) -> bool:
         """Is the program on disk in full?"""

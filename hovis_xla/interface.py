@@ -61,6 +61,8 @@ class Lowered:
     contiguous: list[int] = field(default_factory=list)
     #: what its ops take
     work: Work = field(default_factory=Work)
+    #: does it give up where it takes long (``fuel``)?
+    bounded: bool = False
     #: what a run has done that can be seen from outside; None: it does no such thing
     record: list[Any] | None = None
     #: may putting the result together raise?

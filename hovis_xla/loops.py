@@ -25,6 +25,7 @@ from hovis_xla.affine import difference
 from hovis_xla.control import Walker, scratch
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.foreseen import INTEGERS, Copies, Counting, Rounds, comparison, is_light
+from hovis_xla.fuel import burned
 from hovis_xla.intervals import before
 from hovis_xla.joining import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
@@ -150,8 +151,7 @@ class LoopLowering:
         if set(self.heads) != set(self.region.heads):
             # a test that was decided while lowering leaves a way in unused
             self.region = w.entered_at(self.region, self.heads)
-        if self.acts:
-            w.acted = True
+        w.acted = w.acted or self.acts
         entry_bail = w.bail
         self._carry_heads()
         with scratch(w) as holder:
@@ -165,7 +165,8 @@ class LoopLowering:
             w.memory.loops.append(self.loop)
             w.memory.content = {}
             try:
-                arrival = self._emit_body()
+                with burned(w, self.body):
+                    arrival = self._emit_body()
                 bail, token, self.inside = w.bail, w.token, w.memory.content
             finally:
                 w.depth -= 1
@@ -387,7 +388,7 @@ class LoopLowering:
     def _foresee(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> tuple[T | None, T | None]:
         """What is left of the bail, and of the one in front, if it is found out before a round that it would fail."""
         w = self.walker
-        if go is not True or self.top is None or self.acts:
+        if go is not True or self.top is None or self.acts or w.fuel is not None:
             return bail, entry_bail
         counter = self._counter()
         if bail is not None and counter is not None:

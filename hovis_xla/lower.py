@@ -12,7 +12,7 @@ import numpy as np
 
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
-from hovis_xla import emit, host
+from hovis_xla import emit, fuel, host
 from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.beginnings import begun
@@ -87,8 +87,10 @@ INLINE_DEPTH: Final = 16
 class Lowering(Calls):
     """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
-    def __init__(self, may_narrow: bool = False, ordered: bool = False) -> None:
+    def __init__(self, may_narrow: bool = False, ordered: bool = False, bounded: bool = False) -> None:
         self.ordered = ordered
+        #: where is counted how much fuel is left, if there is a bound to that
+        self.fuel = fuel.tank() if bounded else None
         #: may ints that are passed be taken to be small? are they?
         self.may_narrow = may_narrow
         self.narrow = False
@@ -321,19 +323,22 @@ def in_rounds(function: Function) -> Function:
     return unrolled(repeated(function))
 
 
-def lower(function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False) -> Lowered:
+def lower(
+    function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False, bounded: bool = False
+) -> Lowered:
     """The module of a function (``shaped``) whose parameters are these.
 
     may_narrow   it may be for small ints only (``Lowered.narrow``)
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
+    bounded      it is to give up where nobody knows how long it takes, and it takes long (``fuel``)
     """
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
             try:
-                return _lower_main(module, function, args, Lowering(may_narrow, ordered), slots)
+                return _lower_main(module, function, args, Lowering(may_narrow, ordered, bounded), slots)
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
 
@@ -358,13 +363,15 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowe
             else:
                 operands.append(Val(arg, next(values)))
         if any(changes(op) for op in _all_ops(function)):
-            lowering.token = emit.create_token()
+            lowering.token, lowering.fuel = emit.create_token(), None
         lowering.reels = reels(function, slots)
         lowering.listings = lists.found_in(function, len(lowering.reels), slots)
         growing = dict.fromkeys(lowering.listings.values())
         lists.prepare(lowering, growing)
         counted = [*lowering.reels.values(), *(listing.reel for listing in growing)]
         lowering.memory.bottom |= {reel.location: emit.constant(0, INT64) for reel in counted}
+        if lowering.fuel is not None:
+            lowering.memory.bottom[lowering.fuel] = fuel.full()
         try:
             arrival = lowering.function(function, operands)
             return _finish(module, main, lowering, arrival, nums)
@@ -394,7 +401,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     tapes: list[Tape] = []
     for location, before in lowering.memory.bottom.items():
         after = lowering.memory.read(location)
-        if after.ir != before.ir:
+        if after.ir != before.ir and location is not lowering.fuel:
             if isinstance(location.owner, Reel):
                 tapes.append(location.owner.tape(len(outputs)))
             else:
@@ -416,5 +423,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
-        lowering.record if lowering.token is not None else None, lowering.texts, tapes,
+        lowering.fuel is not None and not lowering.callbacks, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
     )  # fmt: skip

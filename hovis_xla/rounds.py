@@ -25,12 +25,20 @@ class Argument(NamedTuple):
     above: int
 
 
+class Early(NamedTuple):
+    """So many rounds, or fewer: something else than the count may end them."""
+
+    most: int | Argument
+
+
 #: None: nobody knows.
-Rounds = int | Argument | None
+Rounds = int | Argument | Early | None
+_Most = int | Argument | None
 
 _ADDS: Final = frozenset({operator.add, operator.iadd})
 _SUBTRACTS: Final = frozenset({operator.sub, operator.isub, before})
 _LESS: Final = frozenset({operator.lt, operator.le})
+_TESTS: Final = _LESS | {operator.gt, operator.ge}
 
 
 def rounds_of(region: Region, ranges: Ranges, arguments: Sequence[Param]) -> Rounds:
@@ -39,13 +47,24 @@ def rounds_of(region: Region, ranges: Ranges, arguments: Sequence[Param]) -> Rou
         return None
     found = [_values(region, param, ranges, arguments) for param in region.heads[0].params]
     known = [f for f in found if isinstance(f, int)]
-    return min(known) if known else next((f for f in found if f is not None), None)
+    most = min(known) if known else next((f for f in found if f is not None), None)
+    return most if most is None or _is_left_by_count(region) else Early(most)
+
+
+def _is_left_by_count(region: Region) -> bool:
+    """Is a test of a counter the only way out?"""
+    ends = [b.terminator for b in region.blocks for e in successors(b) if e.block not in region.blocks]
+    test = ends[0].cond if len(ends) == 1 and isinstance(ends[0], Branch) else None
+    if not isinstance(test, Op) or test.callee not in _TESTS:
+        return False
+    return any(_step(region, param) and _moved(test.args[0], param, region) is not None for param in region.heads[0].params)
 
 
 def times(rounds: Sequence[Rounds], values: Sequence[object]) -> float:
     """How often what stands within loops is done in all, where these are the arguments."""
     done = 1.0
-    for one in rounds:
+    for most in rounds:
+        one = most.most if isinstance(most, Early) else most
         value = values[one.number] if isinstance(one, Argument) else None
         if isinstance(one, Argument) and isinstance(value, int):
             done *= max(0, value - one.above)
@@ -56,7 +75,12 @@ def times(rounds: Sequence[Rounds], values: Sequence[object]) -> float:
     return done
 
 
-def _values(region: Region, param: Param, ranges: Ranges, arguments: Sequence[Param]) -> Rounds:
+def is_certain(rounds: Sequence[Rounds]) -> bool:
+    """Is it certain that they are done so often, or nearly?"""
+    return not any(one is None or isinstance(one, Early) for one in rounds)
+
+
+def _values(region: Region, param: Param, ranges: Ranges, arguments: Sequence[Param]) -> _Most:
     """How many values a parameter of the head has in rounds that are done, if it is a counter."""
     end = region.heads[0].terminator
     body = end.true.block if isinstance(end, Branch) and end.false.block not in region.blocks else region.heads[0]
@@ -80,7 +104,7 @@ class _Ceilings:
         self.heads = {region.heads[0]: region for region in all_loops(ranges.top) if len(region.heads) == 1}
         self.seen: set[Operand] = set()
 
-    def of(self, value: Operand) -> Rounds:
+    def of(self, value: Operand) -> _Most:
         """A number, or what is an argument with something taken away."""
         if isinstance(value, Const):
             return value.value if type(value.value) is int else None
@@ -95,13 +119,13 @@ class _Ceilings:
             return known[1]
         return self._of_op(value) if isinstance(value, Op) else self._of_param(value, home)
 
-    def _of_op(self, op: Op) -> Rounds:
+    def _of_op(self, op: Op) -> _Most:
         if op.callee not in (*_ADDS, *_SUBTRACTS) or not isinstance(op.args[1], Const) or type(op.args[1].value) is not int:
             return None
         found, less = self.of(op.args[0]), op.args[1].value * (-1 if op.callee in _ADDS else 1)
         return Argument(found.number, found.above + less) if isinstance(found, Argument) else None if found is None else found - less
 
-    def _of_param(self, param: Param, home: Block | None) -> Rounds:
+    def _of_param(self, param: Param, home: Block | None) -> _Most:
         region = self.heads.get(home) if home is not None else None
         step = _step(region, param) if region is not None else None
         if home is None or (region is not None and not step):
@@ -113,7 +137,7 @@ class _Ceilings:
         return functools.reduce(_greater, brought) if brought else None
 
 
-def _greater(one: Rounds, other: Rounds) -> Rounds:
+def _greater(one: _Most, other: _Most) -> _Most:
     if isinstance(one, Argument) and isinstance(other, Argument):
         return Argument(one.number, min(one.above, other.above)) if one.number == other.number else None
     if isinstance(one, Argument) or isinstance(other, Argument):

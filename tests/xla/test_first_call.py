@@ -7,7 +7,7 @@ import pytest
 
 import hovis_xla
 from hovis_xla import adapter, cache, cost, executable, reliance
-from hovis_xla.rounds import Argument, times
+from hovis_xla.rounds import Argument, Early, times
 
 pytestmark = pytest.mark.xla
 
@@ -76,7 +76,7 @@ X = np.arange(8.0)
 
 
 @pytest.mark.parametrize(("fn", "args", "quick"), [
-    (wave, (X,), True), (smooth, (X, 3), True), (swept_back, (X, 8), True), (pairs, (X,), True), (left_early, (X, 8), True), (until, (9.0,), False),
+    (wave, (X,), True), (smooth, (X, 3), True), (swept_back, (X, 8), True), (pairs, (X,), True), (left_early, (X, 8), True), (until, (9.0,), True),
     (smooth, (X, 50_000_000), False), (pairs, (np.zeros(6000),), False),
 ], ids=["straight", "argument", "down", "nest", "early", "while", "many", "long"])  # fmt: skip
 def test_what_is_sure_to_be_little_is_compiled_quickly_first(fn, args, quick, compiles, monkeypatch):
@@ -92,6 +92,62 @@ def test_what_is_sure_to_be_little_is_compiled_quickly_first(fn, args, quick, co
         assert np.allclose(f(*given), fn(*wanted), rtol=1e-14)
         assert all(np.allclose(a, b) for a, b in zip(given, wanted, strict=True))
     assert compiles == [True, False]
+
+
+def drained(x, y):
+    """Nobody knows how often; rounds within rounds, and stores into what is passed."""
+    rounds = 0
+    while y[0] > 1.0:
+        y[0] = y[0] / 2.0
+        for i in range(len(x)):
+            k = i
+            while k > 0 and x[k] < x[k - 1]:
+                x[k], x[k - 1] = x[k - 1], x[k]
+                k -= 1
+                rounds += 1
+        x[0] += 3.0
+    return rounds
+
+
+@pytest.mark.parametrize(("fuel", "compiled"), [(cost.FUEL, [True]), (0.2, [True, False]), (0.0, [True, False])], ids=["enough", "some", "none"])
+def test_where_nobody_knows_it_may_run_so_long(fuel, compiled, compiles, monkeypatch):
+    monkeypatch.setattr("hovis_xla.fuel.FUEL", fuel)
+    f = hovis_xla.jit(drained, target="xla")
+    given, wanted = [X[::-1].copy(), np.array([40.0])], [X[::-1].copy(), np.array([40.0])]
+    assert f(*given) == drained(*wanted)
+    assert all(np.array_equal(a, b) for a, b in zip(given, wanted, strict=True))
+    assert compiles == compiled
+
+
+def test_what_gives_up_early_and_raises(compiles, monkeypatch):
+    monkeypatch.setattr("hovis_xla.fuel.FUEL", 0.0)
+
+    def found(x, wanted):
+        k = 0
+        while x[k] != wanted:
+            k += 1
+        return k
+
+    f = hovis_xla.jit(found, target="xla")
+    with pytest.raises(IndexError):
+        f(X, 9.0)
+    assert f(X, 6.0) == 6
+
+
+def test_what_can_be_seen_has_no_fuel_to_run_out_of(compiles, monkeypatch):
+    monkeypatch.setattr("hovis_xla.fuel.FUEL", 0.0)
+
+    def said(x):
+        while x > 1.0:
+            x = x / 2.0
+            print("at", x)
+        return x
+
+    f = hovis_xla.jit(said, target="xla")
+    with redirect_stdout(io.StringIO()) as output:
+        assert f(5.0) == 0.625
+    assert output.getvalue() == "at 2.5\nat 1.25\nat 0.625\n"
+    assert compiles == [False]
 
 
 def test_it_is_the_first_call_that_counts(compiles):
@@ -195,7 +251,12 @@ def test_how_often():
     assert times((), ()) == 1
     assert times((3, Argument(1, 2)), (0.5, 6)) == 12
     assert times((3, Argument(0, 2)), (1,)) == 0
+    assert times((Early(Argument(0, 1)), 2), (4,)) == 6
     assert times((3, None), ()) == times((Argument(0, 0),), (2.5,)) == float("inf")
     work = cost.Work()
     work.xla = {(Argument(0, 0),): cost.LITTLE / 10}
-    assert work.is_little([10]) and not work.is_little([11])
+    assert work.is_little([10]) and not work.is_little([11], bounded=True)
+    work.xla = {(Early(Argument(0, 0)),): cost.LITTLE / 100}
+    assert work.is_little([200], bounded=True) and not work.is_little([200])
+    work.xla = {(None,): cost.LITTLE}
+    assert not work.is_little([], bounded=True)

@@ -104,7 +104,7 @@ RNG = np.random.default_rng(3)
 @pytest.mark.parametrize(("fn", "args"), [
     (lcg, (50, 42)), (insertion_sort, (RNG.random(40),)), (digits, (300,)), (binary_search, (np.sort(RNG.random(30)), RNG.random(20))), (primes, (200,)),
 ])  # fmt: skip
-def test_what_is_proven_is_not_checked(fn, args):
+def test_what_is_proven_is_not_checked(fn, args, in_full):
     jitted = hovis_xla.jit(fn, strict=True, target="xla")
     agree(fn, jitted, *args)
     variant = next(iter(jitted._variants.values()))
