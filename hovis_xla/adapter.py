@@ -48,6 +48,8 @@ LEVEL: Final = 2
 
 #: The pass that takes out of loops what no round changes.
 INVARIANTS: Final = "while-loop-invariant-code-motion"
+#: The one that takes out of them what goes round in vain.  Both are done again and again, and take a third of a quick compile.
+ROUNDS: Final = "simplify-while-loops"
 
 #: Where arrays are small, kernels are written as loops are that become one native function.  What else XLA 0.10 has for them goes
 #: through long arrays quicker, and takes half as long again to compile; of 0.12 it can't be asked.
@@ -207,7 +209,7 @@ def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
     debug.xla_backend_optimization_level = 0 if exact or quick else LEVEL
-    off = [debug.xla_disable_hlo_passes, INVARIANTS if stays else "", _LATE_ALGEBRA if as_in_loops else ""]
+    off = [debug.xla_disable_hlo_passes, INVARIANTS if stays or quick else "", ROUNDS if quick else "", _LATE_ALGEBRA if as_in_loops else ""]
     if any(off[1:]):
         debug.xla_disable_hlo_passes = ",".join(filter(None, off))
     key, value = b"xla_cpu_small_while_loop_byte_threshold", str(NATIVE_LOOP_BYTES).encode()
