@@ -6,8 +6,11 @@ The folder is ``HOVIS_CACHE_DIR``, else one of the user's own; "off" switches it
 (damage, another jaxlib, CPU or flags, another owner) makes it no entry: the program is compiled and the file written anew.
 Files appear whole or not at all, so that processes may share the folder; nothing in them is unpickled.  The machine code
 in them is run: the folder has to belong to the user, and to be writable for nobody else.
+
+What is compiled quickly for a first call is written when the process ends, if it has not been compiled in full by then.
 """
 
+import atexit
 import contextlib
 import dataclasses
 import functools
@@ -34,6 +37,10 @@ _LENGTH: Final = 8
 WORTH: Final = 0.02
 #: So many bytes are kept (``HOVIS_CACHE_SIZE``); what was not used for longest goes first.
 SIZE: Final = 1 << 29
+#: So many programs wait for the end of the process.
+WAITING: Final = 16
+
+_waiting: Final[dict[Path, tuple[Program, bool]]] = {}
 
 
 @functools.cache
@@ -96,6 +103,9 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
     if where is None:
         return adapter.compile_module(module, inputs, outputs, callbacks, recipe)
     path = where / key_of(module, recipe)
+    waits = _waiting.get(path)
+    if waits is not None:
+        return waits[0]
     code = _read(path, recipe.exact)
     program = None
     if code is not None:
@@ -105,11 +115,35 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
         start = time.perf_counter()
         program = adapter.compile_module(module, inputs, outputs, callbacks, recipe)
         if time.perf_counter() - start > WORTH or code is not None:
-            _write(path, program, recipe.exact)
+            _keep(path, program, recipe, later=recipe.quick and not callbacks)
     if first is not None and path.exists():
         with contextlib.suppress(OSError):
             (where / key_of(*first)).touch(mode=0o600)
+        _waiting.pop(where / key_of(first[0], dataclasses.replace(first[1], quick=True)), None)
     return program
+
+
+def _keep(path: Path, program: Program, recipe: Recipe, later: bool) -> None:
+    """Write an entry, now or when the process ends."""
+    if not later:
+        _write(path, program, recipe.exact)
+        return
+    _waiting[path] = program, recipe.exact
+    _written_at_the_end()
+    write_waiting(WAITING)
+
+
+@functools.cache
+def _written_at_the_end() -> None:
+    atexit.register(write_waiting)
+
+
+def write_waiting(most: int = 0) -> None:
+    """Write what waits for the end of the process, the oldest first, until no more than so many do."""
+    with contextlib.suppress(StopIteration, KeyError):  # another thread is at it
+        while len(_waiting) > most:
+            path = next(iter(_waiting))
+            _write(path, *_waiting.pop(path))
 
 
 def is_there(module: Any, recipe: Recipe) -> bool:

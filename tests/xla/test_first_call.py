@@ -16,6 +16,7 @@ pytestmark = pytest.mark.xla
 def compiles(monkeypatch):
     """Of each compile: was it quick?"""
     reliance.missing()  # compiles, too
+    cache.write_waiting()
     monkeypatch.setattr(executable, "QUICKLY", True)
     found = []
     real = adapter.compile_module
@@ -238,8 +239,43 @@ def test_a_short_program_asks_for_the_long_one_on_disk(compiles, tmp_path, monke
         f = hovis_xla.jit(swept_back, target="xla")
         for _ in range(calls):
             assert f(X, 8) == swept_back(X, 8)
+        cache.write_waiting()
     assert compiles == [True, False]
     assert read == [True, False]
+
+
+def test_a_short_program_is_on_disk_when_the_process_has_ended(compiles, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    for fn in (swept_back, wave):
+        f = hovis_xla.jit(fn, target="xla")
+        args = (X, 8) if fn is swept_back else (X,)
+        assert np.array_equal(f(*args), fn(*args))
+        assert not list(tmp_path.iterdir())
+        cache.write_waiting()
+        assert len(list(tmp_path.iterdir())) == 1
+        f = hovis_xla.jit(fn, target="xla")
+        for _ in range(2):
+            assert np.allclose(f(*args), fn(*args), rtol=1e-14)
+        for entry in tmp_path.iterdir():
+            entry.unlink()
+    assert compiles == [True, False] * 2
+    for k in range(2 * cache.WAITING):
+        hovis_xla.jit(lambda x, k=k: x + k, target="xla")(X)
+    assert len(list(tmp_path.iterdir())) == cache.WAITING
+    cache.write_waiting()
+
+
+def test_what_has_been_compiled_in_full_waits_no_longer(compiles, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    for fn, args in ((swept_back, (X, 8)), (wave, (X,))):
+        f = hovis_xla.jit(fn, target="xla")
+        for _ in range(2):
+            assert np.allclose(f(*args), fn(*args), rtol=1e-14)
+    written = sorted(tmp_path.iterdir())
+    cache.write_waiting()
+    assert sorted(tmp_path.iterdir()) == written
 
 
 def test_exact_programs_are_as_they_are(compiles):
