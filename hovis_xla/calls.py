@@ -306,7 +306,7 @@ class Calls(Arrays):
         folded = self._fold(callee, args, kwargs)
         if folded is not None:
             return folded
-        args = self._as_arrays(callee, args)
+        args, kwargs = self._as_arrays(callee, args, kwargs)
         if ragged.concerns(args, kwargs) and callee not in _BY_PART:
             return ragged.call(self, callee, args, kwargs)
         sized = measured.shaped(self, callee, args, kwargs)
@@ -330,17 +330,28 @@ class Calls(Arrays):
             found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
         return found
 
-    def _as_arrays(self, callee: Callable[..., Any], args: list[Operand]) -> list[Operand]:
-        """The arguments, with arrays for the tuples and lists that NumPy makes arrays of itself."""
-        lists_at = [k for k, a in enumerate(args) if isinstance(a, Struct) and a.callee in sequences.SEQUENCES and a.parts]
-        if not lists_at:
-            return args
-        found = list(args)
-        for k in lists_at:
-            if k in arraylike.positions(callee):
-                made, _ = self._by_row(np.array, [args[k]], {})
-                found[k] = args[k] if made is None else made
-        return found
+    def _as_arrays(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[list[Operand], dict[str, Operand]]:
+        """The arguments, with arrays for the ranges, tuples and lists that NumPy makes arrays of itself."""
+        if not any(map(_is_sequence, (*args, *kwargs.values()))):
+            return args, kwargs
+        found, named, numeric = list(args), dict(kwargs), _of_numpy(callee)
+        if numeric or (callee is not operator.contains and any(isinstance(a, Val) and a.num.kind == ARRAY for a in args)):
+            found = [sequences.with_ranges(a) for a in found]
+        for k in arraylike.positions(callee):
+            if k < len(found):
+                found[k] = self._array_of(found[k])
+        if callee in arraylike.JOINING and found and isinstance(first := found[0], Struct) and first.callee in sequences.SEQUENCES:
+            found[0] = Struct(first.callee, tuple(map(self._array_of, first.parts)), first.op)
+        if numeric and "where" in named:
+            named["where"] = self._array_of(named["where"])
+        return found, named
+
+    def _array_of(self, operand: Operand) -> Operand:
+        """An array in the place of a tuple or a list of numbers."""
+        if not (isinstance(operand, Struct) and operand.callee in sequences.SEQUENCES and operand.parts):
+            return operand
+        made, _ = self._by_row(np.array, [operand], {})
+        return operand if made is None else made
 
     def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:
         """What the row of a callee gives, or why it does not."""
@@ -442,6 +453,11 @@ class Calls(Arrays):
         else:
             self.bail_if(self._in_turn([], Reread(callee, values, found), [TAG])[0])
         return Known(found)
+
+
+def _is_sequence(operand: Operand) -> bool:
+    """A tuple or a list that is put together here, or a range?"""
+    return (isinstance(operand, Struct) and operand.callee in sequences.SEQUENCES) or (isinstance(operand, Known) and type(operand.value) is range)
 
 
 def _is_raised(operand: Operand) -> bool:

@@ -95,7 +95,8 @@ def _varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, pa
     for key in keys:
         groups.setdefault(tuple(x for x in key.items() if used[x[0]] > strength), []).append(key)
     large = [group for group in groups.values() if len(group) >= limit]
-    return next((path for path in paths if any(len({key.get(path) for key in group}) >= limit for group in large)), None)
+    # a key without the slot is of a state that has no such thing: a generator that has not begun
+    return next((path for path in paths if any(len({key[path] for key in group if path in key}) >= limit for group in large)), None)
 
 
 def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Callable[[int], Sequence[int]]) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 _NAMES: Final = frozenset({"a", "ar", "ar1", "ar2", "arr", "ary", "array", "b", "fp", "m", "p", "p1", "p2", "v", "x", "x1", "x2", "xp", "y"})
 #: Functions that do not tell what their parameters are called.
 _TOLD: Final[dict[Any, int]] = {np.dot: 2, np.vdot: 2, np.inner: 2, np.where: 3}
+#: Functions that take a sequence of what they make arrays of.
+JOINING: Final = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
 #: What looks at the very object that it is given.
 _NOT: Final = frozenset({
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.from_dlpack, np.astype, np.min_scalar_type,

@@ -29,6 +29,7 @@ from hovis_xla.types import (
     Num,
     OneOf,
     Operand,
+    ShapeUnknown,
     Struct,
     Val,
     num_of_value,
@@ -44,6 +45,30 @@ COMPARED: Final = 64
 SELECTED: Final = 8
 
 SEQUENCES: Final = (operations.make_tuple, operations.make_list)
+
+
+def _range(low: L, *ends: Operand) -> Operand | None:
+    """A range that is given to somebody: of a length that has to be known."""
+    if any(class_of(x) not in (int, bool) for x in ends):
+        return None
+    if not all(isinstance(x, Known) for x in ends):
+        raise ShapeUnknown("the length of a range is known at run time only")
+    try:
+        return Known(range(*(x.value for x in ends if isinstance(x, Known))))
+    except ValueError as error:
+        raise NotLowerable(f"range: {error}") from error
+
+
+def with_ranges(x: Operand) -> Operand:
+    """Lists in the place of ranges, as NumPy takes them: number by number (one may be too large for the array that it is put into)."""
+    if isinstance(x, Struct) and x.callee in SEQUENCES:
+        parts = tuple(map(with_ranges, x.parts))
+        return x if all(a is b for a, b in zip(parts, x.parts, strict=True)) else Struct(x.callee, parts, x.op)
+    if not (isinstance(x, Known) and type(x.value) is range):
+        return x
+    if len(x.value) > MOST:
+        raise NotLowerable("a long range as an array")
+    return Struct(operations.make_list, tuple(map(Known, x.value)), object())
 
 
 def same_items(items: Any, before: Any) -> bool:
@@ -383,7 +408,7 @@ LATER: Final[dict[Any, Row]] = {
 }  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {
-    operator.contains: _contains, builtins.sorted: _sorted, builtins.sum: _sum, builtins.any: _all_or_any(any), builtins.all: _all_or_any(all),
+    range: _range, operator.contains: _contains, builtins.sorted: _sorted, builtins.sum: _sum, builtins.any: _all_or_any(any), builtins.all: _all_or_any(all),
     operations.drop: lambda low, x: Known(None), operations.make_stored: _stored, operations.check_bound: _check_bound, operations.unpack: _unpack,
     dict.get: _get, math.prod: _product, math.dist: _distance, float.is_integer: _is_integer, **{cls.conjugate: _conjugate for cls in (int, float, complex)},
 }  # fmt: skip
