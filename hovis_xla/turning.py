@@ -24,7 +24,7 @@ TEST_OPS: Final = 12
 #: What may be done while compiling, of the numbers that the first round begins with.
 _KNOWN: Final = frozenset({
     operator.add, operator.sub, operator.mul, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-    operator.and_, operator.not_, getattr,
+    operator.and_, operator.not_, getattr, bool,
 })  # fmt: skip
 _NUMBERS: Final = (int, float, complex, bool)
 

@@ -89,6 +89,18 @@ def three_ways(n):
     return n, k
 
 
+def jumps(program, fuel):
+    """A place that is an int of Python's at first, and known, and one of NumPy's later."""
+    pc = steps = 0
+    while pc < len(program) and fuel > 0:
+        if program[pc] != 0:
+            pc = program[pc]
+            steps += 1
+        pc += 1
+        fuel -= 1
+    return pc, steps, fuel
+
+
 CASES = {
     "newton": (newton, [2.0, 1.0, 1e-300, np.float64(7.0), 1e6, 0.0], []),
     "harmonic": (harmonic, [(5.0, 0.0), (2.5, -3.0), (-1.0, 0.0)], [(5.0, -1.0), (0.0, -1.0)]),
@@ -98,6 +110,7 @@ CASES = {
     "asked of something else": (asked_of_something_else, [(2, 9), (2, 3), (5, 4)], []),
     "with an else": (with_an_else, [(1, 50), (7, 7), (9, 7)], [(1, 2**63 - 1)]),
     "nested": (nested, [(0, np.arange(6.0)), (1, np.arange(6.0)), (6, np.arange(6.0))], [(7, np.arange(6.0))]),
+    "jumps": (jumps, [(np.array(p), n) for p in ([0, 0, 0], [0, 2, 0, 0], [0, -3, 0], [1, 0, -1]) for n in (0, 1, 4)], [(np.array([0, -9]), 5)]),
     "three ways": (three_ways, [1, 0, 3, 9, -5], []),
 }
 
