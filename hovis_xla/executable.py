@@ -10,7 +10,7 @@ import numpy as np
 
 from hovis import garbage
 from hovis.ir.model import Function
-from hovis_xla import adapter, cache, cost, distributing, invariants, packing, progress, reliance
+from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe
 from hovis_xla.calling import BAILED, Growth, entrance
@@ -142,6 +142,7 @@ class Executable:
             select_few(module)
             if low.work.loops:
                 distributing.distribute(module)
+                lastreads.read_first(module)
             stays = bool(low.work.loops) and invariants.stay(module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)
 

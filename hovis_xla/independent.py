@@ -115,6 +115,11 @@ def _without_sign(value: Any) -> Any:
     return made.operands[0] if made is not None and made.name == "stablehlo.convert" else value
 
 
+def barriers_in(module: Any) -> dict[str, str]:
+    """The functions that barriers are made of, by what they are given."""
+    return {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
+
+
 def _is_identity(function: Any) -> bool:
     """Is it one of the functions that barriers are made of?"""
     block = function.regions[0].blocks[0]
@@ -134,7 +139,7 @@ class Round:
         self.loop = loop
         self.body = loop.regions[1].blocks[0]
         self.count = count
-        self.barriers = {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
+        self.barriers = barriers_in(module)
         self.ends = list(last_of(self.body).operands)
         self.keys: dict[Any, int] = {}
         self.nodes: list[tuple[Any, ...]] = []

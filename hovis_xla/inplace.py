@@ -18,7 +18,7 @@ LEAST: Final = 32
 MOST: Final = 400
 
 #: XLA has the results of these in memory before it goes on: what they read has been read.
-_KEPT: Final = frozenset({
+KEPT: Final = frozenset({
     "func.call", "stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.dot_general", "stablehlo.convolution", "stablehlo.sort",
     "stablehlo.custom_call", "stablehlo.fft",
 })  # fmt: skip
@@ -64,7 +64,7 @@ def is_computed_in_place(t: T, update: T, starts: Sequence[T], reads: Sequence[T
         op = value.owner.operation
         if cellwise and not kept and op.operands and op.operands[0] == t.ir and _is_box(op, update, starts):
             continue
-        kept = kept or op.name in _KEPT
+        kept = kept or op.name in KEPT
         cellwise = cellwise and op.name in CELLWISE
         todo += [(x, cellwise, kept) for x in op.operands]
     return not left

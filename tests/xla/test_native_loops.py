@@ -429,3 +429,84 @@ def test_a_loop_that_may_give_up_carries_one_flag_at_most():
     loops = [line for line in jitted.lower(x, np.arange(40) % 3).as_text().splitlines() if "stablehlo.while(" in line]
     assert loops
     assert all(line.count("tensor<i1>") <= 1 for line in loops)
+
+
+# ------------------------------------------------------------------------------------------------- the old array is read once more
+
+GRID = np.random.default_rng(5).uniform(0.1, 0.9, (24, 24))
+
+
+def flow(u, v, steps):
+    for _ in range(steps):
+        un, vn = u.copy(), v.copy()
+        u[1:-1, 1:-1] = un[1:-1, :-2] - vn[2:, 1:-1] * 0.25
+        v[1:-1, 1:-1] = vn[:-2, 1:-1] + un[1:-1, 1:-1] * un[1:-1, 2:]
+        u[0], v[:, -1] = 1.0, 0.5
+    return u, v
+
+
+def until_it_is_steady(u, most):
+    change, steps = 1.0, 0
+    while change > 1e-3 and steps < most:
+        un = u.copy()
+        u[1:-1, 1:-1] = 0.5 * un[1:-1, 1:-1] + 0.25 * (un[1:-1, :-2] + un[1:-1, 2:])
+        u[1:-1, 0] = un[1:-1, 1] - un[1:-1, -1]
+        u[1:-1, -1] = un[1:-1, 0] * un[1:-1, 1]
+        change = abs(np.sum(u) - np.sum(un)) / np.sum(un)
+        steps += 1
+    return u, steps
+
+
+def halves_of_rows(x, half):
+    for start in range(0, len(x) - 2 * half + 1, half):
+        even, odd = x[start : start + half].copy(), x[start + half : start + 2 * half] * 0.5
+        x[start : start + half] = even + odd
+        x[start + half : start + 2 * half] = even - odd
+    return x
+
+
+def there_and_back(u, steps):
+    v = np.zeros_like(u)
+    for _ in range(steps):
+        v[0] = 1.0
+        for j in range(1, len(u) - 1):
+            v[j, 1:-1] = u[1:-1, j] - 0.5 * u[1:-1, j - 1] + v[j - 1, 1:-1] * 0.25
+        u[1:-1, 0] = 1.0
+        for j in range(1, len(u) - 1):
+            u[1:-1, j] = v[1:-1, j] + u[1:-1, j - 1] * 0.125
+    return u, v
+
+
+@pytest.mark.parametrize(("fn", "args"), [
+    (flow, (GRID, GRID.T.copy(), 5)), (until_it_is_steady, (GRID + 3.0, 9)), (halves_of_rows, (GRID.ravel().copy(), 64)), (there_and_back, (GRID, 4)),
+])  # fmt: skip
+def test_what_is_read_again_is_read_before_the_store(fn, args):
+    found = loops(fn, *args)
+    assert (found.walked, found.copies) == (0, 0)
+
+
+def test_a_mask_of_what_is_made_anew_is_made_once():
+    def escaping(x, y, most):
+        z, counts = np.zeros(x.shape), np.zeros(x.shape, dtype=np.int64)
+        for n in range(most):
+            inside = np.sqrt(np.abs(z) + 0.5) < 1.5
+            counts[inside] = n
+            z[inside] = z[inside] ** 2 + x[inside] * y
+        return z, counts
+
+    found = loops(escaping, GRID.ravel() * 2.0, 1.25, 20)
+    assert (found.walked, found.copies) == (0, 0)
+
+
+def test_an_old_array_that_goes_on_is_copied():
+    def histories(u, steps):
+        old = np.zeros((steps, *u.shape))
+        before = u.copy()
+        for k in range(steps):
+            old[k] = u
+            before = u.copy()
+            u[1:-1] = 0.5 * (before[:-2] + before[2:])
+            u[0] = before[-1] + old[k, 1]
+        return old, before, u
+
+    assert loops(histories, GRID, 5).walked == 0
