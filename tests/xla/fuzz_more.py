@@ -144,7 +144,8 @@ def into(d, name):
     a, b = d.variable(_is_array, exact=True), d.variable(exact=True)
     if a is None or b is None:
         return None
-    mask = _mask(d, a)
+    # NumPy itself crashes where it compares with an int that the dtype has no room for, under a mask
+    mask = _mask(d, a) if not isinstance(d.values[b], int) or 0 <= d.values[b] < 100 else None
     shape = np.broadcast_shapes(np.shape(d.values[a]), np.shape(d.values[b])) if _fit(d, a, b) else (2,)
     option = f", where={mask}" if mask else d.pick(["", "", ", casting='unsafe'"])
     dtype = d.pick(["'f8'", "'i8'", "'f4'", "bool", "'c16'", "'i1'"])
