@@ -15,7 +15,20 @@ from hovis.ir.model import Location
 from hovis_xla.adapter import CALLBACK_TARGET, chlo, context, func, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.earlier import before, filling, pieces, shape_of
-from hovis_xla.reals import BARRIERS_ARE_FREE, goes_round, hidden, is_constant, is_rounded, is_zero, literal, may_turn_zero, name_of, numbers, source_of
+from hovis_xla.reals import (
+    BARRIERS_ARE_FREE,
+    goes_round,
+    hidden,
+    is_constant,
+    is_rounded,
+    is_zero,
+    literal,
+    may_turn_signed_zero,
+    may_turn_zero,
+    name_of,
+    numbers,
+    source_of,
+)
 from hovis_xla.types import BOOL, INT32, INT64
 
 Dtype = np.dtype[Any]
@@ -112,6 +125,13 @@ def _without_sign(x: T) -> T:
     return select(compare("EQ", x, like(0, x)), like(0, x), x)
 
 
+def _sum_with_zeros(a: T, b: T) -> T:
+    """``a + b``, where XLA takes one of them for a constant zero and the sum for the other: the sum of two zeros has the sign that both have."""
+    bits = np.dtype(f"i{a.dtype.itemsize}")
+    zeros = and_(compare("EQ", a, like(0, a)), compare("EQ", b, like(0, b)))
+    return select(zeros, bits_as(and_(bits_as(a, bits), bits_as(b, bits)), a.dtype), op("add", a, b))
+
+
 def add(a: T, b: T) -> T:
     if a.dtype == BOOL:  # XLA means the same by its own, but folds sums of constants as if it did not
         return op("or_", a, b)
@@ -123,6 +143,8 @@ def add(a: T, b: T) -> T:
             if is_zero(y.ir):
                 return _without_sign(x)
         for x, y in ways:
+            if may_turn_signed_zero(y.ir):
+                return _sum_with_zeros(x, y)
             if may_turn_zero(y.ir):
                 return op("add", _without_sign(x), y)
     return op("add", a, b)
@@ -133,6 +155,8 @@ def sub(a: T, b: T) -> T:
         return make_complex(sub(real(a), real(b)), sub(imag(a), imag(b)))
     if a.dtype.kind == "f" and is_zero(b.ir, negative=True):
         return _without_sign(a)
+    if a.dtype.kind == "f" and may_turn_signed_zero(b.ir):
+        return _sum_with_zeros(a, neg(b))
     return op("subtract", a, b)
 
 

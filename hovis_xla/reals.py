@@ -15,6 +15,8 @@ from hovis_xla.adapter import stablehlo as hlo
 #: Operations whose elements are those of their first operand.
 _ARRANGE: Final = frozenset({"broadcast_in_dim", "reshape", "transpose", "slice", "dynamic_slice", "convert", "reverse"})
 
+#: The same, and what takes some of them.
+_CHOOSE: Final = _ARRANGE | {"gather", "pad"}
 
 #: How constants are written that are 0.0 and, under True, -0.0.
 _ZEROS: Final = {
@@ -72,14 +74,46 @@ def may_turn_zero(value: Any) -> bool:
     """May XLA's algebra find a constant 0.0 here, as in ``float(n ^ n)``?"""
     while name_of(value) in _ARRANGE - {"convert"}:
         value = value.owner.operands[0]
-    if name_of(value) == "select":
-        return any(map(is_zero, value.owner.operands))
     source = source_of(value)
     if name_of(value) == "convert" and goes_round(source):
         # an int that is, maybe, the 0 that it was in front of the loop
-        return isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
-    computed = isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert")
-    return computed and isinstance(ir.RankedTensorType(source.type).element_type, ir.IntegerType)
+        return _is_int(source)
+    return isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert") and _is_int(source)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(ir.RankedTensorType(value.type).element_type, ir.IntegerType)
+
+
+def may_turn_signed_zero(value: Any, within: int = 4) -> bool:
+    """May it find 0.0 or -0.0, whichever?  In products so many operations are looked through."""
+    while name_of(value) in _CHOOSE - {"convert"}:
+        value = value.owner.operands[0]
+    if name_of(value) == "select":
+        return any(map(is_zero, value.owner.operands))
+    if name_of(value) in ("real", "imag"):
+        return _part_may_turn_zero(value.owner.operands[0], name_of(value) == "imag")
+    if name_of(value) != "multiply" or not within or _is_int(value):
+        return False
+    factors = value.owner.operands
+    zeros = [is_zero(x) or may_turn_zero(x) or may_turn_signed_zero(x, within - 1) for x in factors]
+    return any(zeros) and all(zero or _is_folded(x) for zero, x in zip(zeros, factors, strict=True))
+
+
+def _is_folded(value: Any) -> bool:
+    """Is it made of constants alone, by what puts them together?"""
+    source = source_of(value)
+    joined = name_of(source) in ("concatenate", "complex", "real", "imag")
+    return is_constant(source) or (joined and all(map(_is_folded, source.owner.operands)))
+
+
+def _part_may_turn_zero(number: Any, imag: bool) -> bool:
+    """Is it a complex number that was a real one, where XLA sees it through what has moved it since?"""
+    while name_of(number) in _CHOOSE:
+        number = number.owner.operands[0]
+    if name_of(number) in ("concatenate", "select"):
+        return any(_part_may_turn_zero(x, imag) for x in list(number.owner.operands)[name_of(number) == "select" :])
+    return name_of(number) == "complex" and is_zero(number.owner.operands[imag])
 
 
 def goes_round(value: Any) -> bool:

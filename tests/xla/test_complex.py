@@ -153,3 +153,21 @@ def test_constants_in_loops():
         return s, np.array(-0.0)
 
     check(fn, (np.ones(3), np.array([1j, 2, 3 - 1j]), 3), (np.ones(3), np.array([0j, complex(-0.0, -0.0), 1]), 2))
+
+
+MOVES = {
+    "taken": lambda z: z[np.array([0, 1, 2])], "every other": lambda z: z[::2], "twice": lambda z: np.concatenate([z, z]), "repeated": lambda z: np.repeat(z, 2),
+    "rolled": lambda z: np.roll(z, 1), "padded": lambda z: np.pad(z, 1), "turned": lambda z: np.flip(z), "one": lambda z: z[0], "some": lambda z: z[z != 5],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_what_was_real_and_has_been_moved(move):
+    """XLA finds the zeros of its imaginary parts through all that, and takes ``x + 0.0`` for x."""
+
+    def f(x):
+        z = move(np.complex128(x))
+        return z * 1, z * -1, z * (1 - 1j), z - 0j, z * 1.0 * 1, np.outer(z, [1, 2])
+
+    for x in (np.array([-2, 1, -3]), np.array([-2.0, -0.0, 0.0])):
+        assert repr(hovis_xla.jit(f, target="xla")(x)) == repr(f(x))
