@@ -9,7 +9,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis.library.numpy.sharing import is_in, is_sharing
-from hovis_xla import emit
+from hovis_xla import emit, outward
 from hovis_xla.adapter import context, ir
 from hovis_xla.affine import difference
 from hovis_xla.control import Walker
@@ -197,7 +197,7 @@ class Arrays(Walker):
 
         In a loop, loads and stores keep their order by it; without it XLA copies whole arrays to be safe.
         """
-        return emit.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
+        return outward.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
 
     def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
         """The array with the update in it, after what has been read of it here."""

@@ -22,7 +22,7 @@ from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.sharing import IN_PLACE
-from hovis_xla import emit, host
+from hovis_xla import emit, host, outward
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
 from hovis_xla.adapter import stablehlo as hlo
@@ -218,12 +218,12 @@ class Calls(Arrays):
         self.acted = True
         kinds = [(r.dtype, r.shape) for r in results]
         if self.bail is None:
-            self.token, found = emit.callback(self.token, values, number, kinds)
+            self.token, found = outward.callback(self.token, values, number, kinds)
             return found
         made = hlo.IfOp([hlo.TokenType.get(), *(tensor_type(*k) for k in kinds)], emit.not_(self.bail).ir)
         for region, does in zip(made.regions, (True, False), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
-                token, found = emit.callback(self.token, values, number, kinds) if does else (self.token, [emit.zeros(*k) for k in kinds])
+                token, found = outward.callback(self.token, values, number, kinds) if does else (self.token, [emit.zeros(*k) for k in kinds])
                 hlo.return_([token, *(f.ir for f in found)])
         self.token = made.results[0]
         return [T(r, *k) for r, k in zip(list(made.results)[1:], kinds, strict=True)]

@@ -10,7 +10,7 @@ It is done where the module is finished, of loops that count from a known number
 from collections.abc import Container
 from typing import Any, Final, NamedTuple
 
-from hovis_xla import emit
+from hovis_xla import emit, outward
 from hovis_xla.adapter import context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.earlier import shape_of
@@ -154,7 +154,7 @@ class _Distribution:
                 use.owner.operation.operands[use.operand_number] = new
 
     def _barrier(self, rows: list[Any]) -> list[Any]:
-        return [t.ir for t in emit.opaque_identity([T(row, INT64, shape_of(row)) for row in rows], self.of.module.body, self.of.barriers)]
+        return [t.ir for t in outward.opaque_identity([T(row, INT64, shape_of(row)) for row in rows], self.of.module.body, self.of.barriers)]
 
     # --------------------------------------------------------------------------------------------- stores of whole rows
 

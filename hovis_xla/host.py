@@ -19,7 +19,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union
 from hovis.library.numpy.ufuncs import OPERATORS
-from hovis_xla import emit
+from hovis_xla import outward
 from hovis_xla.effects import to_python
 from hovis_xla.emit import T
 from hovis_xla.slots import tensor
@@ -271,7 +271,7 @@ def call(low: L, fn: Callable[..., Any], args: Tree, names: Sequence[str], value
     callback = HostCall(fn, args, names, [v.num for v in values], tree, results)
     callback.failures = low.failures
     low.callbacks.append(callback)
-    flag, *made = emit.host_call([tensor(v) for v in values], len(low.callbacks) - 1, [(BOOL, ()), *((r.dtype, r.shape) for r in results)])
+    flag, *made = outward.host_call([tensor(v) for v in values], len(low.callbacks) - 1, [(BOOL, ()), *((r.dtype, r.shape) for r in results)])
     low.hosted.append(low.op)
     low.bail_if(flag)
     return _rebuilt(tree, [Val(num, t.ir) for num, t in zip(results, made, strict=True)])

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from hovis_xla import emit
+from hovis_xla import outward
 from hovis_xla.adapter import context, ir
 from hovis_xla.earlier import shape_of
 from hovis_xla.emit import T
@@ -81,7 +81,7 @@ class _Body:
                 self._keep_mask(array, end)
 
     def _barrier(self, *values: Any) -> Any:
-        return emit.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.module.body, self.barriers)[0].ir
+        return outward.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.module.body, self.barriers)[0].ir
 
     # --------------------------------------------------------------------------------------------- stores into parts
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
-from hovis_xla import emit, fuel, host
+from hovis_xla import emit, fuel, host, outward
 from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.beginnings import begun
@@ -363,7 +363,7 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowe
             else:
                 operands.append(Val(arg, next(values)))
         if any(changes(op) for op in _all_ops(function)):
-            lowering.token, lowering.fuel = emit.create_token(), None
+            lowering.token, lowering.fuel = outward.create_token(), None
         lowering.reels = reels(function, slots)
         lowering.listings = lists.found_in(function, len(lowering.reels), slots)
         growing = dict.fromkeys(lowering.listings.values())
