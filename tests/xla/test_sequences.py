@@ -83,3 +83,17 @@ def test_generators_over_arrays_of_which_little_is_used():
     big = np.arange(100.0)
     check(fn, (A, 0.0), (A, 4.0), (A, -5.0))
     check(fn, (big, 50.0), (big, 1000.0), (big, -1.0))
+
+
+def test_tuples_of_numpys_numbers_are_not_ordered_by_bools():
+    def fn(a):
+        best = (a[0], 0)
+        for k, x in enumerate(a):
+            if (x, k) > best:
+                best = (x, k)
+        return best, max(zip(a, range(6))), (a[0], 1) < (a[1], 0)
+
+    for target in ("python", "xla"):
+        jitted = hovis_xla.jit(fn, target=target)
+        agree(fn, jitted, A)
+        agree(fn, jitted, -A)

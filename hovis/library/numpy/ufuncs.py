@@ -29,6 +29,7 @@ from hovis.library.numpy.array import (
     row,
 )
 from hovis.library.numpy.shapes import Facts, Shape, for_engine
+from hovis.library.signatures import class_of
 
 #: All elementwise ufuncs (those with a signature, like matmul, are contractions).
 ELEMENTWISE: Final = sorted({v for v in vars(np).values() if isinstance(v, np.ufunc) and v.signature is None}, key=lambda u: u.__name__)
@@ -133,6 +134,9 @@ def _operator(fn: Callable[..., Any], u: np.ufunc) -> Primitive:
     return row(fn, result, ufunc_effect(u), dims=BROADCAST if u.nout == 1 else None)
 
 
+_ORDERINGS: Final = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
 def operator_result(fn: Callable[..., Any], u: np.ufunc, *types: AbstractValue) -> AbstractValue | None:
     """The type of ``a + b``.  With arrays it is that of the ufunc.
 
@@ -144,6 +148,8 @@ def operator_result(fn: Callable[..., Any], u: np.ufunc, *types: AbstractValue) 
         if u is np.power and dtype_of(types[0]) == np.bool_:
             return None  # ``bools ** 2`` and ``bools ** 3`` differ in dtype: which of the two is known too late
         return ufunc_result(u, *types)
+    if fn in _ORDERINGS and all(class_of(t) in (tuple, list) for t in types):
+        return None  # a bool where all items are equal, else what the first that differ give
     return ask(fn, *(Type(type(t.value)) if isinstance(t, Const) and python_number(t) else t for t in types))
 
 
