@@ -9,16 +9,21 @@ the same values.  Whole blocks that are the same are for `tails`.
 """
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from typing import Final
 
-from hovis.ir.analysis import operands, predecessors, reverse_postorder, terminator_operands
+from hovis.ir.analysis import operands, reverse_postorder, terminator_operands
 from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
+from hovis.lattice import Const
+from hovis.lattice.constants import constant_key
 from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, same
 from hovis.passes.tails import open_handlers
 
 #: An end of fewer ops is not worth a jump.
 MIN_OPS: Final = 3
+
+#: So many blocks behind one are compared with it, of those that look alike from outside.
+COMPARED: Final = 16
 
 
 def _endings(function: Function) -> bool:
@@ -44,19 +49,27 @@ def _sweep(function: Function) -> bool:
             targets = tuple(id(edge.block) for edge in edges(block.terminator))
             end = block.terminator
             raised = (end.again, end.location) if isinstance(end, Raise) else None
-            key = (type(end), raised, targets, back, depth.get(block), id(last.callee), last.location)
+            key = (type(end), raised, targets, back, depth.get(block), last.location, *map(_outline, block.ops[-MIN_OPS:]))
             groups.setdefault(key, []).append(block)
     candidates = [group for group in groups.values() if len(group) > 1]
     if not candidates:
         return False
     outside = _used_outside(function)
+    branched = {edge.block for block in function.blocks if not isinstance(block.terminator, Jump) for edge in edges(block.terminator)}
     shared: set[Block] = set()
     for group in candidates:
-        for a, b in itertools.combinations(group, 2):
-            if a not in shared and b not in shared and (count := _alike(a, b, outside)) >= MIN_OPS:
-                shared |= {a, b}
-                _share(function, a, b, count)
+        for at, a in enumerate(group):
+            for b in itertools.islice(group, at + 1, at + 1 + COMPARED):
+                if a not in shared and b not in shared and (count := _alike(a, b, outside)) >= MIN_OPS:
+                    shared |= {a, b}
+                    _share(function, a, b, count, branched)
     return bool(shared)
+
+
+def _outline(op: Op) -> Hashable:
+    """What two ops that do the same have in common, wherever their values come from."""
+    callee = None if isinstance(op.callee, Param | Op) else id(op.callee)
+    return callee, op.effect, tuple(name for name, _ in op.kwargs), tuple(constant_key(x.value) if isinstance(x, Const) else None for x in op.operands())
 
 
 def _used_outside(function: Function) -> set[Operand]:
@@ -103,10 +116,13 @@ def _same_op(one: Op, other: Op) -> bool:
     return callee and placed and shape and one.effect == other.effect and one.type == other.type
 
 
-def _share(function: Function, a: Block, b: Block, count: int) -> None:
-    """The last ops of a, so many, and where it goes, get a block of their own, which b goes to as well."""
+def _share(function: Function, a: Block, b: Block, count: int, branched: Container[Block]) -> None:
+    """The last ops of a, so many, and where it goes, get a block of their own, which b goes to as well.
+
+    branched: blocks that something else than a jump leads to
+    """
     for one, other in ((a, b), (b, a)):
-        if len(one.ops) == count and not one.params and all(isinstance(source.terminator, Jump) for source, _ in predecessors(function)[one]):
+        if len(one.ops) == count and not one.params and one not in branched:
             other.ops, other.terminator = other.ops[:-count], Jump(Edge(one))
             return
     end = Block((), a.ops[-count:], a.terminator)

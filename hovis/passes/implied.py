@@ -17,6 +17,10 @@ from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, repla
 #: Ops of a block that an edge may go past; they are done on the edge.
 MAX_OPS: Final = 4
 
+#: Edges that are led past branches in one round: as many as there are blocks, and so many more.  Where each of n blocks brings a
+#: constant that decides all that come behind it, there would be n² of them.
+WAYS: Final = 256
+
 
 # ------------------------------------------------------------------------------------------------- behind a branch
 
@@ -120,7 +124,10 @@ def _threading(function: Function) -> bool:
     headers: set[Block] | None = None
     outside: dict[Value, set[Block]] | None = None
     incoming = predecessors(function)
+    most = 2 * len(function.blocks) + WAYS
     for block in list(function.blocks[1:]):
+        if len(function.blocks) >= most:
+            break
         if not isinstance(block.terminator, Branch) or len(block.ops) > MAX_OPS or not block.params:
             continue
         if not all(op.effect == Effect.PURE and not op.kwargs and _folds(op) for op in block.ops):

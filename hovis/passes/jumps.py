@@ -64,9 +64,10 @@ def _thread(function: Function) -> bool:
         return False
     hollow -= _needed(function, hollow)
     changed = False
+    straight: set[Block] = set()
     for block in function.blocks:
         for edge in edges(block.terminator):
-            changed |= _follow(edge, hollow)
+            changed |= _follow(edge, hollow, straight)
     # once all lead past them: a branch that leads through a jump to a return still leads to that return, with others
     for block in function.blocks:
         terminator = block.terminator
@@ -102,8 +103,28 @@ def _needed(function: Function, hollow: set[Block]) -> set[Block]:
     return found
 
 
-def _follow(edge: Edge, hollow: set[Block]) -> bool:
-    """Move edge to where it finally leads."""
+def _follow(edge: Edge, hollow: set[Block], straight: set[Block]) -> bool:
+    """Move edge to where it finally leads.
+
+    The hollow blocks on the way are led there first, the last one first: else many edges into one long chain would each go
+    through all of it.  straight: those for which that is done.
+    """
+    ahead: list[Edge] = []
+    block = edge.block
+    while block in hollow and block not in straight:
+        straight.add(block)
+        terminator = block.terminator
+        if isinstance(terminator, Jump):
+            ahead.append(terminator.edge)
+            block = terminator.edge.block
+    changed = False
+    for one in reversed(ahead):
+        changed |= _lead(one, hollow)
+    return _lead(edge, hollow) or changed
+
+
+def _lead(edge: Edge, hollow: set[Block]) -> bool:
+    """Move edge past blocks that do nothing but jump on."""
     passed: set[Block] = set()
     while edge.block in hollow and edge.block not in passed:
         passed.add(edge.block)

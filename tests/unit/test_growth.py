@@ -1,0 +1,87 @@
+"""What passes do grows with a function as it does, not with its square: counted in steps, and the residual is right."""
+
+import pytest
+
+import hovis
+from hovis import Int
+from hovis.ir import parse, verify
+from hovis.passes import endings, implied, jumps, run
+from hovis.transforms import evaluate
+
+
+def calls(n):
+    """n calls of one function, each of which makes the result known on one way: all that comes behind is decided there."""
+    made = "def g(a, b=2):\n    if a > b: return a\n    return b\ndef f(x):\n" + "    x = g(x, 3) + 1\n" * n + "    return x\n"
+    namespace = {}
+    exec(made, namespace)
+    return namespace["f"]
+
+
+def commands(n):
+    program = [(("add", "reset", "sub", "neg")[k * 7 % 4], k) for k in range(n)]
+
+    def f(x):
+        for command, a in program:
+            if command == "add":
+                x += a
+            elif command == "reset":
+                if x > a:
+                    x = 1
+            elif command == "sub":
+                x -= a
+            else:
+                x = -x
+        return x
+
+    return f
+
+
+def searches(n):
+    table = [(k * 7919 % 10007, k) for k in range(n)]
+
+    def f(x):
+        return any(a == x for a, _ in table), all(a != x for a, _ in table)
+
+    return f
+
+
+def counting(monkeypatch, module, name):
+    """The calls of a step of a pass from now on."""
+    calls, real = [], getattr(module, name)
+
+    def counted(*args):
+        calls.append(name)
+        return real(*args)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+@pytest.mark.parametrize("make", [calls, commands], ids=["calls", "commands"])
+def test_edges_past_branches(monkeypatch, make):
+    fn = make(300)
+    trace = hovis.trace(fn, Int)
+    size = len(trace.function.blocks)
+    threaded = run(trace.function, ["threading"], verify=False)
+    many = len(threaded.blocks)
+    assert many <= 3 * size + implied.WAYS
+    through = counting(monkeypatch, jumps, "_through")
+    straight = run(threaded, ["straighten", "dead"], verify=False)
+    count, found = len(through), [evaluate(straight, x) for x in (-3, 2, 40)]
+    assert count <= 3 * many
+    assert found == [fn(x) for x in (-3, 2, 40)]
+
+
+def test_ends_that_are_nearly_alike(monkeypatch):
+    fn = searches(100)
+    alike = counting(monkeypatch, endings, "_alike")
+    residual = hovis.specialize(fn, Int)
+    count, blocks = len(alike), len(residual.trace.blocks)
+    assert count <= 32 * blocks
+    assert [residual(x) for x in (-3, 0, 7919, 42)] == [fn(x) for x in (-3, 0, 7919, 42)]
+
+
+def test_chains_of_jumps_that_go_round():
+    """Blocks that do nothing may lead to each other for ever: what leads there stays as it is."""
+    function = parse("1: (%1 :: const(f), %2 :: Int)\n  br 2\n2:\n  br 3\n3:\n  br 2")
+    verify(run(function, ["straighten"]))
