@@ -15,6 +15,7 @@ from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe
 from hovis_xla.calling import BAILED, Growth, entrance
 from hovis_xla.contest import Contest
+from hovis_xla.deep import cut_chains
 from hovis_xla.effects import GREATEST, LEAST
 from hovis_xla.growing import Growing
 from hovis_xla.hlotext import Loops, loops_of
@@ -144,6 +145,7 @@ class Executable:
                 distributing.distribute(module)
                 lastreads.read_first(module)
             stays = bool(low.work.loops) and invariants.stay(module)
+            cut_chains(module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)
 
     @functools.cached_property
@@ -155,6 +157,7 @@ class Executable:
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
             select_few(module)
+            cut_chains(module)
             return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
 
     def _compiled(self) -> Program:

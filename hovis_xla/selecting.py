@@ -58,7 +58,7 @@ def _wanted(op: Any) -> tuple[int, bool] | None:
 
 def _replace(op: Any, few: int, at_end: bool) -> None:
     body = op.regions[0].blocks[0]
-    operands = [_tensor(x) for x in op.operands]
+    operands = [tensor_of(x) for x in op.operands]
     size = operands[0].shape[0]
 
     def less(a: Sequence[T], b: Sequence[T]) -> T:
@@ -113,9 +113,9 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
     known = {argument: value.ir for argument, value in zip(body.arguments, values, strict=True)}
     for op in (view.operation for view in body.operations):
         if op.name == "stablehlo.return":
-            return _tensor(known[op.operands[0]])
+            return tensor_of(known[op.operands[0]])
         if op.name == "stablehlo.constant":
-            known[op.results[0]] = emit.broadcast(_tensor(op.clone().results[0]), shape).ir
+            known[op.results[0]] = emit.broadcast(tensor_of(op.clone().results[0]), shape).ir
             continue
         types = [ir.RankedTensorType.get(shape, r.type.element_type) for r in op.results]
         made = ir.Operation.create(op.name, types, [known[x] for x in op.operands], attributes_of(op))
@@ -123,7 +123,8 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
     raise AssertionError
 
 
-def _tensor(value: Any) -> T:
+def tensor_of(value: Any) -> T:
+    """A value of a module with its dtype and shape."""
     kind = ir.RankedTensorType(value.type)
     return T(value, _dtypes()[str(kind.element_type)], tuple(kind.shape))
 
