@@ -144,10 +144,10 @@ class Drawing:
         if value is not None:
             if not _is_kept(value):
                 return
-            taken = [n for n in self.values if n in _names(text) and self.rounded[n]]
-            if np.asarray(value).dtype.kind != "c" and any(_has_no_number(self.values[n]) for n in taken):
+            taken = [n for n in self.values if n in _names(text)]
+            if np.asarray(value).dtype.kind != "c" and any(n.startswith("v") and _has_no_number(self.values[n]) for n in taken):
                 return
-            used = [self.rounded[n] for n in taken]
+            used = [self.rounded[n] for n in taken if self.rounded[n]]
             self.keep(name, value, min(used) if used else 8 if rounds else 0, text)
         self.lines.append(f"{name} = {text}")
 
