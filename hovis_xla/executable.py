@@ -95,7 +95,9 @@ class Executable:
                     with contextlib.suppress(NotLowerable):
                         self.lowered = lower(whole, self.types, True, ordered=self._ordered)
                 if self.lowered is plain and plain.bounded:
-                    self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
+                    # where that is refused, as other loops are written out, what is bounded goes on, and Python where it gives up
+                    with contextlib.suppress(NotLowerable):
+                        self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
         return self.lowered
 
     @functools.cached_property

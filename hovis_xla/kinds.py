@@ -18,10 +18,11 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis_xla import emit
+from hovis_xla.adapter import ir
 from hovis_xla.emit import T
 from hovis_xla.interface import Keyed
 from hovis_xla.places import Location
-from hovis_xla.slots import describe, join_nums
+from hovis_xla.slots import block_of, describe, is_within, join_nums
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -225,8 +226,10 @@ def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
         starts = [next(slots) for _ in sample.place.starts]
         if any(s is UNDEF for s in starts):
             return UNDEF
-        place = sample.place if kind.view is not None and not starts else sample.place.with_starts([T(s.ir, INT64, ()) for s in starts if isinstance(s, Val)])
-        return Stored(sample.num, place, sample.read)
+        here = ir.InsertionPoint.current.block
+        if kind.view is None or not all(is_within(here, block_of(t.ir)) for t in sample.place.starts):
+            sample = Stored(sample.num, sample.place.with_starts([T(s.ir, INT64, ()) for s in starts if isinstance(s, Val)]), sample.read)
+        return sample
     if isinstance(kind, Parts):
         return Struct(kind.callee, tuple(rebuild(p, slots) for p in kind.parts), kind.identity or object())  # type: ignore[misc]
     which = next(slots)

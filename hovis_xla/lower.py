@@ -4,6 +4,7 @@ A :class:`Lowering` walks the control flow (``control.Walker``) of a Function an
 is looked up (``calls.Calls``).  Here is what a function keeps for itself, how it is left, and what the module returns.
 """
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -341,6 +342,11 @@ def lower(
                 return _lower_main(module, function, args, Lowering(may_narrow, ordered, bounded), slots)
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
+            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+                if os.environ.get("HOVIS_DEBUG"):
+                    raise
+                # a mistake of the compiler's: the user's function is not to fail for it
+                raise NotLowerable(f"{function.name}: {type(error).__name__}: {error}") from error
 
 
 def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int]) -> Lowered:

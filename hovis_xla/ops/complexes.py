@@ -154,13 +154,14 @@ def _back(z: T) -> T:
     return make_complex(imag(z), neg(real(z)))
 
 
-def _ordered(direction: str) -> Callable[[T, T], T]:
-    """By real parts, then by imaginary ones; with a nan nothing holds but by equal real parts."""
+def _ordered(direction: str, numbers: bool = False) -> Callable[[T, T], T]:
+    """By real parts, then by imaginary ones; with a nan nothing holds but by equal real parts.  Operators between ``numbers`` do not look for one."""
 
     def make(x: T, y: T) -> T:
         strict = compare(direction[0] + "T", real(x), real(y))
-        plain = not_(or_(emit.is_nan(imag(x)), emit.is_nan(imag(y))))
-        return or_(and_(strict, plain), and_(compare("EQ", real(x), real(y)), compare(direction, imag(x), imag(y))))
+        if not numbers:
+            strict = and_(strict, not_(or_(emit.is_nan(imag(x)), emit.is_nan(imag(y)))))
+        return or_(strict, and_(compare("EQ", real(x), real(y)), compare(direction, imag(x), imag(y))))
 
     return make
 
@@ -175,3 +176,8 @@ UFUNCS: Final[dict[np.ufunc, Callable[..., Any]]] = {
 }  # fmt: skip
 
 __all__ = ["UFUNCS", "absolute", "divide", "is_infinite"]
+
+#: ufunc → what its operator emits between two of NumPy's complex numbers.
+OF_NUMBERS: Final[dict[np.ufunc, Callable[[T, T], T]]] = {
+    u: _ordered(direction, numbers=True) for u, direction in ((np.less, "LT"), (np.less_equal, "LE"), (np.greater, "GT"), (np.greater_equal, "GE"))
+}

@@ -10,6 +10,7 @@ A part whose bounds differ by a known number is an ordinary view (``indexing.box
 
 import builtins
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
@@ -83,7 +84,7 @@ def _call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) 
         return _elementwise(low, callee, args, kwargs)
     if not isinstance(first, Ragged):
         return None
-    if callee in (np.flip, np.flipud) and len(args) == 1 and not kwargs:
+    if (callee is np.flipud or (callee is np.flip and len(first.counts) == 1)) and len(args) == 1 and not kwargs:
         return _reversed(low, first)
     if callee is builtins.len:
         return measured.size(low, first, 0)
@@ -150,7 +151,8 @@ def _elementwise(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Ope
 
 def _product(low: L, callee: Any, x: Operand, y: Operand) -> Operand | None:
     a, b = _parts(low, x), _parts(low, y)
-    if a is None or b is None or not 1 <= len(a[0].shape) <= 2 or not 1 <= len(b[0].shape) <= 2:
+    most = 1 if callee is np.vdot else 2  # that one makes a vector of what it is given
+    if a is None or b is None or not 1 <= len(a[0].shape) <= most or not 1 <= len(b[0].shape) <= most:
         return None
     (s, left), (t, right) = a, b
     at = len(t.shape) - 1 if callee is np.inner else max(len(t.shape) - 2, 0)
@@ -221,7 +223,7 @@ def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
         return None
     found = low.call(callee, [as_array(filled(t, inner, fill)), *rest], kwargs)
     if callee in _PLACES and isinstance(found, Val):
-        found = _in_packed(found, inner[axes[0]], len(axes))
+        found = _in_packed(found, inner[axes[0]], math.prod(t.shape[1:]) if len(axes) > 1 else 1)
     return made(found, outer)
 
 
@@ -233,17 +235,20 @@ def _extreme(dtype: Any, least: bool) -> Any:
     return not least if dtype.kind == "b" else -np.inf if least else np.inf
 
 
-def _in_packed(found: Val, extent: T | None, axes: int) -> Val:
-    """A place along a dimension, as one among the elements that a mask chooses."""
-    if extent is None or not is_mask(extent) or axes > 1:
+def _in_packed(found: Val, extent: T | None, per: int) -> Val:
+    """A place as one among the elements that a mask chooses, of which each stands for ``per`` places."""
+    if extent is None or not is_mask(extent):
         return found
-    at = tensor(found)
+    place = tensor(found)
+    at = emit.div(place, like(per, place))
     if isinstance(extent, Span):
-        return Val(found.num, sub(at, emit.broadcast(extent.first, at.shape)).ir)
-    shape = (*at.shape, extent.shape[0])
-    before = compare("LT", emit.iota(INT64, shape, len(shape) - 1), emit.broadcast(emit.reshape(at, (*at.shape, 1)), shape))
-    chosen = emit.convert(emit.and_(before, emit.broadcast(extent, shape)), INT64)
-    return Val(found.num, emit.reduce([chosen], [emit.constant(0, INT64)], [len(shape) - 1], lambda a, b: [add(a, b)])[0].ir)
+        before = emit.broadcast(extent.first, at.shape)
+    else:
+        shape = (*at.shape, extent.shape[0])
+        ahead = compare("LT", emit.iota(INT64, shape, len(shape) - 1), emit.broadcast(emit.reshape(at, (*at.shape, 1)), shape))
+        left_out = emit.convert(emit.and_(ahead, emit.not_(emit.broadcast(extent, shape))), INT64)
+        before = emit.reduce([left_out], [emit.constant(0, INT64)], [len(shape) - 1], lambda a, b: [add(a, b)])[0]
+    return Val(found.num, sub(place, emit.mul(before, like(per, place))).ir)
 
 
 def _number(t: T, counts: Counts, axes: Sequence[int]) -> T:

@@ -20,6 +20,7 @@ from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_re
 from hovis_xla import emit
 from hovis_xla.emit import T, compare, like, not_, or_, select
 from hovis_xla.ops import arith
+from hovis_xla.ops.complexes import OF_NUMBERS
 from hovis_xla.ops.elementwise import PAIRS, REAL_ONLY, UFUNCS, conjugate, reciprocal
 from hovis_xla.ops.python import L, Row, class_of, known
 from hovis_xla.slots import tensor
@@ -101,6 +102,8 @@ def apply(low: L, u: np.ufunc, *args: Operand, of_operator: bool = False) -> T |
         return None
     if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0] == np.float16 and u in (np.ldexp, np.nextafter)):
         return None
+    if of_operator and dtypes[0].kind == "c" and not any(map(_is_array, args)):
+        make = OF_NUMBERS.get(u, make)
     operands = _operands(low, args, dtypes)
     result = _rooted(args, operands, of_operator) if u is np.power else make(*operands)
     return emit.convert(result, dtypes[-1]) if result.dtype != dtypes[-1] else result

@@ -171,3 +171,20 @@ def test_what_was_real_and_has_been_moved(move):
 
     for x in (np.array([-2, 1, -3]), np.array([-2.0, -0.0, 0.0])):
         assert repr(hovis_xla.jit(f, target="xla")(x)) == repr(f(x))
+
+
+def test_operators_between_numbers_look_for_no_nan():
+    """``np.complex128(complex(2, nan)) > np.complex128(1)`` holds; of arrays, and by np.greater, it does not."""
+
+    def fn(z, a, b):
+        x, y = z[a], z[b]
+        u, v = z[a : a + 1], z[b : b + 1]
+        return x < y, x <= y, x > y, x >= y, x > 1.0, 2 <= x, x == y, u < v, u >= v, u > y, np.greater(x, y), np.less_equal(x, y)
+
+    jitted = hovis_xla.jit(fn, target="xla", strict=True)
+    z = grid(np.array([nan, 1.0, 2.0, inf]))
+    for a in range(len(z)):
+        for b in range(0, len(z), 3):
+            with np.errstate(invalid="ignore"):
+                wanted = fn(z, a, b)
+            assert repr(jitted(z, a, b)) == repr(wanted), (z[a], z[b])

@@ -7,7 +7,9 @@ import pytest
 
 import hovis_xla
 from hovis_xla import adapter, cache, cost, executable, reliance
+from hovis_xla.lower import lower
 from hovis_xla.rounds import Argument, Early, times
+from hovis_xla.types import NotLowerable
 
 pytestmark = pytest.mark.xla
 
@@ -276,6 +278,28 @@ def test_what_has_been_compiled_in_full_waits_no_longer(compiles, tmp_path, monk
     written = sorted(tmp_path.iterdir())
     cache.write_waiting()
     assert sorted(tmp_path.iterdir()) == written
+
+
+def test_what_is_refused_in_full_goes_on_as_it_is(compiles, monkeypatch):
+    """Seen where views of results are told apart only as long as a loop is not written out."""
+
+    def f(x, n):
+        found = x * 2
+        while n > 0:
+            n //= 2
+            found = found + n
+        return found
+
+    def plainly(*args, bounded=False, **more):
+        if not bounded:
+            raise NotLowerable("nothing is lowered in full")
+        return lower(*args, bounded=True, **more)
+
+    monkeypatch.setattr(executable, "lower", plainly)
+    jitted = hovis_xla.jit(f, target="xla")
+    for _ in range(3):
+        assert np.array_equal(jitted(np.arange(3.0), 9), f(np.arange(3.0), 9))
+    assert compiles
 
 
 def test_exact_programs_are_as_they_are(compiles):

@@ -375,3 +375,20 @@ def test_masks_with_other_bounds():
         return x
 
     both(f, 0.3, 0.9)
+
+
+def test_parts_in_two_dimensions():
+    """What goes through all of an array, or through one axis where others have another default."""
+
+    def fn(x):
+        rows = x[x[:, 0] != 2]
+        places = np.argwhere(x)
+        reversed_ = np.flip(rows), np.flipud(places), np.flip(places.astype("c8"))
+        return *reversed_, rows.argmax(), np.argmin(places), places.argmax(), np.argmax(rows, 0), np.vdot(rows, rows), np.vdot(x[x > 0], x[x > 0])
+
+    x = np.array([[2, 0, 9], [0, 3, 4], [2, 1, 1], [5, 0, 4], [1, 5, -1]])
+    jitted = hovis_xla.jit(fn, target="xla")
+    one = hovis_xla.jit(lambda x: x[x[:, 0] != 2].argmax() + np.argwhere(x).argmin(), target="xla", strict=True)
+    for a in (x, x[::-1], x + 1, -x):
+        agree(fn, jitted, a)
+        assert one(a) == a[a[:, 0] != 2].argmax() + np.argwhere(a).argmin()

@@ -364,3 +364,30 @@ def test_a_copy_has_the_same_numbers_but_is_another_array(make):
         x = np.array([1.0, 2.0])
         v, kept, a, b = jitted(x, k)
         assert (kept is v, kept is x, a is v, b is kept) == (k > 1, k <= 1, k > 1 or k % 2 == 0, k > 1 or k % 2 == 0)
+
+
+def test_a_view_that_is_chosen_is_the_very_one():
+    """Also where it stands at a place that is known at run time only."""
+
+    def one(x, n):
+        v = x[n % 2]
+        w = v if n != 1 else n
+        return v, w
+
+    def two(x, n):
+        v, u = x[n % 2], x[n % 2]
+        return v if n > 2 else u, v, u
+
+    def last(x, n):
+        w = v = None
+        for i in range(n):
+            w, v = v, x[i % 2]
+        return w, v
+
+    for fn in (one, two, last):
+        jitted = hovis_xla.jit(fn, target="xla")
+        for n in (3, 2, 1, 4):
+            x = np.arange(6.0).reshape(2, 3)
+            found, wanted = jitted(x, n), fn(x, n)
+            assert [[a is b for a in found] for b in found] == [[a is b for a in wanted] for b in wanted]
+            agree(fn, jitted, x, n)
