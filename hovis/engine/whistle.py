@@ -95,8 +95,14 @@ def _varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, pa
     for key in keys:
         groups.setdefault(tuple(x for x in key.items() if used[x[0]] > strength), []).append(key)
     large = [group for group in groups.values() if len(group) >= limit]
-    # a key without the slot is of a state that has no such thing: a generator that has not begun
-    return next((path for path in paths if any(len({key[path] for key in group if path in key}) >= limit for group in large)), None)
+    return next((path for path in paths if any(_kinds(path, group) >= limit for group in large)), None)
+
+
+def _kinds(path: int, keys: list[Key]) -> int:
+    """How many values a slot has.  To lack it is one more, but none of an object's: a generator that has not begun has no iterator yet."""
+    found = {key.get(path) for key in keys}
+    lacks = None in found and any(isinstance(value, tuple) and value[0] == "shape" for value in found)
+    return len(found) - lacks
 
 
 def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Callable[[int], Sequence[int]]) -> None:
