@@ -63,6 +63,18 @@ def test_second_derivatives_of_products_of_zeros() -> None:
         assert np.allclose(hovis.hessian(np.prod)(x), expected)
 
 
+def test_through_a_block_that_asks_for_calm() -> None:
+    def f(x: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.log(x) * x
+        return np.sum(y)
+
+    x = np.array([1.0, 2.0])
+    assert np.allclose(hovis.grad(f)(x), np.log(x) + 1.0)
+    assert np.allclose(hovis.hessian(f)(x), np.diag(1.0 / x))
+    assert np.allclose(hovis.vmap(f)(np.stack([x, 2.0 * x])), [f(x), f(2.0 * x)])
+
+
 #: Results that are no numbers, in-place operations (which are those of the operators), and what is random.
 def _needs_none(fn: Any) -> bool:
     if isinstance(getattr(fn, "__self__", None), np.ufunc) or fn in STORES:

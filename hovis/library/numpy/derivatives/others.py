@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.ir import operations as ops
 from hovis.library.derivatives import TABLE, absent, constant, pull, push
+from hovis.library.numpy import status
 from hovis.library.numpy.tangents import added_parts, afresh, fitted, fitted_like, spread
 
 #: Methods of NumPy's scalars, and of arrays.
@@ -38,7 +39,7 @@ push(fitted_like, lambda t, y, a, x: fitted_like(t, x), lambda t, y, a, x: None)
 
 constant(
     np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, ops.format_value, np.iterable, operator.length_hint,
-    np.ndarray, np.packbits, np.unpackbits, np.histogram_bin_edges, str.format,
+    np.ndarray, np.packbits, np.unpackbits, np.histogram_bin_edges, str.format, *(row.fn for row in status.ROWS),
 )  # fmt: skip
 
 absent("what is added is a tuple of which nothing is known", added_parts)
