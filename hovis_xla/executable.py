@@ -220,7 +220,7 @@ class Executable:
         """As ``enter``, for a first call: if it is sure to take no time, its program is compiled quickly.  The next one is compiled in full."""
         hurry, self.in_a_hurry = self.in_a_hurry, False
         low = self.lowered
-        if not hurry or self._program is not None or not low.work.is_little(leaves, low.bounded) or self._is_kept():
+        if not hurry or self._program is not None or not low.work.is_little(leaves, low.bounded and not low.callbacks) or self._is_kept():
             return self.enter(*leaves)
         with garbage.seldom(), adapter.context():
             module, recipe = self._packed_plainly

@@ -429,5 +429,5 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
-        lowering.fuel is not None and not lowering.callbacks, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
+        lowering.fuel is not None, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
     )  # fmt: skip

@@ -302,6 +302,24 @@ def test_what_is_refused_in_full_goes_on_as_it_is(compiles, monkeypatch):
     assert compiles
 
 
+def test_what_asks_the_host_has_no_fuel_in_full(compiles):
+    """It gave up for good where a loop took long, as the first lowering was kept."""
+
+    def f(a, x, least):
+        n = 0
+        while np.abs(x).max() > least:
+            x = np.linalg.solve(a, x)
+            n += 1
+        return x, n
+
+    jitted = hovis_xla.jit(f, target="xla")
+    for _ in range(2):
+        assert jitted(2.0 * np.eye(3), np.ones(3), 0.1)[1] == 4
+    (variant,) = jitted._variants.values()
+    assert not variant.xla.lowered.bounded
+    assert str(int(cost.FUEL * 1000)) not in variant.xla.stablehlo()
+
+
 def test_exact_programs_are_as_they_are(compiles):
     hovis_xla.jit(smooth, target="xla", exact=True)(np.copy(X), 3)
     assert compiles == [False]
