@@ -92,7 +92,8 @@ class _Half:
         self.open = {v: None for v in used if v in made}
         if any(isinstance(getattr(v, "type", None), Array) for v in self.open):
             return False
-        return not any(test in operands_of(b) for b in self.region.blocks if b is not self.middle) and self._is_in_front()
+        elsewhere = any(test in op.operands() for op in self.middle.ops) or any(test in operands_of(b) for b in self.region.blocks if b is not self.middle)
+        return not elsewhere and self._is_in_front()
 
     def _behind(self, start: Block) -> set[Block]:
         found: set[Block] = set()
@@ -118,7 +119,7 @@ class _Half:
     def _begins(self, front: Block, ways: set[Block]) -> bool:
         """Is the end of a block in front, with what comes behind it, the half?"""
         self.bound, self.folded, self.reached = {}, {}, set()
-        if not self._blocks(front, self.stay.block) or not ways <= self.reached or not all(v in self.bound for v in self.open):
+        if not self._blocks(front, self.stay.block, False) or not ways <= self.reached or not all(v in self.bound for v in self.open):
             return False
         dropped = {v for b in self.reached - {front} for v in (*b.params, *b.all_ops())}
         if not dropped.isdisjoint(self.bound[v] for v in self.open):
@@ -135,9 +136,11 @@ class _Half:
                 return False
         return known[self.test] is (self.stay is self.middle.terminator.true)  # type: ignore[union-attr]
 
-    def _blocks(self, a: Block, b: Block) -> bool:
+    def _blocks(self, a: Block, b: Block, left_out: bool = True) -> bool:
+        """Does a do what b does?  What it does besides comes first, or is not missed where it is left out."""
         self.reached.add(a)
-        rest, begun = list(a.ops), False
+        rest, begun = list(a.ops), left_out
+        allowed = Effect.READS if left_out else _ALLOWED
         for op in b.ops:
             rest, ahead = _split(rest, op)
             if ahead is None:
@@ -146,13 +149,13 @@ class _Half:
                 self.folded[op] = None
                 continue
             passed, like = ahead
-            if begun and any(x.effect & ~_ALLOWED for x in passed):
+            if begun and any(x.effect & ~allowed for x in passed):
                 return False
             begun = True
             if not self._operands(like.operands(), op.operands()):
                 return False
             self.bound[op] = like
-        if any(x.effect & ~_ALLOWED for x in rest) or type(a.terminator) is not type(b.terminator) or not isinstance(b.terminator, Branch | Jump):
+        if any(x.effect & ~allowed for x in rest) or type(a.terminator) is not type(b.terminator) or not isinstance(b.terminator, Branch | Jump):
             return False
         if isinstance(a.terminator, Branch) and isinstance(b.terminator, Branch) and not self._operands([a.terminator.cond], [b.terminator.cond]):
             return False

@@ -162,9 +162,9 @@ class Ranges:
             return None
 
     def has_room(self, op: Op, block: Block | None = None) -> bool:
-        """Is the result certainly within 64 bits, were it in a block?"""
+        """Is the result certainly what it would be with any number of bits (64 of Python's ints, NumPy's have their own), were it in a block?"""
         found = self.of(op, block)
-        return found is not None and within(meet(found, self.caps.get(op, found)), INT64)
+        return found is not None and within(meet(found, self.caps.get(op, found)), self.whole.get(op, INT64))
 
     def unproven(self) -> int:
         """How many operations on Python's integers may be past 64 bits."""
@@ -219,7 +219,7 @@ class Ranges:
             return found
         for left in (True, False):
             mine, other = cond.args if left else cond.args[::-1]
-            square = isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] is value
+            square = isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] is value and not _wraps(mine.type)
             bound = self._seen(other) if mine is value or square else None
             if bound is not None and square:
                 most = intervals.said(cond.callee, truth, left, self._seen(mine) or INT64, bound)[1]
@@ -342,7 +342,7 @@ def _bounded_sums(r: Ranges) -> dict[Op | Param, Interval]:
     for members in components(values, lambda v: _sources(r, v)):  # type: ignore[arg-type]
         if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):
             bounds = _bounds(r, members)  # type: ignore[arg-type]
-            if bounds is not None and within(bounds, INT64):
+            if bounds is not None and all(within(bounds, r.whole[v]) for v in members):  # type: ignore[index]
                 found.update(dict.fromkeys(members, bounds))  # type: ignore[arg-type]
     return found
 

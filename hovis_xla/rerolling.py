@@ -134,12 +134,14 @@ class _Pairs:
         return self._blocks(a.block, b.block)
 
     def can_jump(self, a: Block, b: Block, live: set[Param | Op]) -> bool:
-        """Is all that b needs besides its parameters there in a, and nothing that a makes used elsewhere?"""
+        """Is all that b needs there in a without what a makes, and nothing of that used elsewhere?"""
         dominators = Dominators(self.function)
         home = {v: block for block in self.function.blocks for v in (*block.params, *block.all_ops())}
         if not all(v in b.params or (home[v] not in self.seen and dominators.dominates(home[v], a)) for v in live):
             return False
         made = {v for block in self.seen for v in (*(block.params if block is not a else ()), *block.all_ops())}
+        if any(self.bound[p] in made for p in b.params):
+            return False
         used = {v for block in self.function.blocks if block not in self.seen for op in block.all_ops() for v in op.operands()}
         used |= {v for block in self.function.blocks if block not in self.seen for e in edges(block.terminator) for v in e.args}
         used |= {v for block in self.function.blocks if block not in self.seen for v in _ends_with(block)}

@@ -69,6 +69,18 @@ def two_choices(x, y):
     return least, most, y
 
 
+def first_of_its_kind(x, out):
+    """The first round alone stores on its way."""
+    first, total = True, 0.0
+    for v in x:
+        if v > 0.0:
+            if first:
+                out[0] = 7.0
+            total += v
+        first = False
+    return total, out
+
+
 X = np.array([0.5, -1.5, 2.0, 3.0, -0.0, 1.0, 7.5, -2.0, 4.0, 0.25, 9.0])
 CASES = {
     "histogram": (histogram, [(X[:n], -2.0, 9.0) for n in (11, 1, 2)], [(np.where(X == 9.0, x, X), -2.0, 9.0) for x in (np.nan, np.inf, 1e9, -1e9)]),
@@ -76,6 +88,7 @@ CASES = {
     "changed on the way": (changed_on_the_way, [X, X[::-1].copy(), X[:1], X[:2]], []),
     "stored in front": (stored_in_front, [X, -X, X[:1]], []),
     "with what it was": (with_what_it_was, [np.array(a) for a in ([1, 1, 2, 2, 2, 3], [1, 2], [5, 5])], []),
+    "first of its kind": (first_of_its_kind, [(X, np.zeros(1)), (-X, np.zeros(1)), (X[:0], np.zeros(1))], []),
     "two choices": (two_choices, [(X, np.arange(11)), (X[:3], np.arange(3) + 2)], []),
 }
 

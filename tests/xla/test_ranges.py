@@ -173,7 +173,41 @@ def sub_of(a, n):
     return s
 
 
+BYTE = np.int8(0)
+
+
+def small_squares(places, a):
+    """NumPy's product wraps around, so that a small one says nothing of what is squared."""
+    s = 0.0
+    for i in range(len(places)):
+        if places[i] * places[i] < 100:
+            s += a[places[i]]
+    return s
+
+
+def around(a, n):
+    """A counter of NumPy's wraps around."""
+    c, s = BYTE, 0.0
+    for _ in range(n):
+        c = c + 1
+        s = s * 0.5 + a[c]
+    return s
+
+
+def rounds_of_a_byte(n):
+    c, k, rounds = BYTE, 0, 0
+    while k < n:
+        c = c + 1
+        if c > 0:
+            rounds += c.item()
+        k += 1
+    return rounds
+
+
 @pytest.mark.parametrize(("fn", "calls"), [
+    (small_squares, [(np.array([1, 2, -3]), RNG.random(9)), (np.array([1, 2**32]), RNG.random(9))]),
+    (around, [(RNG.random(300), n) for n in (5, 127, 128, 200, 300)] + [(RNG.random(127), 128)]),
+    (rounds_of_a_byte, [(5,), (700,)]),
     (powers, [(10, 3), (60, 3), (63, 2), (62, 2), (63, -2), (64, -2), (5, 0)]),
     (steps_of, [(3, 2**61), (4, 2**61), (10, -(2**61)), (3, 5), (0, 1), (2**3, 2**59)]),
     (fibonacci, [(10,), (92,), (93,), (200,)]),
