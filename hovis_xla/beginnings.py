@@ -14,7 +14,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Par
 from hovis.lattice import Array, Const
 from hovis.passes import pipeline
 from hovis.passes.rewriting import Pass, drop_unreached, replace_in, same
-from hovis_xla.regions import Region, all_loops, live_in, needed, operands_of, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, fits, live_in, needed, operands_of, reachable, regions, successors
 
 #: What may be done while compiling, of numbers that are known as long as the loop in front goes on.
 _KNOWN: Final = frozenset({
@@ -82,7 +82,9 @@ class _Beginning:
         if any(isinstance(v.type, Array) for v in self.open) or not self._alike(self.start, self.target, {}, {}):
             return False
         made = {v for b in self.walked for v in (*(b.params if b is not self.start else ()), *b.all_ops())}
-        if any(v not in self.bound or self.bound[v] in made for v in self.open) or not all(self._comes_back(*again) for again in self.again):
+        if any(v not in self.bound or self.bound[v] in made or not fits(self.bound[v], v) for v in self.open):
+            return False
+        if not all(self._comes_back(*again) for again in self.again):
             return False
         inside = {v for b in self.walked for v in (*b.params, *b.all_ops())}
         outside = [b for b in self.function.blocks if b not in self.walked]

@@ -16,7 +16,7 @@ from hovis.lattice import Array, Const
 from hovis.passes import pipeline
 from hovis.passes.rewriting import Pass, drop_unreached, replace_in, same
 from hovis_xla.deeds import acts
-from hovis_xla.regions import Region, all_loops, operands_of, regions, successors
+from hovis_xla.regions import Region, all_loops, fits, operands_of, regions, successors
 
 #: What may have been done while tracing, of the numbers of the first round.
 _FOLDED: Final = frozenset({operator.add, operator.sub, operator.mul, operator.iadd, operator.isub, operator.imul})
@@ -120,6 +120,8 @@ class _Half:
         """Is the end of a block in front, with what comes behind it, the half?"""
         self.bound, self.folded, self.reached = {}, {}, set()
         if not self._blocks(front, self.stay.block, False) or not ways <= self.reached or not all(v in self.bound for v in self.open):
+            return False
+        if not all(fits(self.bound[v], v) for v in self.open):
             return False
         dropped = {v for b in self.reached - {front} for v in (*b.params, *b.all_ops())}
         if not dropped.isdisjoint(self.bound[v] for v in self.open):

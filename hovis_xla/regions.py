@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.lattice import Const
+from hovis.lattice import Const, contains, leq
 from hovis_xla.deeds import acts
 
 
@@ -122,6 +122,13 @@ def operands_of(block: Block) -> "Iterable[Operand]":
             yield value
     for edge in edges(block.terminator):
         yield from edge.args
+
+
+def fits(value: Operand, place: Operand) -> bool:
+    """May a value stand in the place of another, by their types?"""
+    if not isinstance(value, Param | Op | Const) or not isinstance(place, Param | Op):
+        return False
+    return contains(place.type, value.value) if isinstance(value, Const) else leq(value.type, place.type)
 
 
 def body_ops(block: Block) -> list[Op]:

@@ -13,7 +13,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Par
 from hovis.lattice import Const
 from hovis.passes import pipeline
 from hovis.passes.rewriting import Pass, drop_unreached, same
-from hovis_xla.regions import Region, all_loops, live_in, needed, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, fits, live_in, needed, reachable, regions, successors
 
 #: What is done before: tests of constants are decided.
 _TIDY: Final = ("fold", "straighten", "trivial_params", "dead")
@@ -140,7 +140,7 @@ class _Pairs:
         if not all(v in b.params or (home[v] not in self.seen and dominators.dominates(home[v], a)) for v in live):
             return False
         made = {v for block in self.seen for v in (*(block.params if block is not a else ()), *block.all_ops())}
-        if any(self.bound[p] in made for p in b.params):
+        if any(self.bound[p] in made or not fits(self.bound[p], p) for p in b.params):
             return False
         used = {v for block in self.function.blocks if block not in self.seen for op in block.all_ops() for v in op.operands()}
         used |= {v for block in self.function.blocks if block not in self.seen for e in edges(block.terminator) for v in e.args}
