@@ -32,7 +32,7 @@ from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
-from hovis_xla.listing import Listing
+from hovis_xla.listing import ItemsSeen, Listing
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, lists, measured, ragged, sequences, storing, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
@@ -248,6 +248,8 @@ class Calls(Arrays):
                 self.work.add(op, result, args, self.rounds)
         except NotLowerable as error:
             error.location = error.location or op.location
+            raise
+        except ItemsSeen:
             raise
         except Exception as error:
             if os.environ.get("HOVIS_DEBUG"):

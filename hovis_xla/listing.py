@@ -49,12 +49,14 @@ UNKNOWN: Final = Num("unknown", np.dtype(bool))
 class Listing:
     """What is known of a class of lists; called by the host with what is in memory, it makes the list.
 
+    makes   the ops that make them
     reel    where is noted for how many items there should have been room (``ops/tapes``)
     slots   for how many there is
     memory  the number of items and the arrays that they are in, as places of a lowering
     """
 
     item: Item
+    makes: tuple[Op, ...] = ()
     reel: Any = None
     slots: int = 0
     memory: tuple[Any, ...] = ()
@@ -76,6 +78,11 @@ class Listing:
     def nums(self) -> list[Num]:
         """What is in the arrays that hold the items, one after the other; of a number that is Python's or NumPy's, whose it is as well."""
         return list(_nums(self.item))
+
+    @property
+    def is_known(self) -> bool:
+        """Is it known of what kind items are?"""
+        return _is_known(self.item)
 
     @property
     def holds_arrays(self) -> bool:
@@ -107,11 +114,23 @@ def _column(item: Item, count: int, memory: Iterator[Any]) -> list[Any]:
 # ------------------------------------------------------------------------------------------------- which lists
 
 
-def listings(function: Function, reel: Callable[[], Any]) -> dict[Op, Listing]:
-    """The lists of a Function (and of those it calls) that grow, by the ops that make them; ``reel`` gives each class its own."""
+class ItemsSeen(Exception):
+    """Lowering has come to what is put into lists of whose items nothing was known: it begins again, and knows."""
+
+    def __init__(self, listing: Listing, item: Item) -> None:
+        super().__init__()
+        self.items = dict.fromkeys(listing.makes, item)
+
+
+def listings(function: Function, reel: Callable[[], Any], seen: Mapping[Op, Item]) -> dict[Op, Listing]:
+    """The lists of a Function (and of those it calls) that grow, by the ops that make them.
+
+    reel    gives each class its own
+    seen    what items are where types do not tell
+    """
     if not any(op.callee is list.append for one in callees(function) for op in one.ops()):
         return {}
-    program = _Program(function)
+    program = _Program(function, seen)
     found: dict[Op, Listing] = {}
     for members in program.classes():
         makes = [m for m in members if isinstance(m, Op)]
@@ -126,7 +145,8 @@ def listings(function: Function, reel: Callable[[], Any]) -> dict[Op, Listing]:
 class _Program:
     """A Function and those that it calls, as far as they are lowered."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, seen: Mapping[Op, Item]) -> None:
+        self.seen = seen
         self.functions = {made: _followed(made) for made in map(with_handlers, callees(function))}
         self.blocks = [block for blocks in self.functions.values() for block in blocks]
         self.ops = [op for block in self.blocks for op in body_ops(block)]
@@ -164,11 +184,11 @@ class _Program:
         given = [(op, op.args[at]) for op in self.ops if _hashable(op.callee) and (at := GROWS.get(op.callee)) and op.args[0] in members]
         given += [(make, value) for make in makes for value in make.args]
         found: Item | None = UNKNOWN
-        for _, value in given:
-            found = _joined(found, item_of(value))
-        if found is None or not _is_known(found):
+        for item in (*(item_of(value) for _, value in given), *(self.seen.get(make, UNKNOWN) for make in makes)):
+            found = _joined(found, item)
+        if found is None:
             return None
-        listing = Listing(found)
+        listing = Listing(found, tuple(makes))
         if listing.holds_arrays and self._escapes(members) and not all(self._is_fresh(value, at) for at, value in given):
             return None
         return listing

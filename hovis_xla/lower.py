@@ -30,7 +30,7 @@ from hovis_xla.interface import Keyed, Lowered, Tape, Template
 from hovis_xla.intervals import Interval, meet
 from hovis_xla.joining import Arrival, as_tensor
 from hovis_xla.kinds import WHICH
-from hovis_xla.listing import Listing
+from hovis_xla.listing import Item, ItemsSeen, Listing
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
@@ -80,6 +80,7 @@ OF_A_FUNCTION: Final = (
 )
 
 NO_SLOTS: Final[Mapping[int, int]] = {}
+NO_ITEMS: Final[Mapping[Op, Item]] = {}
 
 #: Residual functions are written out where they are called, this deep.
 INLINE_DEPTH: Final = 16
@@ -325,7 +326,8 @@ def in_rounds(function: Function) -> Function:
 
 
 def lower(
-    function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False, bounded: bool = False
+    function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False, bounded: bool = False,
+    seen: Mapping[Op, Item] = NO_ITEMS,
 ) -> Lowered:
     """The module of a function (``shaped``) whose parameters are these.
 
@@ -333,13 +335,16 @@ def lower(
     slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
     ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
     bounded      it is to give up where nobody knows how long it takes, and it takes long (``fuel``)
+    seen         what is in lists that grow, where types do not tell (``listing``)
     """
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
             try:
-                return _lower_main(module, function, args, Lowering(may_narrow, ordered, bounded), slots)
+                return _lower_main(module, function, args, Lowering(may_narrow, ordered, bounded), slots, seen)
+            except ItemsSeen as found:
+                known = {**seen, **found.items}
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
@@ -347,9 +352,12 @@ def lower(
                     raise
                 # a mistake of the compiler's: the user's function is not to fail for it
                 raise NotLowerable(f"{function.name}: {type(error).__name__}: {error}") from error
+    return lower(function, args, may_narrow, slots, ordered, bounded, known)
 
 
-def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int]) -> Lowered:
+def _lower_main(
+    module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int], seen: Mapping[Op, Item]
+) -> Lowered:
     nums = [a for a in args if isinstance(a, Num)]
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
     lowering.main = main
@@ -371,7 +379,7 @@ def _lower_main(module: Any, function: Function, args: list["Num | Known"], lowe
         if any(changes(op) for op in _all_ops(function)):
             lowering.token, lowering.fuel = outward.create_token(), None
         lowering.reels = reels(function, slots)
-        lowering.listings = lists.found_in(function, len(lowering.reels), slots)
+        lowering.listings = lists.found_in(function, len(lowering.reels), slots, seen)
         growing = dict.fromkeys(lowering.listings.values())
         lists.prepare(lowering, growing)
         counted = [*lowering.reels.values(), *(listing.reel for listing in growing)]

@@ -181,7 +181,7 @@ def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str,
     """Emit an allocation."""
     operands = tuple(m.operand(a) for a in args)
     named = tuple((name, m.operand(v)) for name, v in (kwargs or {}).items())
-    op = Op(callee, operands, named, Type(cls), None, Effect.PURE, m.location())
+    op = Op(callee, operands, named, m.kind_of(cls), None, Effect.PURE, m.location())
     m.emitted += 1
     m.block.ops.append(op)
     return op

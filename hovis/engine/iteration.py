@@ -4,7 +4,7 @@ import operator
 import sys
 from typing import Any, Final
 
-from hovis.engine import enums, generators, identities, models, protocols, stores
+from hovis.engine import enums, generators, identities, lifetimes, models, protocols, stores
 from hovis.engine.branches import without
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
@@ -61,8 +61,8 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
         made = _iter_known(m, value)
         if made is not None:
             return finish(m, made, mode)
-    elif isinstance(value.type, Array) and value.type.rank:
-        return finish(m, sequence_iterator(m, value, type(iter([]))), mode)
+    elif _is_open(m, value):
+        return finish(m, sequence_iterator(m, value, ITERATOR_OF[list]), mode)
     if m.class_of(value) is generators.GENERATOR:
         return finish(m, value, mode)
     cls = models.acting_class(m, value)
@@ -78,6 +78,11 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
     if isinstance(value, Known | Ref) or cls is not None:
         return call_builtin(m, iter, [value], {}, mode)
     return finish(m, m.emit(iter, [value]), mode)
+
+
+def _is_open(m: Machine, value: Dyn) -> bool:
+    """Is it gone through by positions, however long it is?"""
+    return bool(isinstance(value.type, Array) and value.type.rank) or m.is_own_list(value)
 
 
 def iter_instance(m: Machine, value: V, mode: str) -> Any:
@@ -216,12 +221,15 @@ def _test_end(m: Machine, item: Dyn, mode: str) -> int | None:
     return None
 
 
-def _stop_unless(m: Machine, more: Dyn, mode: str) -> None:
-    """The chain goes on where there is one more item; where there is none the consumer is told."""
+def _stop_unless(m: Machine, more: Dyn, mode: str, ended: "Ref | None" = None) -> None:
+    """The chain goes on where there is one more item; where there is none the consumer is told, and ``ended`` is over."""
     state = m.state
     frame = m.frame
     m.meet(len(state.frames) - 1, frame.pc + 1, _exit_of(m, mode))
     done = state.fork()
+    if ended is not None:
+        over = Known(()) if m.endings and lifetimes.is_named(m, ended) else done.heap[ended.aid].cells[0]
+        done.heap[ended.aid] = done.heap[ended.aid].replace(cells=(over, Known(EXHAUSTED)))
     _finish_in(m, done, mode)
     m.split(more, done)
 
@@ -269,28 +277,28 @@ _NEVER_RAISES: Final = frozenset({*map(type, map(iter, ([], (), b"", bytearray()
 _QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT})
 
 
-def _array_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: str) -> int | None:
-    """An array of unknown length, which stays as long as it is."""
+def _open_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: str) -> int | None:
+    """Of what is of unknown length: an array stays as long as it is, a list may get longer, or shorter (listiter_next)."""
     if mode == "for" and not m.header():
         return STOP
+    grows = m.is_own_list(source)
     lost = position.lost if isinstance(position, Dyn) else frozenset()
-    length = m.emit(len, [source], type=Type(int), effect=Effect.PURE)
+    length = m.emit(len, [source], type=Type(int), effect=Effect.READS if grows else Effect.PURE)
     more = m.emit(operator.lt, [position, length], type=Type(bool), effect=Effect.PURE, lost=lost)
-    _stop_unless(m, more, mode)
-    if isinstance(position, Known):
-        at: Any = position.value
-        beyond: V = Known(at + 1, position.labels)
-    else:
-        beyond = m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=lost)
-    m.put(ref, obj.with_cell(1, beyond))
-    return call_builtin(m, operator.getitem, [source, position], {})
+    _stop_unless(m, more, mode, ref if grows else None)
+    beyond = Known(position.value + 1, position.labels) if isinstance(position, Known) else None  # type: ignore[operator]
+    m.put(ref, obj.with_cell(1, beyond or m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=lost)))
+    if not grows:
+        return call_builtin(m, operator.getitem, [source, position], {})
+    m.push(m.emit(operator.getitem, [source, position], effect=Effect.READS))
+    return None
 
 
 def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     source, position = m.resolve(obj.cells[0]), obj.cells[1]
     length = _length(m, source)
-    if length is None and isinstance(source, Dyn) and isinstance(source.type, Array) and source.type.rank:
-        return _array_step(m, ref, obj, source, position, mode)
+    if length is None and isinstance(source, Dyn) and _is_open(m, source):
+        return _open_step(m, ref, obj, source, position, mode)
     if length is None:
         # the source is not known any more: go on with the real iterator, unless that can be told apart
         m.use(position)
@@ -318,8 +326,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         return STOP
     more = m.emit(operator.lt, [position, Known(length)], type=Type(bool), effect=Effect.PURE, lost=position.lost)
     _stop_unless(m, more, mode)
-    beyond = m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=position.lost)
-    m.put(ref, obj.with_cell(1, beyond))
+    m.put(ref, obj.with_cell(1, m.emit(operator.add, [position, Known(1)], type=Type(int), effect=Effect.PURE, lost=position.lost)))
     return call_builtin(m, operator.getitem, [source, position], {})
 
 
@@ -447,7 +454,7 @@ def _may_be_unsure(m: Machine, iterator: Ref) -> bool:
     obj = m.state.heap[iterator.aid]
     if obj.kind == "range_iter":
         return not all(isinstance(c, Known) for c in obj.cells[:2])
-    return obj.kind == "sequence_iter" and not isinstance(obj.cells[1], Known)
+    return obj.kind == "sequence_iter" and (not isinstance(obj.cells[1], Known) or _length(m, m.resolve(obj.cells[0])) is None)
 
 
 def _next_default(iterator: Any, default: Any, end: Any) -> Any:
@@ -569,9 +576,7 @@ def _after_unpacking(count: int) -> Any:
 def _rows(m: Machine, value: V, wanted: int | None) -> list[V] | None:
     """The rows of an array that is unpacked, if there are just so many, and few."""
     count = _length(m, value) if isinstance(value, Dyn) and isinstance(value.type, Array) else None
-    if count is None or count > MOST_ROWS or wanted not in (None, count):
-        return None
-    return [_item(m, value, k, Known(k), 0) for k in range(count)]
+    return None if count is None or count > MOST_ROWS or wanted not in (None, count) else [_item(m, value, k, Known(k), 0) for k in range(count)]
 
 
 def build_set(m: Machine, items: list[V]) -> int | None:

@@ -60,7 +60,7 @@ def _is_new(fn: Any, result: AbstractValue, types: list[AbstractValue]) -> bool:
 
 def _of_atoms(kind: AbstractValue) -> bool:
     if not isinstance(kind, Partial):
-        return kind != Type(list) and kind != Type(dict)
+        return not (isinstance(kind, Type) and kind.cls in (list, dict))
     return all(isinstance(p, Const | Type) and (type(p.value) if isinstance(p, Const) else p.cls) in ATOMS for p in kind.parts)
 
 

@@ -68,6 +68,12 @@ def taken(frame: Frame, popped: int) -> list[V]:
     return [value for value in frame.stack[-popped:] if type(value) is Ref or (type(value) is Dyn and value.ends)]
 
 
+def is_named(m: "Machine", value: Ref) -> bool:
+    """Has the user a name for an object, so that it may outlive what it lets go of?"""
+    frames = [frame for frame in m.state.frames if not frame.code.filename.startswith(m.package)]
+    return any(isinstance(held, Ref) and held.aid == value.aid for frame in frames for held in frame.locals)
+
+
 def replaced(m: "Machine", old: tuple[V | None, ...], new: tuple[V | None, ...]) -> None:
     """The cells of an object are others now: it has let go of what it held in the old ones."""
     if new[: len(old)] != old:

@@ -20,7 +20,7 @@ from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.unwinding import unwind
-from hovis.engine.values import NO_LABELS, STRONG, Dyn, Known, Labels, Ref, V, operand_of
+from hovis.engine.values import NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, unchanged
 from hovis.ir.origins import origins_of
@@ -213,13 +213,21 @@ class Machine(Reader, abc.ABC):
             obj = self.state.heap[value.aid]
             if obj.forgotten:
                 assert obj.node is not None
-                return Dyn(obj.node, Type(obj.cls))
+                return Dyn(obj.node, self.kind_of(obj.cls))
         elif isinstance(value, Known):
             if id(value.value) in self.tables.thawed:
                 return Dyn(Const(value.value), Type(self._class_of(value.value)))
             if templates.ALL:
                 return templates.actual(self.state.heap, value)
         return value
+
+    def kind_of(self, cls: type) -> AbstractValue:
+        """The type of an object of the trace."""
+        return OWN_LIST if cls is list and self.known_sizes else self.library.of_class(cls)
+
+    def is_own_list(self, value: V) -> bool:
+        """Is it a list of the trace that is gone through by positions (for it may get longer), and not by an iterator?"""
+        return isinstance(value, Dyn) and value.type == OWN_LIST
 
     def look(self) -> None:
         """An opaque call may have changed the environment: the residual looks, and goes on as before if it has not.
@@ -261,7 +269,7 @@ class Machine(Reader, abc.ABC):
             if id(value.value) in self.tables.thawed:
                 return Type(self._class_of(value.value))
             return Const(value.value)
-        return Type(self.state.heap[value.aid].cls)
+        return self.kind_of(self.state.heap[value.aid].cls)
 
     def class_of(self, value: V) -> type | None:
         """The exact class of value, if it is known."""

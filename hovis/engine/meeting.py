@@ -348,14 +348,11 @@ class Meeting(Keys):
         if isinstance(value, Known):
             return self.abstract(value.value)
         from_heap = state.heap[value.aid]
-        return self.abstract_class(from_heap.extra[2] if from_heap.inner else from_heap.cls)
+        return self.kind_of(from_heap.extra[2] if from_heap.inner else from_heap.cls)
 
     def abstract(self, value: object) -> AbstractValue:
         """The type of a known value."""
         return self.library.of_value(value)
-
-    def abstract_class(self, cls: type) -> AbstractValue:
-        return self.library.of_class(cls)
 
     def _both(self, entry: Entry, matching: Matching, path: int, a: V, b: V) -> V:
         """The join of what a slot holds and what arrives."""

@@ -122,7 +122,8 @@ def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: st
         return NOT_MINE
     lazy = fn in m.library.lazy or isinstance(model, Stand)
     wanted = fn in m.library.eager or (isinstance(model, Stand) and fn is model.cls)
-    if not wanted and not any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
+    grown = fn is not tuple and any(map(m.is_own_list, args))  # a tuple is made of such a list
+    if not wanted and not grown and not any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
         return NOT_MINE
     if isinstance(model, Stand):
         return models.create(m, model, args, kwargs, mode)

@@ -13,7 +13,7 @@ from typing import Final
 
 from hovis.ir.model import Op, Operand
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import ANY, AbstractValue, Array, Const, Type
+from hovis.lattice import ANY, AbstractValue, Array, Const, Refined, Type
 from hovis.lattice.constants import PLAIN, same_constant
 
 #: Of an array these give the array itself.
@@ -43,6 +43,9 @@ def within(a: Labels, b: Labels) -> bool:
     """Are all labels of a among those of b?"""
     return a == b or not a or (type(b) is frozenset and b.issuperset(each(a)))
 
+
+#: A list that the trace has made and that is real by now, where a back end compiles: it is gone through by positions.
+OWN_LIST: Final = Refined(list, "made in the trace")
 
 #: How strongly a constant is used: it counts or sizes (weak), it is compared with others (a test), or it chooses (strong).
 WEAK: Final = 1

@@ -145,7 +145,7 @@ def _note(op: Op, memory: _Memory, own: set[Operand]) -> None:
 
 def _is_quiet(op: Op) -> bool:
     """Is it a store into a list of which is known that the cell is there, and holds something that ends without a finalizer?"""
-    return op.effect == Effect.WRITES and isinstance(op.args[0], Param | Op) and op.args[0].type == Type(list)
+    return op.effect == Effect.WRITES and isinstance(op.args[0], Param | Op) and getattr(op.args[0].type, "cls", None) is list
 
 
 def _overwrite(at: tuple[Operand, type, Any], memory: _Memory) -> None:

@@ -138,11 +138,10 @@ def _threading(function: Function) -> bool:
         if headers is None or outside is None:
             headers, outside = _headers(function), _users(function)
         values: list[Value] = [*block.params, *block.ops]
-        if block in headers:
-            continue
+        around = block in headers
         users = set[Block]().union(*(outside.get(value, set()) for value in values)) - {block}
         for source, edge in list(into):
-            if source is not block and CAUGHT not in edge.args and (way := _past(function, block, edge, users)) is not None:
+            if source is not block and CAUGHT not in edge.args and (way := _past(function, block, edge, users, around)) is not None:
                 into.remove((source, edge))
                 incoming[way] = [(source, edge)]
                 assert isinstance(way.terminator, Jump)
@@ -189,8 +188,11 @@ def _users(function: Function) -> dict[Value, set[Block]]:
     return found
 
 
-def _past(function: Function, block: Block, edge: Edge, users: set[Block]) -> Block | None:
-    """Lead edge past block, if what it brings decides the branch there, by a new block; not to where others use what block makes."""
+def _past(function: Function, block: Block, edge: Edge, users: set[Block], around: bool) -> Block | None:
+    """Lead edge past block, if what it brings decides the branch there, by a new block; not to where others use what block makes.
+
+    around: block is the head of a loop, which is left that way, and not entered
+    """
     branch = block.terminator
     assert isinstance(branch, Branch)
     new: dict[Value, Operand] = dict(zip(block.params, edge.args, strict=True))
@@ -209,6 +211,8 @@ def _past(function: Function, block: Block, edge: Edge, users: set[Block]) -> Bl
         return None
     to = branch.true if cond.value else branch.false
     if users and not users.isdisjoint(_reached(to.block, block)):
+        return None
+    if around and any(e.block is block for b in {to.block, *_reached(to.block, block)} for e in edges(b.terminator)):
         return None
     way = Block((), made, Jump(Edge(to.block, replaced(to.args, new)), branch.location))
     function.blocks.append(way)

@@ -104,6 +104,6 @@ ROWS: Final[dict[Any, Row]] = _combined()
 #: What may be done while lowering, if all arguments are known: pure, and cheap on small constants.
 FOLDABLE: Final = frozenset({
     *(f for f in vars(operator).values() if callable(f) and f not in {operator.pow, operator.lshift, operator.mul, operator.concat, operator.imul}),
-    builtins.len, builtins.abs, builtins.min, builtins.max, builtins.round, builtins.divmod, int, float, bool, complex, isinstance, type, slice,
+    builtins.len, builtins.abs, builtins.min, builtins.max, builtins.round, builtins.divmod, int, float, bool, complex, isinstance, issubclass, type, slice,
     operator.mul, *(fn for fn in pymath.MATH), np.prod, np.dtype,
 })  # fmt: skip

@@ -12,7 +12,7 @@ from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis_xla import emit
 from hovis_xla.emit import T, compare, like, or_, select
-from hovis_xla.listing import GROWS, Item, Listing, listings
+from hovis_xla.listing import GROWS, Item, ItemsSeen, Listing, listings
 from hovis_xla.ops import ragged, sequences
 from hovis_xla.ops.python import L
 from hovis_xla.ops.storing import NOTHING
@@ -32,10 +32,10 @@ def is_listing(operand: Operand) -> bool:
     return isinstance(operand, Struct) and isinstance(operand.callee, Listing)
 
 
-def found_in(function: Function, tapes: int, slots: Mapping[int, int]) -> dict[Op, Listing]:
+def found_in(function: Function, tapes: int, slots: Mapping[int, int], seen: Mapping[Op, Item]) -> dict[Op, Listing]:
     """The lists of a function that grow; their reels have the numbers behind those of tapes."""
     numbers = itertools.count(tapes)
-    found = listings(function, lambda: reel_of(next(numbers), slots))
+    found = listings(function, lambda: reel_of(next(numbers), slots), seen)
     for listing in set(found.values()):
         listing.reel.slots, listing.reel.bytes = listing.room(listing.reel.slots), listing.size
     return found
@@ -150,6 +150,22 @@ def _store(low: L, item: Item, value: Operand, arrays: Iterator[Stored], at: T) 
         low.write(_cell(next(arrays), at), T(found.tag, BOOL, ()))
 
 
+def _see(a: Struct, value: Operand) -> None:
+    """Something is put into a list: of what kind is it, if that is not known?"""
+    if not _of(a).is_known:
+        raise ItemsSeen(_of(a), _item(value))
+
+
+def _item(value: Operand) -> Item:
+    parts = [Known(v) for v in value.value] if isinstance(value, Known) and type(value.value) is tuple else getattr(value, "parts", ())
+    if parts and not (isinstance(value, Struct) and value.callee is not operations.make_tuple):
+        return tuple(map(_item, parts))
+    num = num_of(value)
+    if num is None or (num.kind == ARRAY and (not num.shape or isinstance(value, Known))):
+        raise NotLowerable("an object in a list that grows")
+    return num
+
+
 def _load(low: L, item: Item, arrays: Iterator[Stored], at: T) -> Operand:
     if isinstance(item, tuple):
         return Struct(operations.make_tuple, tuple(_load(low, part, arrays, at) for part in item), object())
@@ -160,7 +176,7 @@ def _load(low: L, item: Item, arrays: Iterator[Stored], at: T) -> Operand:
 def whole(low: L, a: Struct) -> Operand | None:
     """The array of all items; of none it would be one of floats."""
     item = _of(a).item
-    if not isinstance(item, Num):
+    if not isinstance(item, Num) or not _of(a).is_known:
         return None
     enough(low, a)
     count = _count(a)
@@ -184,6 +200,7 @@ def _joined(low: L, a: Operand) -> Operand | None:
 
 
 def _append(low: L, a: Struct, value: Operand) -> Operand:
+    _see(a, value)
     count = _count(a)
     _store(low, _of(a).item, value, _arrays(a), count)
     _counted(low, a, emit.add(count, like(1, count)))
@@ -192,7 +209,7 @@ def _append(low: L, a: Struct, value: Operand) -> Operand:
 
 def _place(low: L, a: Struct, index: Operand) -> T | None:
     """Where an index leads to."""
-    if not sequences.is_index(index) or _of(a).holds_arrays:
+    if not sequences.is_index(index) or _of(a).holds_arrays or not _of(a).is_known:
         return None
     enough(low, a)
     count, at = _count(a), emit.convert(tensor(low.val(index)), INT64)
