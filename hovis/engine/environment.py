@@ -200,15 +200,20 @@ def contents(held: Any) -> "tuple[str, Any, Any] | None":
 # ------------------------------------------------------------------------------------------------- where it is relied upon
 
 
-def spread(entries: Iterable[Any]) -> None:
-    """What is relied upon behind an edge is relied upon before it, back to where the residual looks, or to the entry."""
-    found = list(entries)
-    found.reverse()
-    grown = True
-    while grown:
-        grown = False
-        for entry in found:
-            for (_, target, _), reads in (*zip(entry.exits, entry.tails, strict=True), *zip(entry.calls, entry.call_tails, strict=True)):
-                if not target.reads <= reads:
-                    reads |= target.reads
-                    grown = True
+def spread(entries: Iterable[Any], looks: Iterable[set[Any]]) -> None:
+    """What is relied upon behind an edge is relied upon before it, back to where the residual looks, or to the entry.
+
+    looks: the keys that are relied upon there; those of all between are left as they are.
+    """
+    behind: dict[int, list[set[Any]]] = {}
+    for entry in entries:
+        for (_, target, _), reads in (*zip(entry.exits, entry.tails, strict=True), *zip(entry.calls, entry.call_tails, strict=True)):
+            behind.setdefault(id(reads), []).append(target.reads)
+    for keys in looks:
+        seen, todo = {id(keys)}, [keys]
+        while todo:
+            for reads in behind.get(id(todo.pop()), ()):
+                if id(reads) not in seen:
+                    seen.add(id(reads))
+                    todo.append(reads)
+                    keys |= reads

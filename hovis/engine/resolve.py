@@ -15,12 +15,13 @@ from hovis.lattice import Const
 
 def finish(engine: Engine) -> list[Function]:
     """Resolve all edges, and collect the blocks of each function that START needs."""
-    assert engine.start is not None
+    start = engine.start
+    assert start is not None
     engine.lent = {}
     functions: list[Function] = []
     done: set[Entry] = set()
     owned: set[int] = set()
-    todo = deque([engine.start])
+    todo = deque([start])
     while todo:
         root = todo.popleft()
         if root in done:
@@ -35,9 +36,11 @@ def finish(engine: Engine) -> list[Function]:
         if len(owned) < before + len(function.blocks):
             raise GiveUp("two residual functions came to the same place")  # better a call of the original than the wrong way on
     if not engine.frozen:
-        environment.spread(entry for table in engine.entries.values() for entry in table.values())
+        entries = (entry for table in engine.entries.values() for entry in table.values())
+        environment.spread(entries, [start.reads, *(look.keys for look in engine.looks)])
+        place = {key: k for k, key in enumerate(engine.guards)}
         for look in engine.looks:
-            look.guards = tuple(guard for key, guard in engine.guards.items() if key in look.keys)
+            look.guards = tuple(engine.guards[key] for key in sorted(look.keys & place.keys(), key=place.__getitem__))
     return functions
 
 
