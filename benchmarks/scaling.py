@@ -4,7 +4,8 @@
 
 Each row is a kind of program at growing sizes: processor milliseconds, blocks of the residual, and the exponent of growth
 between the two largest sizes (1 is linear). Where n variables stay alive over n places at which paths meet, n² values
-cross edges, and the exponent shows it. Then interpreters (guests.py) with guest programs of so many operations. Numbers, not a gate.
+cross edges, and the exponent shows it. Then functions that are compiled, from the first look to what XLA is given, and
+interpreters (guests.py) with guest programs of so many operations. Numbers, not a gate.
 """
 import linecache
 import math
@@ -14,6 +15,7 @@ import time
 import guests
 
 import hovis
+import hovis_xla
 from hovis import Int
 
 
@@ -67,10 +69,32 @@ def handlers(n):
     return f"def f(x, y):\n{tries}    return y\n"
 
 
+def configs(n):
+    """n nested loops, as long and as heavy as a config of their own says."""
+    made = "".join(f"C{i} = dict(a=[{i}, {i + 1}], b=dict(c={i}))\n" for i in range(n))
+    body = "".join(f"    for i in range(x):\n        for j in range(C{k}['a'][0]):\n            y += C{k}['b']['c'] * j\n" for k in range(n))
+    return f"{made}def f(x, y):\n{body}    return y\n"
+
+
+def questions(n):
+    """n loops with a test in two parts."""
+    body = "".join(f"    i = {k}\n    while i < x and y * 2 < 1000:\n        y += i\n        i += 1\n" for k in range(n))
+    return f"def f(x, y):\n{body}    return y\n"
+
+
+def maxima(n):
+    """n loops that begin with what is known."""
+    body = "    best = 1\n    for i in range(x):\n        if i * y % 7 > best: best = i * y % 7\n    y += best\n" * n
+    return f"def f(x, y):\n{body}    return y\n"
+
+
 SIZES = {
     straight: (500, 1000, 2000), branches: (16, 64, 256), flags: (4, 8, 16, 32), modes: (4, 8, 16, 32), objects: (8, 16, 32),
     classes: (25, 50, 100), calls: (50, 100, 200), loops: (16, 32, 64), handlers: (16, 32, 64),
 }
+
+#: The same for what is compiled.
+COMPILED = {loops: (25, 50, 100), branches: (64, 256), configs: (12, 25, 50), questions: (12, 25, 50), maxima: (12, 25, 50)}
 
 
 #: Operations of a guest program.
@@ -83,6 +107,14 @@ def compiled(make, n):
     namespace = {}
     exec(compile(source, file, "exec"), namespace)
     return namespace["f"]
+
+
+def measure_compiled(make, n):
+    """Processor seconds until XLA is given the program, and the loops that it has."""
+    jitted = hovis_xla.jit(compiled(make, n))
+    start = time.process_time()
+    text = jitted.lower(3, 4).as_text()
+    return time.process_time() - start, text.count("stablehlo.while")
 
 
 def measure(make, n, guest):
@@ -100,14 +132,24 @@ def measure(make, n, guest):
 def main():
     wanted = sys.argv[1:]
     hovis.specialize(compiled(branches, 2), Int, Int)
+    hovis_xla.jit(compiled(branches, 2)).lower(3, 4)
     for make, sizes in {**SIZES, **dict.fromkeys(guests.GUESTS, OPERATIONS)}.items():
         if wanted and make.__name__ not in wanted:
             continue
         times = [measure(make, n, make in guests.GUESTS) for n in sizes]
         cells = [f"{n}: {seconds * 1e3:.0f} ms, {'left as a call' if blocks < 0 else f'{blocks} blocks'}"
                  for n, (seconds, blocks) in zip(sizes, times, strict=True)]
-        power = math.log(times[-1][0] / times[-2][0]) / math.log(sizes[-1] / sizes[-2])
-        print(f"{make.__name__:10} n**{power:.1f}   {'  '.join(cells)}", flush=True)
+        show(make.__name__, sizes, times, cells)
+    for make, sizes in COMPILED.items():
+        if wanted and make.__name__ not in wanted:
+            continue
+        times = [measure_compiled(make, n) for n in sizes]
+        show(make.__name__, sizes, times, [f"{n}: {seconds * 1e3:.0f} ms, {loops} loops" for n, (seconds, loops) in zip(sizes, times, strict=True)])
+
+
+def show(name, sizes, times, cells):
+    power = math.log(times[-1][0] / times[-2][0]) / math.log(sizes[-1] / sizes[-2])
+    print(f"{name:10} n**{power:.1f}   {'  '.join(cells)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hovis.ir.analysis import Dominators, Incoming, predecessors
-from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, callees
+from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import Array, Const
 from hovis.passes import pipeline
-from hovis.passes.rewriting import Pass, drop_unreached, replace_in, same
-from hovis_xla.regions import Region, all_loops, fits, live_in, needed, operands_of, reachable, regions, successors
+from hovis.passes.rewriting import Pass, replace_in, same
+from hovis_xla import sweeping
+from hovis_xla.regions import Region, fits, successors
+from hovis_xla.sweeping import Rewriting, Sweep
 
 #: What may be done while compiling, of numbers that are known as long as the loop in front goes on.
 _KNOWN: Final = frozenset({
@@ -33,47 +34,39 @@ Bound = dict[Any, Operand]
 
 def begun(function: Function) -> Function:
     """The function, without loops that another one behind them does as well; the very same, if nothing changes."""
-    return pipeline.run(_begin(function), _TIDY, False) if any(_found(f) for f in callees(function)) else function
+    return pipeline.run(_begin(function), _TIDY, False) if sweeping.has(function, _found) else function
 
 
 def _begin_all(function: Function) -> bool:
-    changed = False
-    while (found := _found(function)) is not None:
-        found.write()
-        drop_unreached(function)
-        changed = True
-    return changed
+    return sweeping.sweep(function, _found, 1)
 
 
 _begin = Pass(_begin_all)
 
 
-def _found(function: Function) -> "_Beginning | None":
-    loops = all_loops(regions(function))
-    if len(loops) < 2:
-        return None
-    incoming, live = predecessors(function), None
-    for first in loops:
-        for later in loops:
-            apart = first.blocks.isdisjoint(later.blocks) and len(first.heads) == 1
-            if not apart or not any(e.block in later.blocks for b in first.blocks for e in successors(b)):
-                continue
-            live = live or live_in(reachable(function), needed(reachable(function)))
-            for target in (b for b in reachable(function) if b in later.blocks and isinstance(b.terminator, Branch)):
-                beginning = _Beginning(function, later, first.heads[0], target, incoming, live[target])
-                if beginning.is_there():
-                    return beginning
+def _found(sweep: Sweep, first: Region) -> Rewriting | None:
+    """A block of a loop behind this one that does the same from there on."""
+    exits = {e.block for b in first.blocks for e in successors(b)} - first.blocks if len(first.heads) == 1 else set()
+    for later in sweep.around(exits):
+        if not first.blocks.isdisjoint(later.blocks):
+            continue
+        blocks = sweep.ordered(later)
+        made: list[Any] = [v for b in blocks for v in (*b.params, *b.all_ops())]
+        for target in (b for b in blocks if isinstance(b.terminator, Branch)):
+            beginning = _Beginning(sweep, later, first.heads[0], target, made)
+            if beginning.is_there():
+                return beginning.write, beginning.walked | later.blocks
     return None
 
 
 class _Beginning:
     """A loop, a block of it, and one in front from which on the same is done."""
 
-    def __init__(self, function: Function, region: Region, start: Block, target: Block, incoming: Incoming, live: set[Value]) -> None:
-        self.function, self.region, self.start, self.target, self.incoming = function, region, start, target, incoming
-        self.made = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
+    def __init__(self, sweep: Sweep, region: Region, start: Block, target: Block, made: list[Value]) -> None:
+        self.sweep, self.region, self.start, self.target, self.incoming = sweep, region, start, target, sweep.before
         #: what has to be brought to the block, and what the one in front brings
-        self.open: dict[Value, None] = dict.fromkeys([*target.params, *(v for v in live if v in self.made and v not in target.params)])
+        live = sweep.live[target]
+        self.open: dict[Value, None] = dict.fromkeys([*target.params, *(v for v in made if v in live)])
         self.bound: Bound = {}
         self.walked: set[Block] = set()
         self.again: list[tuple[Bound, Sequence[Operand]]] = []
@@ -87,8 +80,7 @@ class _Beginning:
         if not all(self._comes_back(*again) for again in self.again):
             return False
         inside = {v for b in self.walked for v in (*b.params, *b.all_ops())}
-        outside = [b for b in self.function.blocks if b not in self.walked]
-        return not any(v in inside for b in outside for v in operands_of(b)) and self._can_be_brought()
+        return self.walked.issuperset(self.sweep.users(inside)) and self._can_be_brought()
 
     def _comes_back(self, values: Bound, args: Sequence[Operand]) -> bool:
         """Does a round bring to the block what the one in front brings to its own beginning?"""
@@ -100,11 +92,10 @@ class _Beginning:
 
     def _can_be_brought(self) -> bool:
         """Is what is brought used where the block has been passed only, and where it is made?"""
-        dominators = Dominators(self.function)
         for v in self.open:
-            for block in self.function.blocks if v not in self.target.params else ():
+            for block in self.sweep.users([v]) if v not in self.target.params else ():
                 here = v in block.params or v in block.ops
-                if not here and v in operands_of(block) and not dominators.dominates(self.target, block):
+                if not here and not self.sweep.dominators.dominates(self.target, block):
                     return False
         return True
 
@@ -210,13 +201,14 @@ class _Beginning:
 
     def write(self) -> None:
         """in front → the block of the loop, with what it is given in front."""
-        dominators = Dominators(self.function)
+        dominators = self.sweep.dominators
         new: dict[Value, Param] = {v: Param(v.type, v.dims, v.name) for v in self.open if v not in self.target.params}
         for _, edge in self.incoming[self.target]:
             edge.args = (*edge.args, *new)
-        for block in self.function.blocks:
-            if block is self.target or dominators.dominates(self.target, block):
+        for block in self.sweep.mentions(new):
+            if dominators.dominates(self.target, block):
                 self._replace(block, new)
+                self.sweep.learn(block)
         self.start.ops = []
         self.start.terminator = Jump(Edge(self.target, tuple(self.bound[v] for v in (*self.target.params, *new))))
         self.target.params = (*self.target.params, *new.values())

@@ -6,18 +6,20 @@ so they are where it reads a number of an array, which may fail where it is aske
 """
 
 import operator
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from hovis.ir.analysis import predecessors
-from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, callees
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
 from hovis.passes.rewriting import Pass, same
+from hovis_xla import sweeping
 from hovis_xla.deeds import acts
 from hovis_xla.ranges import GROWING, Ranges
 from hovis_xla.reading import is_read, read_if
-from hovis_xla.regions import Region, all_loops, needed, reachable, regions
+from hovis_xla.regions import Region
+from hovis_xla.sweeping import Rewriting, Sweep
 
 #: A test of more operations than this would cost more than the flag, as it stands in the loop as well as in its condition.
 TEST_OPS: Final = 16
@@ -27,39 +29,38 @@ _TRUTHS: Final = (Type(bool), Type(np.bool_))
 
 def conjoined(function: Function) -> Function:
     """The function, tests of loops in several parts made one; the very same, if it has none."""
-    return _conjoin(function) if any(_found(f) for f in callees(function)) else function
+    return _conjoin(function) if sweeping.has(function, _found) else function
 
 
 def _conjoin_all(function: Function) -> bool:
-    changed = False
-    while (found := _found(function)) is not None:
-        _write(*found)
-        function.blocks.remove(found[2])
-        changed = True
-    return changed
+    return sweeping.sweep(function, _found, 0)
 
 
 _conjoin = Pass(_conjoin_all)
 
 
-def _found(function: Function) -> tuple[Region, Block, Block] | None:
-    """A loop, a block of it that ends with a test, and the one behind that asks the second question."""
-    before = predecessors(function)
-    used = needed(reachable(function))
-    for region in all_loops(regions(function)):
-        for block in reachable(function) if _is_scalar(region) else ():
-            first = leaving(block, region) if block in region.blocks else None
-            second = first[1].block if first is not None else block
-            last = leaving(second, region)
-            if first is None or last is None or second in region.heads or len(before[second]) > 1 or second.params:
-                continue
-            alike = last[0].block is first[0].block and all(map(same, last[0].args, first[0].args))
-            if not alike or sum(op in used for op in second.ops) > TEST_OPS:
-                continue
-            left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
-            if all(map(_grows, left)) and (not left or _have_room(Ranges(function), left, block)):
-                return region, block, second
+def _found(sweep: Sweep, region: Region) -> Rewriting | None:
+    """A block of a loop that ends with a test, and the one behind that asks the second question."""
+    for block in sweep.ordered(region) if _is_scalar(region) else ():
+        second = _second(sweep, region, block)
+        if second is not None:
+            return partial(_write, region, block, second), set()
     return None
+
+
+def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
+    """The block that asks the second question, if both can be one."""
+    first = leaving(block, region)
+    second = first[1].block if first is not None else block
+    last = leaving(second, region)
+    if first is None or last is None or second in region.heads or len(sweep.before[second]) > 1 or second.params:
+        return None
+    alike = last[0].block is first[0].block and all(map(same, last[0].args, first[0].args))
+    if not alike or sum(op in sweep.needed for op in second.ops) > TEST_OPS:
+        return None
+    left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
+    fits = all(map(_grows, left)) and (not left or _have_room(sweep.ranges, left, block))
+    return second if fits else None
 
 
 def _have_room(ranges: Ranges, ops: list[Op], block: Block) -> bool:

@@ -10,13 +10,14 @@ import operator
 from collections.abc import Iterable
 from typing import Final
 
-from hovis.ir.analysis import predecessors
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, callees, edges
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Array, Const
 from hovis.passes import pipeline
-from hovis.passes.rewriting import Pass, drop_unreached, replace_in, same
+from hovis.passes.rewriting import Pass, replace_in, same
+from hovis_xla import sweeping
 from hovis_xla.deeds import acts
-from hovis_xla.regions import Region, all_loops, fits, operands_of, regions, successors
+from hovis_xla.regions import Region, fits, operands_of, successors
+from hovis_xla.sweeping import Rewriting, Sweep
 
 #: What may have been done while tracing, of the numbers of the first round.
 _FOLDED: Final = frozenset({operator.add, operator.sub, operator.mul, operator.iadd, operator.isub, operator.imul})
@@ -34,36 +35,28 @@ _ALLOWED: Final = Effect.READS | Effect.RAISES
 
 def whole(function: Function) -> Function:
     """The function, its loops beginning with their tests; the very same, if nothing changes."""
-    return pipeline.run(_whole(function), _TIDY, False) if any(_found(f) for f in callees(function)) else function
+    return pipeline.run(_whole(function), _TIDY, False) if sweeping.has(function, _found) else function
 
 
 def _make_whole(function: Function) -> bool:
-    changed = False
-    while (half := _found(function)) is not None:
-        half.write(function)
-        drop_unreached(function)
-        changed = True
-    return changed
+    return sweeping.sweep(function, _found, BACK + 1)
 
 
 _whole = Pass(_make_whole)
 
 
-def _found(function: Function) -> "_Half | None":
-    before = predecessors(function)
-    for region in all_loops(regions(function)):
-        if len(region.heads) == 1 and region.heads[0] is not function.blocks[0]:
-            half = _Half(function, region, before)
-            if half.is_there():
-                return half
-    return None
+def _found(sweep: Sweep, region: Region) -> Rewriting | None:
+    if len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0]:
+        return None
+    half = _Half(sweep, region)
+    return (half.write, half.reached) if half.is_there() else None
 
 
 class _Half:
     """A loop that is left in the middle, and the half round in front of it."""
 
-    def __init__(self, function: Function, region: Region, before: dict[Block, list[tuple[Block, Edge]]]) -> None:
-        self.function, self.region, self.before = function, region, before
+    def __init__(self, sweep: Sweep, region: Region) -> None:
+        self.sweep, self.region, self.before = sweep, region, sweep.before
         self.head = region.heads[0]
         self.bound: dict[Operand, Operand] = {}  # what stands in front for a value of the loop
         self.folded: dict[Op, None] = {}
@@ -85,9 +78,9 @@ class _Half:
             return False
         if any(op.effect & ~_ALLOWED or acts(op) for b in self.second for op in b.all_ops()):
             return False
-        first = [b for b in self.region.blocks if b not in self.second]
+        first = self.region.blocks - self.second
         made = {v for b in first for v in (*b.params, *b.all_ops())} - {test}
-        used: list[Operand] = [*test.operands(), *(v for b in self.function.blocks if b not in first for v in operands_of(b))]
+        used: list[Operand] = [*test.operands(), *(v for b in self.sweep.users(made) if b not in first for v in operands_of(b))]
         used += [a for e in (branch.true, branch.false) for a in e.args]
         self.open = {v: None for v in used if v in made}
         if any(isinstance(getattr(v, "type", None), Array) for v in self.open):
@@ -110,8 +103,8 @@ class _Half:
         fronts = set(ways)
         for _ in range(BACK):  # the blocks of the half's own branches, and the one where they part
             fronts.update([b for block in fronts for b, _ in self.before[block]])
-        for front in self.function.blocks:
-            if front in fronts and front not in self.region.blocks and self._begins(front, ways):
+        for front in self.sweep.listed(fronts - self.region.blocks):
+            if self._begins(front, ways):
                 self.front = front
                 return True
         return False
@@ -126,7 +119,7 @@ class _Half:
         dropped = {v for b in self.reached - {front} for v in (*b.params, *b.all_ops())}
         if not dropped.isdisjoint(self.bound[v] for v in self.open):
             return False
-        if any(v in dropped for b in self.function.blocks if b not in self.reached for v in operands_of(b)):
+        if any(v in dropped for b in self.sweep.users(dropped) if b not in self.reached for v in operands_of(b)):
             return False
         known = {v: value.value for v, value in self.bound.items() if isinstance(value, Const)}
         for op in (*self.folded, self.test):
@@ -186,21 +179,22 @@ class _Half:
 
     # --------------------------------------------------------------------------------------------- writing
 
-    def write(self, function: Function) -> None:
+    def write(self) -> None:
         """in front → the test: another round? → the second half → the first half → the test; else → on."""
         branch = self.middle.terminator
         assert isinstance(branch, Branch)
         new: dict[Value, Operand] = {v: Param(v.type, v.dims, v.name) for v in self.open}  # type: ignore[union-attr,misc]
         start = Block(tuple(new.values()))  # type: ignore[arg-type]
-        outside = [b for b in function.blocks if b not in self.region.blocks or b in self.second]
+        first = self.region.blocks - self.second
         self.middle.ops.remove(self.test)
         start.ops.append(self.test)
         start.terminator = branch
         self.middle.terminator = Jump(Edge(start, tuple(self.open)), branch.location)
         self.front.terminator = Jump(Edge(start, tuple(self.bound[v] for v in self.open)), branch.location)
-        for block in (*outside, start):
+        for block in (*(b for b in self.sweep.mentions(new) if b not in first), start):
             replace_in(block, new)
-        function.blocks.insert(function.blocks.index(self.head), start)
+            self.sweep.learn(block)
+        self.sweep.put_before(self.head, start)
 
 
 def _split(rest: list[Op], wanted: Op) -> tuple[list[Op], tuple[list[Op], Op] | None]:

@@ -9,35 +9,33 @@ something anew: a variable that the others go on with is set to what does not de
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from hovis.ir.analysis import predecessors
-from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, Value, callees
-from hovis.passes.rewriting import Pass, keep_params, substitute
-from hovis_xla.regions import Region, all_loops, regions, successors
+from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param
+from hovis.passes.rewriting import Pass
+from hovis_xla import sweeping
+from hovis_xla.regions import Region, successors
+from hovis_xla.sweeping import Rewriting, Sweep
 
 Back = tuple[Block, Edge]
 
 
 def nested(function: Function) -> Function:
     """The function, each loop with a head of its own; the very same, if nothing changes."""
-    return _separated(function) if any(_found(f) for f in callees(function)) else function
+    return _separated(function) if sweeping.has(function, _found) else function
 
 
 def _separate(function: Function) -> bool:
     """Give each loop a head of its own."""
-    changed = False
-    while (found := _found(function)) is not None:
-        _split(function, *found)
-        changed = True
-    return changed
+    return sweeping.sweep(function, _found, 1)
 
 
 _separated = Pass(_separate)
 
 
-def _found(function: Function) -> tuple[Block, list[Back], list[Back]] | None:
-    """A head, the ways back to it of the inner loops, and those of the outermost one."""
-    return next((found for region in all_loops(regions(function)) if (found := _outermost(region, function)) is not None), None)
+def _found(sweep: Sweep, region: Region) -> Rewriting | None:
+    parted = _outermost(region, sweep.function)
+    return None if parted is None else (partial(_split, sweep, *parted), set())
 
 
 def _outermost(region: Region, function: Function) -> tuple[Block, list[Back], list[Back]] | None:
@@ -91,20 +89,18 @@ def _starts_anew(head: Block, inner: Sequence[Back], outer: Sequence[Back], memb
     return False
 
 
-def _split(function: Function, head: Block, inner: Sequence[Back], outer: Sequence[Back]) -> None:
+def _split(sweep: Sweep, head: Block, inner: Sequence[Back], outer: Sequence[Back]) -> None:
     """Put a head for the outer loop in front."""
     mine = {id(e) for _, e in inner}
     own = [Param(p.type, p.dims, p.name) for p in head.params]
     front = Block(tuple(own))
-    for _, edge in predecessors(function)[head]:
+    for _, edge in sweep.before[head]:
         if id(edge) not in mine:
             edge.block = front
     front.terminator = Jump(Edge(head, front.params))
-    function.blocks.insert(function.blocks.index(head), front)
+    sweep.put_before(head, front)
     renamed = dict(zip(head.params, own, strict=True))
     for param in own:
         if param.dims:
             param.dims = tuple(renamed.get(d, d) if isinstance(d, Param) else d for d in param.dims)
-    kept: dict[Value, Operand] = {p: renamed[p] for k, p in enumerate(head.params) if all(e.args[k] is p for _, e in inner)}
-    keep_params(function, lambda p: p in kept)
-    substitute(function, kept)
+    sweep.replaced.update((p, renamed[p]) for k, p in enumerate(head.params) if all(e.args[k] is p for _, e in inner))

@@ -11,7 +11,7 @@ import bisect
 import functools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -35,8 +35,14 @@ SMALL: Final[Interval] = (-(2**32), 2**32)
 PATIENCE: Final = 3
 NARROWINGS: Final = 2
 
-#: Rounds in all; a function that takes more is left without ranges.
+#: So many times after that the bounds are the program's own constants; they may be many.
+TRIED: Final = 8
+
+#: Rounds of one loop; a function that takes more is left without ranges.
 ROUNDS: Final = 60
+
+#: So many tests of a value are looked at, the nearest to the place that is asked about.
+LOOKED_BACK: Final = 64
 
 #: No call does one operation more often than this: at ten a nanosecond it would run for weeks.
 MOST_STEPS: Final = 2**54
@@ -110,12 +116,13 @@ class Ranges:
         #: what integers can be by their types, and the integers that each block computes
         self.whole = {value: found for value in self.home if (found := limits(value.type)) is not None}
         self.integers = {b: [(op, self.whole[op]) for op in b.all_ops() if op in self.whole] for b in self.order}
-        dominators = Dominators(function)
-        self.above = {b: dominators.order[dominators.parent[dominators.number[b]]] for b in self.order}
+        self.dominators = Dominators(function)
         self.entry = function.blocks[0]
         self.top = regions(function)
         self.base: dict[Op | Param, Interval] = {}
         self.caps: dict[Op | Param, Interval] = dict(caps)
+        #: how often loops go round
+        self.rounds: dict[Region, int] = {}
         self.asked = self._asked()
         self.stops = self._stops()
         for param, found in zip(function.params, given, strict=False):
@@ -136,14 +143,11 @@ class Ranges:
         if not isinstance(value, Op | Param):
             return None
         found = self._base(value)
-        if found is None or value not in self.asked:
-            return found
-        home = self.home.get(value)
-        while block is not home and block is not self.entry:
-            came = self.edges.get(block, ())
-            if len(came) == 1:
-                found = self._said(*came[0], value, found)
-            block = self.above[block]
+        if found is None:
+            return None
+        if value in self.asked:
+            for test in self.asked[value].above(block):
+                found = self._said(*self.edges[test][0], value, found)
         return found if asked is None else self._holds(asked, True, value, found)
 
     def of(self, op: Op, block: Block | None = None) -> Interval | None:
@@ -176,19 +180,15 @@ class Ranges:
         found = self.base.get(value)
         return self.whole.get(value) if found is None else found
 
-    def _asked(self) -> set[Op | Param]:
-        """The values that some branch compares."""
-        found: set[Op | Param] = set()
+    def _asked(self) -> "dict[Op | Param, _Tests]":
+        """The values that some branch compares, each with the blocks that nothing but one way out of such a branch leads to."""
+        found: dict[Op | Param, list[Block]] = {}
         for block in self.order:
             if isinstance(block.terminator, Branch):
-                todo = [block.terminator.cond]
-                while todo:
-                    cond = todo.pop()
-                    if isinstance(cond, Op):
-                        found.update(a for a in cond.args if isinstance(a, Op | Param))
-                        todo += cond.args if cond.callee in _OF_TRUTHS else ()
-                        found.update(b for a in cond.args if isinstance(a, Op) and a.callee is operator.mul for b in a.args if isinstance(b, Op | Param))
-        return found
+                ways = [e.block for e in successors(block) if len(self.edges[e.block]) == 1 and e.block is not self.entry]
+                for value in _compared(block.terminator.cond):
+                    found.setdefault(value, []).extend(ways)
+        return {value: _Tests(blocks, self.dominators) for value, blocks in found.items()}
 
     def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
         """What taking an edge says of a value."""
@@ -245,31 +245,44 @@ class Ranges:
         return sorted(found)
 
     def _solve(self) -> None:
-        self.base = {}
+        """Nothing leads back to what is in front of a loop: that is known by the time that the loop is gone through, until nothing changes."""
+        self.base, self.rounds = {}, {}
         reached = {self.entry}
-        visits: dict[Block, int] = {}
-        #: how often anything has changed, in all and before a block was last looked at: then it need not be looked at again
-        changes, looked = 0, dict.fromkeys(self.order, -1)
-        changed = True
-        while changed:
-            changed = False
-            if visits.get(self.entry, 0) > ROUNDS:
+        for blocks in self._units():
+            if not self._settle(blocks, reached):
                 self.base, self.caps = {}, {}
                 return
+        for _ in range(NARROWINGS):
             for block in self.order:
+                self._params(block, reached, 0)
+                self._ops(block)
+
+    def _units(self) -> Iterable[list[Block]]:
+        """The blocks of the outermost loops, and the others one by one, each behind what leads to it."""
+        found: dict[object, list[Block]] = {}
+        for block in self.order:
+            found.setdefault(self.top.unit(block), []).append(block)
+        return found.values()
+
+    def _settle(self, blocks: list[Block], reached: set[Block]) -> bool:
+        """Go through these until nothing changes; False, if that takes too many rounds."""
+        visits = dict.fromkeys(blocks, 0)
+        #: how often anything has changed, in all and before a block was last looked at: then it need not be looked at again
+        changes, looked = 0, dict.fromkeys(blocks, -1)
+        for _ in range(ROUNDS):
+            begun = changes
+            for block in blocks:
                 if block in reached and looked[block] != changes:
-                    visits[block] = visits.get(block, 0) + 1
-                    before, looked[block] = changes, changes
+                    visits[block] += 1
+                    looked[block] = changes
                     changes += self._params(block, reached, visits[block])
                     changes += self._ops(block)
                     fresh = {e.block for e in successors(block)} - reached
                     reached |= fresh
                     changes += bool(fresh)
-                    changed |= changes != before
-        for _ in range(NARROWINGS):
-            for block in self.order:
-                self._params(block, reached, 0)
-                self._ops(block)
+            if changes == begun:
+                return True
+        return False
 
     def _params(self, block: Block, reached: set[Block], visit: int) -> bool:
         """Join what the edges bring.  visit 0: narrow."""
@@ -291,7 +304,7 @@ class Ranges:
             if old is not None:
                 found = meet(found, old) if not visit else join(found, old)
                 if visit > PATIENCE and found != old:
-                    found = self._widened(old, found)
+                    found = _widened(old, found, self.stops if visit <= PATIENCE + TRIED else _STOPS)
             if param in self.caps:
                 found = meet(found, self.caps[param])
             if found != old:
@@ -307,16 +320,6 @@ class Ranges:
             return self._said(block, edge, value, self.at(value, block) or INT64)
         return limits_of(value.value) if isinstance(value, Const) else None
 
-    def _widened(self, old: Interval, new: Interval) -> Interval:
-        low, high = new
-        if low < old[0]:
-            k = bisect.bisect_right(self.stops, low) - 1
-            low = self.stops[k] if k >= 0 else INT64[0]
-        if high > old[1]:
-            k = bisect.bisect_left(self.stops, high)
-            high = self.stops[k] if k < len(self.stops) else INT64[1]
-        return low, high
-
     def _ops(self, block: Block) -> bool:
         changed = False
         for op, whole in self.integers[block]:
@@ -330,6 +333,66 @@ class Ranges:
                 self.base[op] = found
                 changed = True
         return changed
+
+
+def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
+    """The next bounds that are tried for what has grown."""
+    low, high = new
+    if low < old[0]:
+        k = bisect.bisect_right(stops, low) - 1
+        low = stops[k] if k >= 0 else INT64[0]
+    if high > old[1]:
+        k = bisect.bisect_left(stops, high)
+        high = stops[k] if k < len(stops) else INT64[1]
+    return low, high
+
+
+def _compared(cond: Operand) -> set[Op | Param]:
+    """The values of which the outcome of a test may say something (see ``Ranges._holds``)."""
+    found: set[Operand] = set()
+    todo = [cond]
+    while todo:
+        test = todo.pop()
+        if not isinstance(test, Op):
+            continue
+        if test.callee in _OF_TRUTHS:
+            todo += test.args
+            found.update(test.args)
+        elif test.callee is operations.range_goes_on:
+            found.add(test.args[0])
+        elif test.callee in COMPARISONS:
+            found.update(test.args)
+            found.update(a.args[0] for a in test.args if isinstance(a, Op) and a.callee is operator.mul)
+    return {value for value in found if isinstance(value, Op | Param)}
+
+
+class _Tests:
+    """The blocks behind the tests of one value, in the order of the tree of dominators, and for each the next one above it."""
+
+    __slots__ = ("_above", "_blocks", "_dominators", "_entered")
+
+    def __init__(self, blocks: list[Block], dominators: Dominators) -> None:
+        self._dominators = dominators
+        self._blocks = sorted(blocks, key=dominators.entered)
+        self._entered = [dominators.entered(b) for b in self._blocks]
+        self._above: list[int] = []
+        for k, block in enumerate(self._blocks):
+            self._above.append(self._next(k - 1, block))
+
+    def _next(self, k: int, block: Block) -> int:
+        """Of one of them, and those above it, the first that dominates a block."""
+        while k >= 0 and not self._dominators.dominates(self._blocks[k], block):
+            k = self._above[k]
+        return k
+
+    def above(self, block: Block) -> Iterator[Block]:
+        """Those that are passed on every way to a block, the nearest first; no more than are worth it."""
+        k = self._next(bisect.bisect_right(self._entered, self._dominators.entered(block)) - 1, block)
+        for _ in range(LOOKED_BACK):
+            if k < 0:
+                break
+            yield self._blocks[k]
+            k = self._above[k]
 
 
 # ------------------------------------------------------------------------------------------------- sums
@@ -403,14 +466,15 @@ def _executions(r: Ranges, block: Block) -> int:
 
 def _rounds(r: Ranges, region: Region) -> int:
     """How often a loop goes round, each time that it is entered."""
-    best = MOST_STEPS
-    head = region.heads[0]
-    backs = [e for b in region.blocks for e in successors(b) if e.block is head]
-    for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
-        bounds = r.base.get(param)
-        if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
-            best = min(best, bounds[1] - bounds[0] + 1)
-    return best
+    if region not in r.rounds:
+        head = region.heads[0]
+        backs = [e for b in region.blocks for e in successors(b) if e.block is head]
+        r.rounds[region] = MOST_STEPS
+        for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
+            bounds = r.base.get(param)
+            if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
+                r.rounds[region] = min(r.rounds[region], bounds[1] - bounds[0] + 1)
+    return r.rounds[region]
 
 
 def _steps(r: Ranges, value: Operand, param: Param, sign: int) -> bool:

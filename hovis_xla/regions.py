@@ -8,8 +8,10 @@ heads taken away, the loops are the strongly connected components, each again a 
 (an irreducible one): nothing special is needed for it but a number that says which head comes next.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.lattice import Const, contains, leq
@@ -71,15 +73,11 @@ def pruned(function: Function) -> Function:
     Its ops are those of the function itself; only blocks that lead elsewhere are new.
     """
     order = reachable(function)
-    returns = {b for b in order if isinstance(b.terminator, Return)}
-    while True:
-        more = {b for b in order if b not in returns and any(e.block in returns for e in successors(b))}
-        if not more:
-            break
-        returns |= more
+    returns = _leading_to([b for b in order if isinstance(b.terminator, Return)], order)
     if function.blocks[0] not in returns or all(b in returns or (isinstance(b.terminator, Raise) and not b.ops) for b in order):
         return function
-    raises = [b for b in order if b not in returns and any(e.block is b for r in returns for e in successors(r))]
+    beside = {e.block for r in returns for e in successors(r)}
+    raises = [b for b in order if b not in returns and b in beside]
     made = {b: Block(b.params, b.ops) for b in order if b in returns}
     made.update({b: Block(b.params) for b in raises})
 
@@ -101,6 +99,20 @@ def pruned(function: Function) -> Function:
             case _:
                 new.terminator = old.terminator
     return replace(function, blocks=list(made.values()))
+
+
+def _leading_to(ends: list[Block], order: list[Block]) -> set[Block]:
+    """These blocks, and all from which they can be reached."""
+    before: dict[Block, list[Block]] = {b: [] for b in order}
+    for block in order:
+        for edge in successors(block):
+            before[edge.block].append(block)
+    found, todo = set(ends), list(ends)
+    while todo:
+        fresh = [b for b in before[todo.pop()] if b not in found]
+        found.update(fresh)
+        todo += fresh
+    return found
 
 
 def terminator_operands(block: Block) -> list[Operand]:
@@ -189,16 +201,18 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
     def following(block: Block) -> list[Block]:
         return [e.block for e in successors(block) if e.block in inside and e.block not in cut]
 
-    for members in components(order, following):
-        ordered = [b for b in order if b in members]
-        if len(members) == 1 and ordered[0] not in following(ordered[0]):
-            continue
-        entered = {e.block for b in inside - members for e in successors(b)} | set(region.heads)
-        exits = dict.fromkeys(e.block for b in ordered for e in successors(b) if e.block not in members)
-        busy = any(acts(op) for b in ordered for op in b.all_ops())
-        loop = Region(members, [b for b in ordered if b in entered], list(exits), acts=busy)
+    number = {b: k for k, b in enumerate(order)}
+    found = [sorted(members, key=number.__getitem__) for members in components(order, following)]
+    cycles = [members for members in found if len(members) > 1 or members[0] in following(members[0])]
+    home = {b: k for k, members in enumerate(cycles) for b in members}
+    entered = set(region.heads).union(e.block for b in inside for e in successors(b) if home.get(b) != home.get(e.block))
+    for members in cycles:
+        blocks = set(members)
+        exits = dict.fromkeys(e.block for b in members for e in successors(b) if e.block not in blocks)
+        busy = any(acts(op) for b in members for op in b.all_ops())
+        loop = Region(blocks, [b for b in members if b in entered], list(exits), acts=busy)
         region.loops.update(dict.fromkeys(members, loop))
-        _find_loops(loop, ordered, set(loop.heads))
+        _find_loops(loop, members, set(loop.heads))
 
 
 def all_loops(region: Region) -> list[Region]:
@@ -297,6 +311,7 @@ def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, t
     A ``while`` gives nothing but its results, so such values leave the loop beside the arguments of the edge.
     """
     live = live_in(order, used)
+    number = {b: k for k, b in enumerate(order)}
     place: dict[Value, int] = {}
     made: dict[Block, list[Value]] = {}
     for block in order:
@@ -314,28 +329,35 @@ def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, t
             seen.add(id(loop))
             todo.append(loop)
             inside = {v for b in loop.blocks for v in made[b]}
-            for target in _meetings(loop, order):
+            for target in _meetings(loop, order, number):
                 found.setdefault(target, set()).update(live[target] & inside)
     return {block: tuple(sorted(values, key=place.__getitem__)) for block, values in found.items() if values}
 
 
-def _meetings(loop: Region, order: list[Block]) -> list[Block]:
+def _meetings(loop: Region, order: list[Block], number: Mapping[Block, int]) -> list[Block]:
     """The exits of a loop, and the blocks behind it where ways from different exits meet."""
-    exits = set(loop.exits)
-    below: dict[Block, Block] = {}
-    came: dict[Block, set[Block]] = {}
-    for block in order:
-        if block in loop.blocks:
-            continue
-        starts = came.get(block, set())
+    #: blocks to be looked at, in their order, each with those of the result that it was come to from; and of the latter each with how many
+    came: dict[Block, set[Block]] = {block: set() for block in loop.exits}
+    todo = sorted(number[block] for block in came)
+    under_way: Counter[Block] = Counter()
+    found: list[Block] = []
+    exits = set(came)
+    while exits or len(under_way) > 1:  # what comes from one alone meets nothing any more
+        block = order[heappop(todo)]
+        starts = came.pop(block)
+        under_way -= Counter(starts)
         if block in exits or len(starts) > 1:
-            below[block] = block
-        elif starts:
-            below[block] = next(iter(starts))
-        if block in below:
-            for edge in successors(block):
-                came.setdefault(edge.block, set()).add(below[block])
-    return [block for block, start in below.items() if block is start]
+            found.append(block)
+            exits.discard(block)
+            starts = {block}
+        for edge in successors(block):
+            if number[edge.block] > number[block] and edge.block not in loop.blocks:
+                if edge.block not in came:
+                    came[edge.block] = set()
+                    heappush(todo, number[edge.block])
+                under_way.update(starts - came[edge.block])
+                came[edge.block] |= starts
+    return found
 
 
 def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:

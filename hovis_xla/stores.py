@@ -49,8 +49,12 @@ class _Classes:
         self.parent: dict[object, object] = {}
 
     def root(self, v: object) -> object:
-        while v in self.parent:
-            v = self.parent[v]
+        parent = self.parent
+        while v in parent:
+            above = parent[v]
+            if above in parent:
+                parent[v] = above = parent[above]  # half as long the next time
+            v = above
         return v
 
     def join(self, a: object, b: object) -> None:
@@ -82,6 +86,7 @@ def _stored_into(function: Function) -> set[object]:
     order = reachable(function)
     classes = _Classes()
     targets: list[object] = []
+    called: set[Function] = set()
     keys: set[object] = set(function.params)
 
     def join(a: object, b: object) -> None:
@@ -100,7 +105,8 @@ def _stored_into(function: Function) -> set[object]:
                 for operand in op.args[:1] if is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
                     join(op, operand)
             targets += map(_key, stored(op))
-            if isinstance(op.callee, Function):
+            if isinstance(op.callee, Function) and op.callee not in called:
+                called.add(op.callee)
                 targets += [k for k in stored_into(op.callee) if isinstance(k, tuple)]
     wanted = {classes.root(t) for t in targets}
     return {k for k in keys | set(targets) if classes.root(k) in wanted} if wanted else set()

@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from hovis.ir.analysis import predecessors
-from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, callees
+from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass, replace_operands
+from hovis_xla import sweeping
 from hovis_xla.deeds import acts
 from hovis_xla.reading import is_read, leaves_memory, read_if
-from hovis_xla.regions import Region, all_loops, operands_of, regions, successors
+from hovis_xla.regions import Region, operands_of, successors
+from hovis_xla.sweeping import Rewriting, Sweep
 
 #: A test of more operations stays where it is.
 TEST_OPS: Final = 12
@@ -31,40 +32,33 @@ _NUMBERS: Final = (int, float, complex, bool)
 #: What has been asked before a loop is looked for so many blocks back.
 BACK: Final = 3
 
-Predecessors = dict[Block, list[tuple[Block, Edge]]]
-
-
 def turned(function: Function) -> Function:
     """The function, its loops tested at their heads where they are left by no other test; the very same, if nothing changes."""
-    return _turn(function) if any(_found(f) for f in callees(function)) else function
+    return _turn(function) if sweeping.has(function, _found) else function
 
 
 def _turn_all(function: Function) -> bool:
-    changed = False
-    while (turning := _found(function)) is not None:
-        turning.write(function)
-        changed = True
-    return changed
+    return sweeping.sweep(function, _found, BACK + 1)
 
 
 _turn = Pass(_turn_all)
 
 
-def _found(function: Function) -> "_Turning | None":
-    before = predecessors(function)
-    loops = [region for region in all_loops(regions(function)) if len(region.heads) == 1 and region.heads[0] is not function.blocks[0]]
-    found = (_Turning(region, before) for region in loops)
-    return next((turning for turning in found if turning.is_possible() and turning.is_alone(function)), None)
+def _found(sweep: Sweep, region: Region) -> Rewriting | None:
+    if len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0]:
+        return None
+    turning = _Turning(sweep, region)
+    return (turning.write, set()) if turning.is_possible() and turning.is_alone() else None
 
 
 class _Turning:
     """One loop, and the block that asks behind each round whether there is another one."""
 
-    def __init__(self, region: Region, before: Predecessors) -> None:
-        self.region, self.before = region, before
+    def __init__(self, sweep: Sweep, region: Region) -> None:
+        self.sweep, self.region, self.before = sweep, region, sweep.before
         self.head = region.heads[0]
-        self.backs = [(b, e) for b, e in before[self.head] if b in region.blocks]
-        self.entries = [(b, e) for b, e in before[self.head] if b not in region.blocks]
+        self.backs = [(b, e) for b, e in self.before[self.head] if b in region.blocks]
+        self.entries = [(b, e) for b, e in self.before[self.head] if b not in region.blocks]
         self.made = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
 
     def is_possible(self) -> bool:
@@ -102,9 +96,9 @@ class _Turning:
         brought: dict[Operand, Operand] = dict(zip(self.head.params, self.goes.args, strict=True))
         return all(_same(brought.get(a, a), b) for a, b in zip(out.args, self.leaves.args, strict=True))
 
-    def is_alone(self, function: Function) -> bool:
+    def is_alone(self) -> bool:
         """Is what it computes used nowhere else, but for what it is left with?"""
-        return not any(v in self.made for b in function.blocks if b not in self.region.blocks for v in operands_of(b))
+        return self.region.blocks.issuperset(self.sweep.users(self.made))
 
     def _has_asked(self, block: Block, edge: Edge, first: Sequence[Operand]) -> bool:
         """Has the test been made on every way to a block, of what goes into the first round, or is it known how it comes out?"""
@@ -206,7 +200,7 @@ class _Turning:
 
     # --------------------------------------------------------------------------------------------- writing
 
-    def write(self, function: Function) -> None:
+    def write(self) -> None:
         """in front → the test: another round? → the loop → the test; else → on."""
         test = Block(self.head.params)
         self.head.params = ()
@@ -225,26 +219,26 @@ class _Turning:
         self.last.terminator = Jump(Edge(test, self.goes.args), again.location)
         for _, edge in self.entries:
             edge.block = test
-        function.blocks.insert(function.blocks.index(self.head), test)
-        self._drop_reads(function, self.last, self.test)
+        self.sweep.put_before(self.head, test)
+        self._drop_reads(self.last, self.test)
         for block, edge in self.entries:
-            self._lead_on(function, block, edge, edge.args)
+            self._lead_on(block, edge, edge.args)
 
-    def _drop_reads(self, function: Function, block: Block, asked: Collection[Op]) -> None:
+    def _drop_reads(self, block: Block, asked: Collection[Op]) -> None:
         """Leave out of a block what the test reads now."""
-        uses = Counter(v for b in function.blocks for v in operands_of(b))
+        uses = Counter(v for b in {block, *self.sweep.users(block.ops)} for v in operands_of(b))
         for op in block.ops[::-1]:
             if not uses[op] and (op in asked or not op.effect):
                 block.ops.remove(op)
                 uses.subtract(op.operands())
 
-    def _lead_on(self, function: Function, block: Block, edge: Edge, first: Sequence[Operand]) -> None:
+    def _lead_on(self, block: Block, edge: Edge, first: Sequence[Operand]) -> None:
         """Leave out the tests in front of the loop that lead where the loop does, and what was read for them."""
         for _ in range(BACK):
             if block not in self.asked or not self._leads_on(block, edge, first):
                 break
             block.terminator = Jump(edge, self.again.location)
-            self._drop_reads(function, block, self.in_front)
+            self._drop_reads(block, self.in_front)
             if block.params or any(op.effect for op in block.ops) or len(self.before[block]) != 1:
                 break
             ((block, edge),) = self.before[block]

@@ -114,6 +114,10 @@ class Dominators:
         i, j = self.number[a], self.number[b]
         return self._first[i] <= self._first[j] and self._last[j] <= self._last[i]
 
+    def entered(self, block: Block) -> int:
+        """When a walk through the tree of dominators comes to a block: before it comes to those that this one dominates."""
+        return self._first[self.number[block]]
+
     def tree(self) -> Iterator[tuple[Block, bool]]:
         """A walk through the tree: each block when it is entered (True) and when it is left (False)."""
         stack = [(0, False)]
