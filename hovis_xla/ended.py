@@ -14,8 +14,11 @@ from hovis.lattice import Const, Union
 from hovis.passes import pipeline
 from hovis.passes.rewriting import Pass, replace_in
 
-#: The ways part, then nothing is left to ask.
-_PARTED: Final = ("threading", "straighten", "trivial_params", "fold", "straighten", "trivial_params", "dead")
+#: The ways part, then nothing is left to ask; iterators that go in step have one place, and the second of them does not ask for its end.
+_PARTED: Final = (
+    "threading", "straighten", "trivial_params", "fold", "straighten", "trivial_params", "congruence", "numbering", "implied", "straighten",
+    "trivial_params", "dead",
+)  # fmt: skip
 
 _ASKED: Final = (operator.is_, operator.is_not)
 

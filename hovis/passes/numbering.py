@@ -40,7 +40,7 @@ def _numbering(function: Function) -> bool:
         kept = []
         for op in block.ops:
             replace_operands(op, new)
-            key = _key(op, rank)
+            key = key_of(op, op.args, rank)
             if key is not None and key in table:
                 new[op] = table[key]
                 continue
@@ -60,13 +60,12 @@ def _numbering(function: Function) -> bool:
 numbering = Pass(_numbering)
 
 
-def _key(op: Op, rank: dict[Operand, int]) -> Hashable:
-    """Equal for ops that are one; None for those that stand for themselves."""
+def key_of(op: Op, args: tuple[Operand, ...], rank: dict[Operand, int]) -> Hashable:
+    """Equal for ops that are one, given what their arguments are; None for those that stand for themselves."""
     if op.effect not in _REPEATS or not isinstance(op.type, Type) or isinstance(op.type, Array) or op.type.cls not in _VALUES:
         return None
     if isinstance(op.callee, Function):
         return None
-    args = op.args
     if len(args) == 2 and _commutes(op.callee) and all(is_exact(arg, int, bool) for arg in args):
         args = tuple(sorted(args, key=lambda arg: rank.setdefault(arg, len(rank))))
     return id(op.callee), args, op.kwargs, op.type

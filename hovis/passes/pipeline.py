@@ -13,6 +13,7 @@ from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
 from hovis.passes.arguments import arguments
 from hovis.passes.building import building
+from hovis.passes.congruence import congruence
 from hovis.passes.constants import constants
 from hovis.passes.counting import counting
 from hovis.passes.dead import dead
@@ -41,15 +42,15 @@ from hovis.passes.versions import versions
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        straighten, trivial_params, arguments, inlining, fold, constants, numbering, forwarding, layers, implied, threading, dead, effects, unseen_handlers,
-        passing, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
+        straighten, trivial_params, arguments, inlining, fold, constants, congruence, numbering, forwarding, layers, implied, threading, dead, effects,
+        unseen_handlers, passing, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
     )
 }  # fmt: skip
 
 _CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "numbering", "forwarding", "layers", "implied", "threading", "dead", "effects",
-    "unseen_handlers", "idle_loops", "tails",
+    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied", "threading",
+    "dead", "effects", "unseen_handlers", "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]

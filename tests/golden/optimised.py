@@ -258,3 +258,94 @@ def needed_once(x, flag):
 #   return %4
 # 3:
 #   return %2
+
+
+def in_step(n, x):
+    i = k = 0
+    double, steps = x, []
+    while i < n:
+        if k < n:
+            steps.append((i, double))
+        i += 1
+        double, k = double + 2 - k, k + 1
+    return steps, k
+
+#: passes in_step(Int, Int)
+#: run (0, 3) (4, 2)
+# 1: (%1 :: const(in_step), %2 :: Int, %3 :: Int)
+#   %4 = (<)(0, %2) :: Bool
+#   br 5 unless %4
+#   br 2
+# 2:
+#   %5 = make_tuple(0, %3) :: tuple
+#   %6 = make_list(%5) :: list
+#   br 3 (0, %3)
+# 3: (%7 :: Int, %8 :: Int)
+#   %9 = (+)(%7, 1) :: Int
+#   %10 = (+)(%8, 2) :: Int
+#   %11 = (<)(%9, %2) :: Bool
+#   br 6 (%6, %9) unless %11
+#   br 4
+# 4:
+#   %12 = (-)(%10, %7) :: Int
+#   %13 = make_tuple(%9, %12) :: tuple
+#   %14 = list.append!(%6, %13) :: None
+#   br 3 (%9, %12)
+# 5:
+#   %15 = make_list() :: list
+#   br 6 (%15, 0)
+# 6: (%16 :: list, %17 :: Int)
+#   %18 = make_tuple(%16, %17) :: tuple
+#   return %18
+
+
+def in_step_but_of_other_kinds(n):
+    i, k = 0, 0.0
+    while i < n:
+        i, k = i + 1, k + 1
+    return i, k
+
+#: passes in_step_but_of_other_kinds(Int)
+#: run (0,) (3,)
+# 1: (%1 :: const(in_step_but_of_other_kinds), %2 :: Int)
+#   %3 = (<)(0, %2) :: Bool
+#   br 3 (0, 0.0) unless %3
+#   br 2 (0, 0.0)
+# 2: (%4 :: Int, %5 :: Float)
+#   %6 = (+)(%4, 1) :: Int
+#   %7 = (+)(%5, 1) :: Float
+#   %8 = (<)(%6, %2) :: Bool
+#   br 3 (%6, %7) unless %8
+#   br 2 (%6, %7)
+# 3: (%9 :: Int, %10 :: Float)
+#   %11 = make_tuple(%9, %10) :: tuple
+#   return %11
+
+
+def in_step_until_one_is_late(n, late):
+    i = k = 0
+    while i < n:
+        i, k = i + 1, k if i == late else k + 1
+    return i, k
+
+#: passes in_step_until_one_is_late(Int, Int)
+#: run (0, 0) (5, 2) (5, 7)
+# 1: (%1 :: const(in_step_until_one_is_late), %2 :: Int, %3 :: Int)
+#   %4 = (<)(0, %2) :: Bool
+#   br 5 (0, 0) unless %4
+#   br 2 (0, 0)
+# 2: (%5 :: Int, %6 :: Int)
+#   %7 = (==)(%5, %3) :: Bool
+#   br 3 unless %7
+#   br 4 (%6)
+# 3:
+#   %8 = (+)(%6, 1) :: Int
+#   br 4 (%8)
+# 4: (%9 :: Int)
+#   %10 = (+)(%5, 1) :: Int
+#   %11 = (<)(%10, %2) :: Bool
+#   br 5 (%10, %9) unless %11
+#   br 2 (%10, %9)
+# 5: (%12 :: Int, %13 :: Int)
+#   %14 = make_tuple(%12, %13) :: tuple
+#   return %14

@@ -56,6 +56,20 @@ def test_items_have_a_type():
     verify(function)
 
 
+def test_iterators_that_go_in_step_have_one_place():
+    def weighed(x, y, z):
+        total = 0
+        for k, (a, b, c) in enumerate(zip(x, y, z)):
+            total = total * 3 + k * a - b * c
+        return total
+
+    x = np.arange(40)
+    function = ended(hovis_xla.jit(weighed).trace(x, x + 1, x - 2).function)
+    assert sorted(len(block.params) for block in function.blocks) == [0, 0, 2, 3], function
+    verify(function)
+    agree(weighed, compiled(weighed), x, x + 1, x - 2)
+
+
 def test_what_asks_for_no_end_is_left_alone():
     function = hovis.trace(lambda x: x + 1, hovis.Int).function
     assert ended(function) is function
