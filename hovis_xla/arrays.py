@@ -116,6 +116,13 @@ class Arrays(Walker):
         if found.size == 1 and len(place.steps) == 1 and isinstance(place.steps[0], Box):
             self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
 
+    def forget(self, content: Any) -> None:
+        """What is known of a content without having been read of it is no longer so."""
+        self.cells.pop(content, None)
+        for known in (self.loaded, self.windows):
+            for key in [key for key in known if key[0] == content]:
+                del known[key]
+
     def fresh(self, t: T, c_order: bool = False) -> Val:
         """An array of its own, out of a call whose results are views for other arguments."""
         return Val(Num(ARRAY, t.dtype, t.shape), t.ir, place=Place(Location(t.dtype, t.shape, c_order=c_order)))

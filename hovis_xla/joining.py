@@ -18,7 +18,7 @@ from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.kinds import Kind, join, kind_of, rebuild, split
 from hovis_xla.places import Location
-from hovis_xla.sinking import SunkStores
+from hovis_xla.sinking import MOST, SunkStores, make_conditional
 from hovis_xla.slots import TAG, Pending, as_val, block_of, same_slot, tensor
 from hovis_xla.types import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
 
@@ -140,6 +140,7 @@ class Joined:
         self.tags: list[tuple[Pending, Pending]] = []
         self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
         self.sunk: list[SunkStores] = []
+        self.conditional: dict[Any, None] = {}  # the arrays after stores of the side with loops, which are done where they are
 
     def _small(self) -> bool:
         """Are the sides a few operations on a few elements, which are cheaper done than jumped over?  Stores can be moved behind."""
@@ -173,18 +174,23 @@ class Joined:
             return False
         return all(p is not None or SunkStores.chains(self, row) is not None for p, row in zip(passed, contents, strict=True))
 
-    def _passed(self, slots: list[Slot]) -> Val | None:
-        """What the loops of one side make of an array that the other sides leave as it is."""
+    def _passed(self, slots: list[Slot]) -> tuple[Val, list[Any]] | None:
+        """What the loops of one side make of an array that the others leave as it is, and the arrays after stores that these loops look at."""
         made = [s for s in slots if isinstance(s, Val) and any(block_of(s.ir) == b for b in self.blocks)]
-        if len(made) != 1 or len({k for k, _ in self.loops}) != 1:
+        if len(made) != 1 or len({k for k, _ in self.loops}) != 1 or not any(made[0] is s for s in (slots[k] for k, _ in self.loops)):
             return None
-        t = made[0].ir
+        t, stores, looks = made[0].ir, [], False
         while any(block_of(t) == b for b in self.blocks):
-            owner = t.owner
-            if owner.name != "stablehlo.while":
+            if t in self.walker.stored:
+                looks = looks or any(use.owner.operation.name == "stablehlo.while" for use in t.uses)
+                stores.append(t)
+                t = self.walker.stored[t][0].ir
+            elif t.owner.name == "stablehlo.while":
+                t, looks = t.owner.operands[list(t.owner.results).index(t)], True
+            else:
                 return None
-            t = owner.operands[list(owner.results).index(t)]
-        return made[0] if all(s is made[0] or (isinstance(s, Val) and s.ir == t) for s in slots if s is not UNDEF) else None
+        alone = all(s is made[0] or (isinstance(s, Val) and s.ir == t) for s in slots if s is not UNDEF)
+        return (made[0], stores) if alone and looks and len(stores) <= MOST else None
 
     def _stores(self, side: Side) -> set[Any]:
         """The operations that give arrays after stores: the store, and the barrier behind it."""
@@ -224,7 +230,8 @@ class Joined:
         if num.kind == ARRAY and num.shape and self.inline:
             passed = self._passed(slots)
             if passed is not None:
-                return passed
+                self.conditional.update(dict.fromkeys(passed[1]))
+                return passed[0]
         if num.kind == ARRAY and num.shape:
             sunk = SunkStores.of(self, slots, num)
             if sunk is not None:
@@ -325,6 +332,8 @@ class Joined:
         zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
         for number, loop in self.loops:
             self._guard(number, loop)
+        for after in reversed(self.conditional):
+            make_conditional(self.walker, after, self._here(self.loops[0][0]))
         looping = {number for number, _ in self.loops}
         for _, side in sorted(enumerate(self.sides), key=lambda s: s[0] in looping):
             for made in list(side.block.operations):
@@ -348,11 +357,15 @@ class Joined:
 
     def _guard(self, number: int, loop: Any) -> None:
         """Have a loop go round only where its side is the one that is come to."""
-        with ir.InsertionPoint(self.holder):
-            here = truth(is_one_of(self.by, [number]))
+        here = self._here(number)
         end = loop.regions[0].blocks[0].operations[len(loop.regions[0].blocks[0].operations) - 1]
         with ir.InsertionPoint(end), ir.Location.unknown(context()):
             end.operands[0] = emit.and_(T(end.operands[0], BOOL, ()), here).ir
+
+    def _here(self, number: int) -> T:
+        """Is this side the one that is come to?"""
+        with ir.InsertionPoint(self.holder):
+            return truth(is_one_of(self.by, [number]))
 
     def _branch(self) -> None:
         token = self.walker.token

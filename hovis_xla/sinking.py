@@ -1,11 +1,14 @@
-"""Stores on the sides of a branch, moved behind it."""
+"""Stores on the sides of a branch, moved behind it, or done on one side alone where the branch goes."""
 
 from typing import Any, Final, cast
 
 from hovis_xla import emit
+from hovis_xla.adapter import context, ir
 from hovis_xla.emit import T
 from hovis_xla.slots import Pending, block_of, tensor
 from hovis_xla.types import ARRAY, INT64, UNDEF, Num, Slot, Val
+
+STORE: Final = "stablehlo.dynamic_update_slice"
 
 #: As many stores into one array are moved behind a branch.
 MOST: Final = 8
@@ -93,3 +96,19 @@ class SunkStores:
         for update, starts in self.steps:
             t = walker.put(t, tensor(cast(Val, update.value)), tuple(tensor(cast(Val, s.value)) for s in starts))
         self.result.value = Val(self.num, t.ir, roots=self.roots)
+
+
+def make_conditional(walker: Any, after: Any, here: T) -> None:
+    """Have a store write back what is there where its side is not come to; ``after``: the array with it."""
+    base, update, starts = walker.stored[after]
+    store = after.owner if after.owner.name == STORE else after.owner.operands[0].owner
+    kept = store.operands[1]
+    waits = kept != update.ir  # by a call
+    with ir.InsertionPoint(kept.owner if waits else store), ir.Location.unknown(context()):
+        chosen = emit.select(here, update, walker.barrier(emit.dynamic_slice(base, starts, update.shape)))
+    if waits:
+        kept.owner.operands[0] = chosen.ir
+    else:
+        store.operands[1] = chosen.ir
+    walker.stored[after] = base, chosen, starts
+    walker.forget(after)
