@@ -10,7 +10,7 @@ import numpy as np
 
 from hovis import garbage
 from hovis.ir.model import Function
-from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, progress, reliance
+from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, progress, reliance, uniform
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe
 from hovis_xla.calling import BAILED, Growth, entrance
@@ -21,6 +21,7 @@ from hovis_xla.growing import Growing
 from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
 from hovis_xla.lower import NO_SLOTS, in_rounds, lower, shaped
+from hovis_xla.reshaped import keep_shapes
 from hovis_xla.selecting import select_few
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, NotLowerable, Num, num_of_type
 
@@ -144,8 +145,10 @@ class Executable:
             module = packing.packed(low.module, low.inputs, low.outputs)
             select_few(module)
             if low.work.loops:
+                keep_shapes(module)
                 distributing.distribute(module)
                 lastreads.read_first(module)
+                uniform.read_numbers(module)
             stays = bool(low.work.loops) and invariants.stay(module)
             cut_chains(module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)

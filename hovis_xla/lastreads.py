@@ -17,7 +17,7 @@ from hovis_xla.adapter import context, ir
 from hovis_xla.earlier import shape_of
 from hovis_xla.emit import T
 from hovis_xla.independent import barriers_in, counter_of, element_of, last_of
-from hovis_xla.inplace import KEPT
+from hovis_xla.inplace import CELLWISE, KEPT
 from hovis_xla.invariants import is_pure, loops_of
 from hovis_xla.slots import block_of
 from hovis_xla.types import INT64
@@ -76,9 +76,12 @@ class _Body:
         for op in [view.operation for view in self.block.operations]:
             if op.name == _STORE and _is_large(op.operands[0]) and block_of(op.operands[0]) == self.block:
                 self._wait(op)
+        walked = any(_is_product(view.operation) for view in self.block.operations)
         for array, end in zip(self.block.arguments, list(last_of(self.block).operands), strict=True):
             if _is_large(array) and end != array:
                 self._keep_mask(array, end)
+                if not walked:
+                    self._wait_anew(array, end)
 
     def _barrier(self, *values: Any) -> Any:
         return outward.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.module.body, self.barriers)[0].ir
@@ -151,6 +154,51 @@ class _Body:
                 self._keep(mask)
                 return
 
+    def _wait_anew(self, array: Any, end: Any) -> None:
+        """Have what an array becomes, if each cell of it is made of the same cell, wait for all else that is made of the array."""
+        readers = self._cellwise_readers(array, end)
+        made = self._made_of(array) if readers else None
+        if not made:
+            return
+        behind = self._behind([end])
+        late = [value for value in made if value not in behind]
+        if not 0 < len(late) <= MOST or not all(map(_is_tensor, late)):
+            return
+        needed = self._behind(late)
+        if any(op.results[0] in needed for op in readers) or not self._move_up(late, readers[0]):
+            return
+        late = [value if self._only_goes_round(value) else self._keep(value) for value in late]
+        with ir.InsertionPoint(readers[0]):
+            kept = self._barrier(array, *late)
+        for op in readers:
+            for k, operand in enumerate(op.operands):
+                if operand == array:
+                    op.operands[k] = kept
+
+    def _cellwise_readers(self, array: Any, end: Any) -> list[Any]:
+        """The operations, in order, by which an array becomes what it does, reading it; none, if one of its cells is made of others."""
+        todo, seen, found = [(end, True)], set[tuple[Any, bool]](), set[Any]()
+        while todo and len(seen) <= FAR:
+            at = todo.pop()
+            value, cellwise = at
+            if at in seen or isinstance(value.owner, ir.Block):
+                continue
+            seen.add(at)
+            op = value.owner.operation
+            if op.block != self.block or op.name in KEPT or len(op.regions):
+                continue
+            cellwise = cellwise and op.name in CELLWISE
+            if array in list(op.operands):
+                if not cellwise:
+                    return []
+                found.add(op)
+            todo += [(v, cellwise) for v in op.operands]
+        return [op for op in (view.operation for view in self.block.operations) if op in found] if len(seen) <= FAR else []
+
+    def _only_goes_round(self, value: Any) -> bool:
+        """Is a value used for nothing but the next round, so that it is in memory?"""
+        return all(use.owner.operation == last_of(self.block) for use in value.uses)
+
     # --------------------------------------------------------------------------------------------- what is made of what
 
     def _made_of(self, array: Any, stores: Sequence[Any] = ()) -> list[Any] | None:
@@ -213,6 +261,11 @@ def _operands(op: Any) -> Iterator[Any]:
         for block in region.blocks:
             for inner in block.operations:
                 yield from _operands(inner.operation)
+
+
+def _is_product(op: Any) -> bool:
+    """Is it a product of matrices, which a library does?  A loop with one is walked, and a copy is nothing beside it."""
+    return bool(op.name == "stablehlo.dot_general") and all(len(shape_of(x)) > 1 for x in op.operands)
 
 
 def _is_large(value: Any) -> bool:

@@ -14,6 +14,7 @@ from hovis_xla.affine import difference
 from hovis_xla.alike import alike
 from hovis_xla.emit import T, add, compare, like, select, sub
 from hovis_xla.ops.python import L
+from hovis_xla.reals import numbers
 from hovis_xla.types import INT64
 
 Extent = T | None
@@ -33,7 +34,9 @@ class Span(T):
     @staticmethod
     def of(first: T, last: T, size: int, is_rest: bool = False) -> "Span":
         at = emit.iota(INT64, (size,), 0)
-        here = emit.and_(compare("GE", at, emit.broadcast(first, at.shape)), compare("LT", at, emit.broadcast(last, at.shape)))
+        here = compare("GE", at, emit.broadcast(first, at.shape))
+        if numbers([last.ir]) != [size]:  # else XLA would make that mask once, and a loop read it in every round
+            here = emit.and_(here, compare("LT", at, emit.broadcast(last, at.shape)))
         found = Span(*here)
         left = sub(last, first)
         found.first, found.last, found.chosen, found.is_rest = first, last, emit.op("maximum", left, like(0, left)), is_rest

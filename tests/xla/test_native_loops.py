@@ -5,15 +5,15 @@ import pytest
 import hovis_xla
 from benchmarks.kernels.dynamic import edit_distance
 from benchmarks.kernels.loops import gcd_sum
-from hovis_xla.hlotext import loops_of
+from hovis_xla.hlotext import LARGE, loops_of
 from tests.xla.checking import agree
 
 
-def loops(fn, *args):
+def loops(fn, *args, large=LARGE):
     """The loops of fn, compiled for these arguments; it has to give what Python gives."""
     jitted = hovis_xla.jit(fn, strict=True)
     agree(fn, jitted, *args)
-    return jitted.lower(*args).compile().loops
+    return loops_of(jitted.lower(*args).compile().as_text(), large)
 
 
 def floyd(w):
@@ -498,6 +498,36 @@ def test_a_mask_of_what_is_made_anew_is_made_once():
     assert (found.walked, found.copies) == (0, 0)
 
 
+@pytest.mark.parametrize("shape", [(12, 11), (40, 3), (4, 5, 6)])
+def test_what_a_mask_chooses_of_several_dimensions_changes_in_place(shape):
+    def escaping(c, z, most):
+        counts = np.zeros(z.shape, dtype=np.int64)
+        for n in range(most):
+            inside = abs(z) < 2.0
+            counts[inside] = n
+            z[inside] = z[inside] ** 2 + c[inside]
+        return z, counts
+
+    c = (np.arange(float(np.prod(shape))).reshape(shape) % 7 - 5) / 3 + 0.4j
+    c[0, 1], c[1, 0], c[2, 1], c[3, 2] = -0.0, np.nan, complex(-0.0, -0.0), complex(np.inf, 1)
+    found = loops(escaping, c, np.zeros(shape, dtype=complex), 9, large=16)
+    assert (found.walked, found.copies) == (0, 0)
+
+
+def test_what_is_reshaped_and_looked_at_elsewhere():
+    def turned(a, steps):
+        total = 0.0
+        for k in range(steps):
+            flat = a.ravel() * 0.5 + k
+            total += flat[3:40].sum() + flat[k]
+            a = np.where(flat > 20.0, -flat, flat).reshape(a.shape)
+            b = (flat - 1.0).reshape(a.shape[::-1])
+            a = a + b.T
+        return a, total
+
+    assert loops(turned, GRID.copy(), 6).walked == 0
+
+
 def test_an_old_array_that_goes_on_is_copied():
     def histories(u, steps):
         old = np.zeros((steps, *u.shape))
@@ -510,3 +540,45 @@ def test_an_old_array_that_goes_on_is_copied():
         return old, before, u
 
     assert loops(histories, GRID, 5).walked == 0
+
+
+def test_numbers_are_read_before_the_arrays_that_are_made_with_them():
+    def sums(x, values, places):
+        for k in range(len(values)):
+            x = x * 0.5 + values[k]
+            x = np.where(x > values[places[k]], x, -x) - x[places[k] + 1]
+        return x
+
+    def turned(x, values):
+        for w, v in zip(values, values[::-1]):
+            x[w:] = np.maximum(x[w:], x[:-w] + v)
+        return x[-1]
+
+    rng = np.random.default_rng(2)
+    found = loops(sums, GRID[0].repeat(3), rng.normal(size=50), rng.integers(0, 50, 50))
+    assert found.walked == 0
+    assert loops(turned, np.arange(60), rng.integers(1, 60, 40)).walked == 0
+
+
+def test_an_array_that_is_made_anew_waits_for_what_is_made_of_the_old_one():
+    def descended(a, b, steps):
+        x, p, r = np.zeros(b.shape), b.copy(), b.copy()
+        for _ in range(steps):
+            q = a @ p
+            step = (r @ r) / (p @ q)
+            x += step * p
+            before = r @ r
+            r -= step * q
+            p = r + (r @ r) / before * p
+        return x, p
+
+    def exchanged(u, v, steps):
+        for k in range(steps):
+            u, v = u * 0.5 + v, v * 0.25 - u * k
+        return u, v
+
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=(80, 80))
+    found = loops(descended, a @ a.T + 80.0 * np.eye(80), rng.normal(size=80), 9, large=16)
+    assert (found.walked, found.copies) == (0, 0)
+    assert loops(exchanged, rng.normal(size=80), rng.normal(size=80), 9).walked == 0
