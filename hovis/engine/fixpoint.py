@@ -173,11 +173,11 @@ class Engine(Meeting):
         code, ctx = frame.code, frame.ctx
         program, heads = self.program(code), code.loop_heads
         merges = self.tables.merge.setdefault(ctx, set())
-        watched = self.tables.watched.get(ctx)
+        watched, looks = self.tables.watched.get(ctx), self.tables.looks.setdefault(ctx, set())
         rolled = self.tables.unrolling
         while True:
             pc = frame.pc
-            if pc in merges and not first:
+            if not first and (pc in merges or (pc in looks and self.state.world == 2)):
                 self.leave(self.block, self.state)
                 return True
             first = False

@@ -235,6 +235,8 @@ class Machine(Reader, abc.ABC):
         At the beginning of an instruction: where something has changed that is done as it stands (see Engine.plainly).
         """
         look = Look()
+        ctx, pc = self.here()
+        self.tables.looks.setdefault(ctx, set()).add(pc)
         self.reads = look.keys
         same = self.emit(unchanged, [Known(look)], type=Type(bool), effect=Effect.READS)
         self.looks.append(look)

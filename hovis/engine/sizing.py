@@ -5,16 +5,19 @@ each: that is not worth it where there are more rounds than there may be variant
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.values import NO_LABELS, TEST, Dyn, Known, Labels, Ref, V, together
-from hovis.engine.whistle import TEST_VARIANTS, VARIANTS
+from hovis.engine.whistle import VARIANTS
 from hovis.ir.affine import difference, of_op
 from hovis.lattice import Type, Union
+
+#: Rounds of a loop that sizes hang on, before they are not told apart: the first one may be unlike the others.
+COUNTED: Final = 3
 
 
 def use_sizes(m: Machine, *values: V) -> None:
@@ -54,7 +57,7 @@ def stop_counting(tables: Tables, site: Any, table: Mapping[Any, object], state:
     for path, left in _loops(state, tables):
         if len(left) > limit and used.get(path, 0) > TEST and path not in forced:
             keys = [dict(key) for key in table]
-            if len({key.get(path) for key in keys}) >= TEST_VARIANTS:
+            if len({key.get(path) for key in keys}) >= COUNTED:
                 forced.update((one, used[one]) for one in _in_step(keys, path) if one not in forced)
                 raise Restart("force", site)
 

@@ -85,3 +85,33 @@ def test_chains_of_jumps_that_go_round():
     """Blocks that do nothing may lead to each other for ever: what leads there stays as it is."""
     function = parse("1: (%1 :: const(f), %2 :: Int)\n  br 2\n2:\n  br 3\n3:\n  br 2")
     verify(run(function, ["straighten"]))
+
+
+def asks(n):
+    """n calls of nobody knows what, and a global behind each."""
+    names = {"LEVEL": 1}
+    exec("def f(call, x):\n" + "    call()\n    x = x * 2 + LEVEL\n" * n + "    return x\n", names)
+    return names["f"]
+
+
+def test_what_is_done_where_the_environment_has_changed_is_written_once():
+    sizes = [sum(1 for _ in hovis.jit(asks(n)).trace(print, 1).function.ops()) for n in (10, 20)]
+    assert sizes[1] <= 2 * sizes[0]
+
+
+def test_the_environment_changes_at_any_of_many_calls():
+    fn, left = asks(6), [0]
+
+    def call():
+        left[0] -= 1
+        if not left[0]:
+            fn.__globals__["LEVEL"] += 10
+
+    def all_of(one):
+        found = []
+        for left[0] in range(7):
+            fn.__globals__["LEVEL"] = 1
+            found.append(one(call, 3))
+        return found
+
+    assert all_of(hovis.jit(fn)) == all_of(fn)
