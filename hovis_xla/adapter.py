@@ -56,6 +56,10 @@ ROUNDS: Final = "simplify-while-loops"
 _AS_IN_LOOPS: Final = ("xla_cpu_use_fusion_emitters", False)
 #: What XLA leaves to a library of kernels is no part of a native loop: let it be products of matrices alone, and no sums.
 _OWN_SUMS: Final = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT")
+#: With that and these, XLA's own products of matrices are made of tiles that stay in registers, as a library's are, where both matrices
+#: are in order (``products``); the first is asked for as the loop threshold is, and of one thread only.
+_TILES: Final = b"xla_force_enable_experimental_llvm_ir_gemm"
+_OWN_PRODUCTS: Final = (("xla_cpu_experimental_ynn_fusion_type", ""), ("xla_cpu_multi_thread_eigen", False))
 #: Into how many modules LLVM's share is cut up, for as many threads.  XLA makes up to 32 of all, and to begin one takes as long as a
 #: kernel that is not optimized.  Where it all is one loop, or a few kernels that are compiled quickly, fewer are made as soon.
 _PARTS: Final = "xla_cpu_parallel_codegen_split_count"
@@ -191,6 +195,7 @@ class Recipe:
     stays   what no round of a loop changes stays in it
     small   arrays are, so the kernels for long ones are not worth their compile
     native  its loops may become native code: no sum in them is left to a library
+    tiles   nor is a product of matrices
     quick   in less than half the time, to code that takes several times as long
     """
 
@@ -198,11 +203,12 @@ class Recipe:
     stays: bool = False
     small: bool = False
     native: bool = False
+    tiles: bool = False
     quick: bool = False
 
 
 def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
-    """Compile options.  The loop threshold can be set only by appending it to the serialized form."""
+    """Compile options.  The loop threshold and the tiles can be set only by appending them to the serialized form."""
     exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
     options = xla_client.CompileOptions()
     options.num_replicas = 1
@@ -212,9 +218,9 @@ def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
     off = [debug.xla_disable_hlo_passes, INVARIANTS if stays or quick else "", ROUNDS if quick else "", _LATE_ALGEBRA if as_in_loops else ""]
     if any(off[1:]):
         debug.xla_disable_hlo_passes = ",".join(filter(None, off))
-    key, value = b"xla_cpu_small_while_loop_byte_threshold", str(NATIVE_LOOP_BYTES).encode()
+    extra = {b"xla_cpu_small_while_loop_byte_threshold": str(NATIVE_LOOP_BYTES).encode(), **({_TILES: b"true"} if recipe.tiles else {})}
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
-    form = options.SerializeAsString() + _field(3, _field(3, _field(500, _field(1, key) + _field(2, value))))
+    form = options.SerializeAsString() + b"".join(_field(3, _field(3, _field(500, _field(1, k) + _field(2, v)))) for k, v in extra.items())
     parsed = options.ParseFromString(form)
     found = parsed if parsed is not None else options
     if overrides:
@@ -329,7 +335,8 @@ def compile_module(
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
     parts = max(1, _THREADS // 2) if recipe.quick else _THREADS
-    asked = ((_AS_IN_LOOPS, recipe.small or recipe.quick), (_OWN_SUMS, recipe.native), ((_PARTS, parts), recipe.small or recipe.quick))
+    own = _OWN_PRODUCTS if recipe.tiles else (_OWN_SUMS,) if recipe.native else ()
+    asked = ((_AS_IN_LOOPS, recipe.small or recipe.quick), *((one, True) for one in own), ((_PARTS, parts), recipe.small or recipe.quick))
     options = _options(recipe, [option for option, wanted in asked if wanted and _can_be_asked(option)])
     loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
     return Program(loaded, inputs, outputs)
@@ -349,6 +356,11 @@ def _can_be_asked(option: tuple[str, Any]) -> bool:
             raise
         return _NO_OPTION in str(error)
     return True
+
+
+def has_tiles() -> bool:
+    """Can this jaxlib be kept from leaving products of matrices to a library?"""
+    return all(map(_can_be_asked, _OWN_PRODUCTS))
 
 
 def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hovis import garbage
 from hovis.ir.model import Function
-from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, progress, reliance, uniform
+from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, products, progress, reliance, uniform
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe
 from hovis_xla.calling import BAILED, Growth, entrance
@@ -149,9 +149,10 @@ class Executable:
                 distributing.distribute(module)
                 lastreads.read_first(module)
                 uniform.read_numbers(module)
+            tiles = products.put_in_order(module, low.work.native)
             stays = bool(low.work.loops) and invariants.stay(module)
             cut_chains(module)
-            return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native)
+            return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
 
     @functools.cached_property
     def _packed_plainly(self) -> tuple[Any, Recipe]:

@@ -18,6 +18,9 @@ _BRANCHES: Final = re.compile(r"branch_computations=\{([^}]*)\}")
 _WHILE: Final = re.compile(r"[\]})] while\(")
 _COPY: Final = re.compile(r"= \(?\w+\[([\d,]*)\]\S* copy\(")
 _NATIVE: Final = "xla_cpu_small_call"
+_FUSED: Final = re.compile(r" fusion\(.* calls=%?([\w.\-]+)")
+#: What a kernel is made of that does nothing but copy.
+_COPYING: Final = re.compile(r"[\]})] (?:parameter|bitcast|copy)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,13 @@ class Loops:
 
 
 def loops_of(text: str, large: int = LARGE) -> Loops:
-    """The loops in the optimized HLO of a module; copies count from so many elements on."""
+    """The loops in the optimized HLO of a module; copies count from so many elements on.
+
+    A copy in a kernel that does something else as well is how that one writes its result, in another order, say.
+    """
     bodies, main = _computations(text)
+    kernels = {name for lines in bodies.values() for line in lines for name in _FUSED.findall(line)}
+    kernels = {name for name in kernels if any(not _COPYING.search(line) for line in bodies.get(name, ()))}
     found = [0, 0, 0]
     todo = [(main, False, False)]
     while todo:
@@ -49,7 +57,7 @@ def loops_of(text: str, large: int = LARGE) -> Loops:
             if loop:
                 found[0 if native else 1] += 1
             copied = _COPY.search(line)
-            if copied and inside and math.prod(int(d) for d in copied[1].split(",") if d) >= large:
+            if copied and inside and name not in kernels and math.prod(int(d) for d in copied[1].split(",") if d) >= large:
                 found[2] += 1
             branches = _BRANCHES.search(line)
             called = _CALLED.findall(line) + ([b.strip().lstrip("%") for b in branches[1].split(",")] if branches else [])

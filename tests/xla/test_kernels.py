@@ -24,21 +24,17 @@ pytestmark = pytest.mark.xla
 TABLE = Path(__file__).with_name("kernels.txt")
 #: Whose loops are not all native code.
 WALKED = {
-    "doitgen": "a product of matrices in each round: natively it takes nine times as long",
-    "train_network": "products of matrices in each round: natively it takes three times as long",
     "scattering_self_energies": "products of complex matrices in each round, for which newer jaxlibs walk the loops",
     "nearest_neighbours": "a scatter in each round, by newer jaxlibs alone, which expand none",
     "contour_integral": "LAPACK solves in each round",
 }
 #: Whose loops copy arrays in their rounds: what these read and give is not the same memory.
 COPYING = {
-    "doitgen": "a product of matrices in each round, by older jaxlibs alone",
-    "train_network": "products of matrices in each round, by a library, which a copy is nothing beside",
+    "train_network": "a matrix of weights that is multiplied by, and made anew, which a copy is nothing beside",
     "value_iteration": "all states at once, from those before",
     "contour_integral": "LAPACK solves in each round",
     "game_of_life": "a new grid in each round",
     "gray_scott": "new grids in each round",
-    "resnet_block": "one array a round, by older jaxlibs alone: a convolution's weights in the order that it wants",
     "knapsack_rows": "a row that is made of itself shifted",
 }
 
