@@ -83,7 +83,8 @@ class _Half:
         used: list[Operand] = [*test.operands(), *(v for b in self.sweep.users(made) if b not in first for v in operands_of(b))]
         used += [a for e in (branch.true, branch.false) for a in e.args]
         self.open = {v: None for v in used if v in made}
-        if any(isinstance(getattr(v, "type", None), Array) for v in self.open):
+        carried = {a for b in self.second for e in successors(b) if e.block is self.head for a in e.args}
+        if any(_is_array(v) and v not in carried for v in self.open):
             return False
         elsewhere = any(test in op.operands() for op in self.middle.ops) or any(test in operands_of(b) for b in self.region.blocks if b is not self.middle)
         return not elsewhere and self._is_in_front()
@@ -114,7 +115,7 @@ class _Half:
         self.bound, self.folded, self.reached = {}, {}, set()
         if not self._blocks(front, self.stay.block, False) or not ways <= self.reached or not all(v in self.bound for v in self.open):
             return False
-        if not all(fits(self.bound[v], v) for v in self.open):
+        if not all(fits(self.bound[v], v) and (not _is_array(v) or getattr(self.bound[v], "dims", None) == v.dims) for v in self.open):  # type: ignore[union-attr]
             return False
         dropped = {v for b in self.reached - {front} for v in (*b.params, *b.all_ops())}
         if not dropped.isdisjoint(self.bound[v] for v in self.open):
@@ -195,6 +196,10 @@ class _Half:
             replace_in(block, new)
             self.sweep.learn(block)
         self.sweep.put_before(self.head, start)
+
+
+def _is_array(value: Operand) -> bool:
+    return isinstance(getattr(value, "type", None), Array)
 
 
 def _split(rest: list[Op], wanted: Op) -> tuple[list[Op], tuple[list[Op], Op] | None]:

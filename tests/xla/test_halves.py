@@ -81,6 +81,47 @@ def first_of_its_kind(x, out):
     return total, out
 
 
+def sums_of_sums(x, n):
+    """Each round begins with a loop, and adds to an array that goes round."""
+    total = np.zeros(3)
+    for v in x:
+        part = np.zeros(3)
+        for k in range(n):
+            part[k % 3] += v * k
+        total += part
+    return total
+
+
+def made_anew(x, n):
+    total, before = np.zeros(3), np.ones(3)
+    for v in x:
+        part = np.zeros(3)
+        for k in range(n):
+            part += v
+        total, before = before + part, total
+    return total - 2 * before
+
+
+def of_another_shape(x, n):
+    total = np.zeros((1, 3))
+    for v in x:
+        part = np.zeros((2, 3))
+        for k in range(n):
+            part[k % 2] += v + k
+        total = total + part
+    return total
+
+
+def kept_as_it_was(x, n):
+    total = np.zeros(3)
+    old = total
+    for v in x:
+        for k in range(n):
+            total[k % 3] += v
+        old, total = total, total * 2
+    return old + 3 * total
+
+
 X = np.array([0.5, -1.5, 2.0, 3.0, -0.0, 1.0, 7.5, -2.0, 4.0, 0.25, 9.0])
 CASES = {
     "histogram": (histogram, [(X[:n], -2.0, 9.0) for n in (11, 1, 2)], [(np.where(X == 9.0, x, X), -2.0, 9.0) for x in (np.nan, np.inf, 1e9, -1e9)]),
@@ -89,12 +130,16 @@ CASES = {
     "stored in front": (stored_in_front, [X, -X, X[:1]], []),
     "with what it was": (with_what_it_was, [np.array(a) for a in ([1, 1, 2, 2, 2, 3], [1, 2], [5, 5])], []),
     "first of its kind": (first_of_its_kind, [(X, np.zeros(1)), (-X, np.zeros(1)), (X[:0], np.zeros(1))], []),
+    "sums of sums": (sums_of_sums, [(X, 4), (X[:1], 2), (X, 0), (X[:0], 3)], []),
+    "made anew": (made_anew, [(X, 4), (X[:1], 2), (X[:2], 0)], []),
+    "of another shape": (of_another_shape, [(X, 4), (X[:1], 2)], []),
+    "kept as it was": (kept_as_it_was, [(X, 4), (X[:1], 0)], []),
     "two choices": (two_choices, [(X, np.arange(11)), (X[:3], np.arange(3) + 2)], []),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_loop_that_begins_with_a_choice(name):
+def test_a_loop_that_begins_with_a_choice_or_a_loop(name):
     fn, good, bad = CASES[name]
     check(fn, *good, bails=False, exact=True)
     check(fn, *bad, bails=True)
@@ -104,3 +149,9 @@ def test_it_counts():
     """One loop does several rounds at a time, and one the rest: no flag says what the next round does."""
     text = hovis_xla.jit(by_sign).lower(np.arange(100.0)).as_text()
     assert sum("stablehlo.while" in line for line in text.splitlines()) == 2
+
+
+def test_a_loop_that_begins_with_a_loop_counts():
+    """No flag says what the next round does."""
+    text = hovis_xla.jit(sums_of_sums).lower(np.arange(20.0), 4).as_text()
+    assert not any("while" in line and "tensor<i1>" in line for line in text.splitlines())
