@@ -23,7 +23,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis_xla import intervals
 from hovis_xla.intervals import COMPARISONS, RESULTS, Interval, join, meet, within
-from hovis_xla.regions import Region, components, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, components, reachable, regions, successors
 
 #: What Python's integers have room for in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
@@ -133,6 +133,11 @@ class Ranges:
         if caps:
             self.caps.update(caps)
             self._solve()
+
+    @functools.cached_property
+    def heads(self) -> dict[Block, Region]:
+        """The loops that are entered at one place, by that."""
+        return {region.heads[0]: region for region in all_loops(self.top) if len(region.heads) == 1}
 
     # --------------------------------------------------------------------------------------------- asking
 

@@ -15,7 +15,7 @@ from hovis.ir.model import Block, Branch, Op, Operand, Param
 from hovis.lattice import Const
 from hovis_xla.intervals import before
 from hovis_xla.ranges import SMALL, Ranges
-from hovis_xla.regions import Region, all_loops, successors
+from hovis_xla.regions import Region, successors
 
 
 class Argument(NamedTuple):
@@ -101,7 +101,7 @@ class _Ceilings:
     def __init__(self, ranges: Ranges, arguments: Sequence[Param]) -> None:
         self.ranges = ranges
         self.arguments = arguments
-        self.heads = {region.heads[0]: region for region in all_loops(ranges.top) if len(region.heads) == 1}
+        self.heads = ranges.heads
         self.seen: set[Operand] = set()
 
     def of(self, value: Operand) -> _Most:
