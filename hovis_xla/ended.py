@@ -12,13 +12,14 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, Value, call
 from hovis.ir.operations import END
 from hovis.lattice import Const, Union
 from hovis.passes import pipeline
+from hovis.passes.congruence import congruent
 from hovis.passes.rewriting import Pass, replace_in
 
-#: The ways part, then nothing is left to ask; iterators that go in step have one place, and the second of them does not ask for its end.
-_PARTED: Final = (
-    "threading", "straighten", "trivial_params", "fold", "straighten", "trivial_params", "congruence", "numbering", "implied", "straighten",
-    "trivial_params", "dead",
-)  # fmt: skip
+#: The ways part, then nothing is left to ask.
+_PARTED: Final = ("threading", "straighten", "trivial_params", "fold", "straighten", "trivial_params", "dead")
+
+#: What goes in step has one place, and what has been asked of it is not asked again.
+_IN_STEP: Final = ("congruence", "numbering", "implied", "straighten", "trivial_params", "dead")
 
 _ASKED: Final = (operator.is_, operator.is_not)
 
@@ -26,6 +27,11 @@ _ASKED: Final = (operator.is_, operator.is_not)
 def ended(function: Function) -> Function:
     """The function, its ways parted where one brings a mark; the very same, if none asks for it."""
     return pipeline.run(_handed_over(function), _PARTED, False) if any(map(_asks, callees(function))) else function
+
+
+def in_step(function: Function) -> Function:
+    """The function, of iterators and counters that go in step only one going round; the very same, if there are none."""
+    return pipeline.run(function, _IN_STEP, False) if any(map(congruent, callees(function))) else function
 
 
 def _hand_over(function: Function) -> bool:

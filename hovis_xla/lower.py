@@ -23,7 +23,7 @@ from hovis_xla.conjoined import conjoined
 from hovis_xla.cost import Work
 from hovis_xla.deeds import changes
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.ended import ended
+from hovis_xla.ended import ended, in_step
 from hovis_xla.halves import whole
 from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Tape, Template
@@ -317,7 +317,7 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def shaped(function: Function) -> Function:
     """The function with loops and values as they are lowered."""
-    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(ended(function))))))))))
+    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(in_step(ended(function)))))))))))
 
 
 def in_rounds(function: Function) -> Function:

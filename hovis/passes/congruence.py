@@ -27,16 +27,19 @@ Numbers = dict[Value, Value]
 
 def _congruence(function: Function) -> bool:
     """Of parameters of a block that begin alike and go on alike one is enough."""
-    incoming = predecessors(function)
-    if not any(_may_be_one(block, incoming) for block in function.blocks[1:]):
-        return False
-    found = _numbers(function, incoming)
-    new: dict[Value, Operand] = {p: found[p] for block in function.blocks[1:] for p in block.params if found.get(p, p) is not p}
-    if not new:
-        return False
+    new: dict[Value, Operand] = dict(congruent(function))
     keep_params(function, new.__contains__)
     substitute(function, new)
-    return True
+    return bool(new)
+
+
+def congruent(function: Function) -> Numbers:
+    """The parameters that are the same as another one of their block, with that one."""
+    incoming = predecessors(function)
+    if not any(_may_be_one(block, incoming) for block in function.blocks[1:]):
+        return {}
+    found = _numbers(function, incoming)
+    return {p: found[p] for block in function.blocks[1:] for p in block.params if found.get(p, p) is not p}
 
 
 congruence = Pass(_congruence, ways=True)

@@ -7,7 +7,7 @@ import pytest
 import hovis
 import hovis_xla
 from hovis.ir import verify
-from hovis_xla.ended import ended
+from hovis_xla.ended import ended, in_step
 from tests.xla.checking import agree, compiled
 
 
@@ -64,7 +64,7 @@ def test_iterators_that_go_in_step_have_one_place():
         return total
 
     x = np.arange(40)
-    function = ended(hovis_xla.jit(weighed).trace(x, x + 1, x - 2).function)
+    function = in_step(ended(hovis_xla.jit(weighed).trace(x, x + 1, x - 2).function))
     assert sorted(len(block.params) for block in function.blocks) == [0, 0, 2, 3], function
     verify(function)
     agree(weighed, compiled(weighed), x, x + 1, x - 2)
@@ -73,3 +73,20 @@ def test_iterators_that_go_in_step_have_one_place():
 def test_what_asks_for_no_end_is_left_alone():
     function = hovis.trace(lambda x: x + 1, hovis.Int).function
     assert ended(function) is function
+    assert in_step(function) is function
+
+
+def test_counters_that_go_in_step_are_one():
+    def products(x, n, late):
+        i = k = j = 0
+        total = 0.0
+        while i < n:
+            total = total * 0.5 + x[i] * x[k] - x[j]
+            i, k, j = i + 1, k + 1, j if i == late else j + 1
+        return total, i, k, j
+
+    x = np.arange(30.0)
+    function = hovis_xla.jit(products).trace(x, 30, 7).function
+    assert sum(len(b.params) for b in in_step(function).blocks) < sum(len(b.params) for b in function.blocks)
+    for late in (7, 40):
+        agree(products, compiled(products), x, 30, late)
