@@ -38,6 +38,10 @@ _TILED: Final = frozenset({"f32", "f64"})
 _WALKED: Final = frozenset(f"stablehlo.{name}" for name in ("convolution", "custom_call", "fft", "infeed", "outfeed", "scatter", "sort"))
 
 
+#: What all cores take part in, which they don't where products are tiles.
+_SHARED: Final = ("stablehlo.convolution", "stablehlo.fft")
+
+
 class _Product(NamedTuple):
     """A product of two matrices, or of batches of them; a vector is a matrix of one row or column.
 
@@ -96,7 +100,8 @@ def put_in_order(module: Any, native: bool) -> bool:
     with context(), ir.Location.unknown(context()):
         found = [_product(op) for op in _all_of(module, "stablehlo.dot_general")]
         products = [p for p in found if p is not None and p.is_tiled]
-        tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found)) and adapter.has_tiles()
+        tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found))
+        tiles = tiles and not _all_of(module, *_SHARED) and adapter.has_tiles()
         writer = _Writer(module, tiles)
         for product in products:
             if product.is_worth_it:

@@ -62,6 +62,16 @@ def test_nan_and_infinities_stay_in_their_rows_and_columns():
     loops(with_what_is_no_number, x, y, 3)
 
 
+def spectrum(x, w, steps):
+    for _ in range(steps):
+        w = x @ w / 9
+    return np.fft.fft(w[:, 0])
+
+
+def test_what_all_cores_do_keeps_them():
+    assert loops(spectrum, RNG.normal(size=(9, 9)), RNG.normal(size=(9, 9)), 5).walked == 1
+
+
 def test_large_products_are_left_to_the_library(monkeypatch):
     monkeypatch.setattr(products, "MOST", 100)
     x, y, w = RNG.normal(size=(40, 9)), RNG.normal(size=(40, 5)), RNG.normal(size=(9, 5))
