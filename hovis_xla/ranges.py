@@ -8,6 +8,7 @@ An operation whose result has no room in 64 bits gives up (``effects``), so behi
 """
 
 import bisect
+import contextlib
 import functools
 import math
 import operator
@@ -123,13 +124,15 @@ class Ranges:
         self.caps: dict[Op | Param, Interval] = dict(caps)
         #: how often loops go round
         self.rounds: dict[Region, int] = {}
+        #: the blocks that the solving has come to
+        self.reached: set[Block] = set()
         self.asked = self._asked()
         self.stops = self._stops()
         for param, found in zip(function.params, given, strict=False):
             if found is not None:
                 self.caps[param] = found
         self._solve()
-        caps = _bounded_sums(self)
+        caps = _bounded_sums(self, list(self.whole))
         if caps:
             self.caps.update(caps)
             self._solve()
@@ -252,24 +255,60 @@ class Ranges:
     def _solve(self) -> None:
         """Nothing leads back to what is in front of a loop: that is known by the time that the loop is gone through, until nothing changes."""
         self.base, self.rounds = {}, {}
-        reached = {self.entry}
-        for blocks in self._units():
-            if not self._settle(blocks, reached):
+        self.reached = {self.entry}
+        for blocks in self._units.values():
+            if not self._settle(blocks):
                 self.base, self.caps = {}, {}
                 return
-        for _ in range(NARROWINGS):
-            for block in self.order:
-                self._params(block, reached, 0)
-                self._ops(block)
+        self._narrow(self.order)
 
-    def _units(self) -> Iterable[list[Block]]:
+    @functools.cached_property
+    def _units(self) -> dict[object, list[Block]]:
         """The blocks of the outermost loops, and the others one by one, each behind what leads to it."""
         found: dict[object, list[Block]] = {}
         for block in self.order:
             found.setdefault(self.top.unit(block), []).append(block)
-        return found.values()
+        return found
 
-    def _settle(self, blocks: list[Block], reached: set[Block]) -> bool:
+    @contextlib.contextmanager
+    def supposing(self, region: Region, caps: Mapping[Op | Param, Interval]) -> Iterator[None]:
+        """Meanwhile some integers of a loop are within these; behind its outermost loop all is as it was."""
+        blocks = self._units[self.top.unit(region.heads[0])]
+        values: list[Any] = [v for b in blocks for v in (*b.params, *b.all_ops())]
+        before = [{v: held[v] for v in values if v in held} for held in (self.base, self.caps)]
+        self.rounds, rounds = {}, self.rounds
+        try:
+            if self.base:  # else it was too much to find out
+                self._solve_again(blocks, values, caps)
+                self._solve_again(blocks, values, _bounded_sums(self, values))
+            yield
+        finally:
+            self.rounds = rounds
+            for held, kept in zip((self.base, self.caps), before, strict=True):
+                _forget(held, values)
+                held.update(kept)
+
+    def _solve_again(self, blocks: list[Block], values: list[Op | Param], caps: Mapping[Op | Param, Interval]) -> None:
+        """Within an outermost loop, with what is known in front of it."""
+        if caps:
+            self.caps.update(caps)
+            _forget(self.base, values)
+            self.reached.difference_update(blocks)
+            inside = set(blocks)
+            self.reached.update(b for b in blocks if b is self.entry or any(before not in inside for before, _ in self.edges[b]))
+            if self._settle(blocks):
+                self._narrow(blocks)
+            else:
+                _forget(self.base, values)
+            self.rounds = {}
+
+    def _narrow(self, blocks: list[Block]) -> None:
+        for _ in range(NARROWINGS):
+            for block in blocks:
+                self._params(block, 0)
+                self._ops(block)
+
+    def _settle(self, blocks: list[Block]) -> bool:
         """Go through these until nothing changes; False, if that takes too many rounds."""
         visits = dict.fromkeys(blocks, 0)
         #: how often anything has changed, in all and before a block was last looked at: then it need not be looked at again
@@ -277,19 +316,19 @@ class Ranges:
         for _ in range(ROUNDS):
             begun = changes
             for block in blocks:
-                if block in reached and looked[block] != changes:
+                if block in self.reached and looked[block] != changes:
                     visits[block] += 1
                     looked[block] = changes
-                    changes += self._params(block, reached, visits[block])
+                    changes += self._params(block, visits[block])
                     changes += self._ops(block)
-                    fresh = {e.block for e in successors(block)} - reached
-                    reached |= fresh
+                    fresh = {e.block for e in successors(block)} - self.reached
+                    self.reached |= fresh
                     changes += bool(fresh)
             if changes == begun:
                 return True
         return False
 
-    def _params(self, block: Block, reached: set[Block], visit: int) -> bool:
+    def _params(self, block: Block, visit: int) -> bool:
         """Join what the edges bring.  visit 0: narrow."""
         changed = False
         for k, param in enumerate(block.params):
@@ -298,7 +337,7 @@ class Ranges:
                 continue
             found = None if block is not self.entry else whole
             for before, edge in self.edges[block]:
-                if before in reached:
+                if before in self.reached:
                     brought = self._brought(before, edge, k)
                     # bottom: the value before has not been come to
                     found = brought if found is None else found if brought is None else join(found, brought)
@@ -403,9 +442,14 @@ class _Tests:
 # ------------------------------------------------------------------------------------------------- sums
 
 
-def _bounded_sums(r: Ranges) -> dict[Op | Param, Interval]:
+def _forget(held: dict[Op | Param, Interval], values: list[Op | Param]) -> None:
+    for value in values:
+        held.pop(value, None)
+
+
+def _bounded_sums(r: Ranges, values: Iterable[Op | Param]) -> dict[Op | Param, Interval]:
     """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
-    values = list(r.whole)
+    values = [v for v in values if v in r.whole]
     found: dict[Op | Param, Interval] = {}
     for members in components(values, lambda v: _sources(r, v)):  # type: ignore[arg-type]
         if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):

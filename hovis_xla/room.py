@@ -57,8 +57,9 @@ def _found(function: Function) -> list[tuple[Region, list[Asked]]]:
         wide = [p for p in region.heads[0].params if p.type == Type(int) and not within(ranges.base.get(p, INT64), (-MOST[-1], MOST[-1]))]
         some = [[p] for p in wide] if len(wide) <= ALONE else []
         for params, most in ((params, most) for params in (*some, wide) for most in MOST):
-            capped = Ranges(function, caps=dict.fromkeys(params, (-most, most)))
-            if all(capped.has_room(op) for op in _ops(region) if _grows(op)):
+            with ranges.supposing(region, dict.fromkeys(params, (-most, most))):
+                fits = all(ranges.has_room(op) for op in _ops(region) if _grows(op))
+            if fits:
                 asked = [(p, how, bound) for p in params for how, bound in _limits(ranges.base.get(p, INT64), most)]
                 found.append((region, asked))
                 break

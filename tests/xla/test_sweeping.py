@@ -62,6 +62,18 @@ def test_what_integers_can_be_is_found_in_as_many_rounds_for_many_loops(monkeypa
     assert visits(monkeypatch, 16) < 1.2 * visits(monkeypatch, 8)
 
 
+def test_whether_there_is_room_is_asked_of_each_loop_alone(monkeypatch):
+    """What the integers of all loops can be is found out a few times, however many loops there are."""
+    def solved(count):
+        function = hovis_xla.jit(of_loops("while y != {k}:\n    y = y * 3 + 1", count)).trace(3, 4).function
+        with monkeypatch.context() as patched:
+            calls = counted(patched, ranges.Ranges, "_solve")
+            assert "raise" in str(shaped(function))
+        return calls[0]
+
+    assert solved(9) == solved(3)
+
+
 def test_many_loops_give_what_python_gives():
     fn = of_loops("\n".join(LOOPS.values()), 2)
     jitted = hovis_xla.jit(fn, target="xla")
