@@ -203,8 +203,9 @@ class _Beginning:
         """in front → the block of the loop, with what it is given in front."""
         dominators = self.sweep.dominators
         new: dict[Value, Param] = {v: Param(v.type, v.dims, v.name) for v in self.open if v not in self.target.params}
-        for _, edge in self.incoming[self.target]:
+        for block, edge in self.incoming[self.target]:
             edge.args = (*edge.args, *new)
+            self.sweep.learn(block)
         for block in self.sweep.mentions(new):
             if dominators.dominates(self.target, block):
                 self._replace(block, new)
@@ -212,6 +213,7 @@ class _Beginning:
         self.start.ops = []
         self.start.terminator = Jump(Edge(self.target, tuple(self.bound[v] for v in (*self.target.params, *new))))
         self.target.params = (*self.target.params, *new.values())
+        self.sweep.learn(self.start)
 
     def _replace(self, block: Block, new: dict[Value, Param]) -> None:
         """What is made anew in a block is what it was."""

@@ -192,6 +192,8 @@ class _Half:
         start.terminator = branch
         self.middle.terminator = Jump(Edge(start, tuple(self.open)), branch.location)
         self.front.terminator = Jump(Edge(start, tuple(self.bound[v] for v in self.open)), branch.location)
+        self.sweep.learn(self.front)
+        self.sweep.learn(self.middle)
         for block in (*(b for b in self.sweep.mentions(new) if b not in first), start):
             replace_in(block, new)
             self.sweep.learn(block)
