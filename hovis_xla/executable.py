@@ -12,7 +12,7 @@ from hovis import garbage
 from hovis.ir.model import Function
 from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, products, progress, reliance, uniform
 from hovis_xla.acting import Log, guarded
-from hovis_xla.adapter import Program, Recipe
+from hovis_xla.adapter import Program, Recipe, XlaError
 from hovis_xla.calling import BAILED, Growth, entrance
 from hovis_xla.contest import Contest
 from hovis_xla.deep import cut_chains
@@ -107,6 +107,14 @@ class Executable:
         if not self.lowered.narrow or self._function is None:
             return self
         return self._again(False)
+
+    @functools.cached_property
+    def _for_larger(self) -> Callable[..., Any]:
+        """What does calls with ints that are not small: Python, where there is no program for them."""
+        try:
+            return self.general.enter
+        except (XlaError, NotLowerable):
+            return lambda *leaves: BAILED
 
     @functools.cached_property
     def growing(self) -> Growing | None:
@@ -238,7 +246,7 @@ class Executable:
             return cache.is_there(*self._packed_plainly)
 
     def _entrance(self, program: Program) -> Callable[..., Any]:
-        enter = entrance(self.types, self.lowered, program, lambda *leaves: self.general.enter(*leaves), self._growth())
+        enter = entrance(self.types, self.lowered, program, lambda *leaves: self._for_larger(*leaves), self._growth())
         if self.lowered.record is None and not self.lowered.texts:
             return enter
         return guarded(enter, self.lowered.record if self.lowered.record is not None else [], self.log)

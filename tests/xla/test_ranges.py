@@ -119,6 +119,23 @@ def test_ints_that_are_not_small_have_a_program_of_their_own():
     assert hovis_xla.load(blob)(7, 2**32 + 5) == lcg(7, 2**32 + 5)
 
 
+def past_the_end(counts, a, n):
+    """Written out, it always raises."""
+    s = 0.0
+    for i in range(1, len(a)):
+        if a[i] > 0:
+            s -= a[-1]
+            n += i
+        counts[i % len(a)] = 2
+    return s, n
+
+
+def test_larger_ints_are_python_s_where_there_is_no_program_for_them():
+    jitted = hovis_xla.jit(past_the_end, target="xla")
+    for n in (3, 3, 2**40, 2**40):
+        agree(past_the_end, jitted, np.zeros(4, int), np.ones(6), n)
+
+
 def powers(n, x):
     r = 1
     for _ in range(n):
