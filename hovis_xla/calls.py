@@ -506,7 +506,7 @@ def _is_foldable(callee: object) -> bool:
 
 
 #: Rows that know of parts of unknown size themselves.
-_BY_PART: Final = frozenset({operator.getitem, operator.setitem, np.ufunc.at, scatter})
+_BY_PART: Final = frozenset({operator.getitem, operator.setitem, np.ufunc.at, scatter, operations.drop})
 _IN_PLACE: Final[dict[Any, bool]] = dict.fromkeys(IN_PLACE, True)
 
 

@@ -28,7 +28,7 @@ from hovis_xla.slots import join_nums
 from hovis_xla.types import ARRAY, EITHER, PYTHON, Num, either_of, num_of_type, num_of_value
 
 #: What changes a list, and in which argument an item is given to it.
-GROWS: Final[Mapping[Any, int | None]] = {list.append: 1, list.pop: None, list.clear: None, operator.setitem: 2}
+GROWS: Final[Mapping[Any, int | None]] = {list.append: 1, list.insert: 2, list.pop: None, list.clear: None, list.sort: None, operator.setitem: 2}
 #: What looks at a list, and at nothing of it that is an object of its own.
 _READS: Final = frozenset({len, operator.truth, operator.not_, bool, operations.drop, *GROWS})
 
@@ -133,7 +133,7 @@ def listings(function: Function, reel: Callable[[], Any], seen: Mapping[Op, Item
     program = _Program(function, seen)
     found: dict[Op, Listing] = {}
     for members in program.classes():
-        makes = [m for m in members if isinstance(m, Op)]
+        makes = [m for m in members if isinstance(m, Op) and m.callee is not operations.arrange]
         if makes and all(m.callee is operations.make_list for m in makes) and members.isdisjoint(function.params):
             listing = program.listing(members, makes)
             if listing is not None:
@@ -176,6 +176,8 @@ class _Program:
         for op in self.ops:
             if isinstance(op.callee, Function):
                 yield from zip(op.callee.params, op.args, strict=False)
+            elif op.callee is operations.arrange:
+                yield op, op.args[1]  # it puts a list in order that nobody needs any more
 
     def listing(self, members: set[Any], makes: Sequence[Op]) -> Listing | None:
         """What is known of a class, if all that is put into it is of one kind, and there is one such list at a time."""

@@ -38,6 +38,7 @@ from hovis.engine.values import NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Return
 from hovis.lattice import Const, Type, Union
+from hovis.lattice.constants import is_immutable
 
 # ------------------------------------------------------------------------------------------------- constants, stack
 
@@ -242,7 +243,7 @@ def build(m: Machine, arg: Any) -> int | None:
     if kind == "string":
         return call_builtin(m, ops.join_strings, items, {})
     if kind == "set":
-        return iteration.build_set(m, items)
+        return build_set(m, items)
     m.push(m.new(VObj(kind, tuple if kind == "tuple" else list, tuple(items))))
     return None
 
@@ -250,7 +251,7 @@ def build(m: Machine, arg: Any) -> int | None:
 def _build_map(m: Machine, keys: list[V], values: list[V]) -> int | None:
     made = m.new(VObj("dict", dict))
     for key, value in zip(keys, values, strict=True):
-        iteration.store_item(m, made, key, value)
+        store_item(m, made, key, value)
     m.push(made)
     return None
 
@@ -260,7 +261,7 @@ def append(m: Machine, arg: Any) -> int | None:
     kind, depth = arg
     if kind == "map":
         value, key = m.pop(), m.pop()
-        iteration.store_item(m, m.frame.stack[-depth], key, value)
+        store_item(m, m.frame.stack[-depth], key, value)
         return None
     value = m.pop()
     fn: Any = list.append if kind == "list" else set.add
@@ -310,6 +311,22 @@ def format_(m: Machine, has_spec: bool) -> int | None:
 # ------------------------------------------------------------------------------------------------- calls
 
 
+def build_set(m: Machine, items: list[V]) -> int | None:
+    """BUILD_SET."""
+    if all(isinstance(i, Known) and is_immutable(i.value) for i in items):
+        for item in items:
+            m.use(item)
+        m.push(m.new(VObj("set", set, keys=tuple(dict.fromkeys(item.value for item in items)))))  # type: ignore[union-attr]
+        return None
+    return call_builtin(m, ops.make_set, items, {})
+
+
+def store_item(m: Machine, container: V, key: V, value: V) -> None:
+    """``container[key] = value`` of a dict display or comprehension."""
+    status = call_builtin(m, operator.setitem, [container, key, value], {}, "discard")
+    assert status is None or status == SWITCH
+
+
 @handles("Call")
 def call_(m: Machine, arg: Any) -> int | None:
     count, names = arg
@@ -323,7 +340,7 @@ def call_ex(m: Machine, has_kwargs: bool) -> int | None:
     kwargs = m.pop() if has_kwargs else None
     args = m.pop()
     callee = m.pop()
-    items = iteration.known_items(m, args)
+    items = iteration.items_in_sight(m, args)
     named = m.obj(kwargs, "dict") if kwargs is not None else None
     if items is not None and (kwargs is None or (named is not None and all(type(k) is str for k in named.keys))):
         return call(m, callee, items, dict(zip(named.keys, named.cells, strict=True)) if named else {})

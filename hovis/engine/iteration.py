@@ -9,7 +9,7 @@ from hovis.engine.branches import without
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj, shape_in
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special
-from hovis.engine.machine import STOP, SWITCH, Machine
+from hovis.engine.machine import STOP, Machine
 from hovis.engine.primitives import call_builtin
 from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import State
@@ -18,7 +18,6 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
 from hovis.lattice import ANY, Array, Const, Partial, Type
-from hovis.lattice.constants import is_immutable
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
@@ -27,6 +26,8 @@ EXHAUSTED: Final = sys.maxsize
 MOST_NAMES: Final = 16
 #: An array of more rows is not unpacked one by one.
 MOST_ROWS: Final = 64
+
+NO_ITERABLES: Final = frozenset({type(None), bool, int, float, complex})
 
 ITERATOR_OF: Final[dict[type, type]] = {
     kind: type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set, frozenset)
@@ -66,6 +67,8 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
     if m.class_of(value) is generators.GENERATOR:
         return finish(m, value, mode)
     cls = models.acting_class(m, value)
+    if cls is not None and cls in NO_ITERABLES:
+        return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not iterable")
     walk = m.library.actions.get(lookup(cls, "__iter__")) if isinstance(value, Dyn) and cls is not None else None
     if walk is not None and (stepped := walk(m, [value], {})) is not None:
         return m.call(stepped[0], stepped[1], {}, mode)
@@ -498,6 +501,12 @@ def known_items(m: Machine, value: V) -> list[V] | None:
     return None
 
 
+def items_in_sight(m: Machine, value: V) -> list[V] | None:
+    """The same, or for back ends that compile the rows of an array, if there are few."""
+    items = known_items(m, value)
+    return _rows(m, m.resolve(value), None) if items is None and m.known_sizes else items
+
+
 def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
     source = m.resolve(obj.cells[0])
     if isinstance(source, Known) and type(source.value) is dict:
@@ -577,22 +586,6 @@ def _rows(m: Machine, value: V, wanted: int | None) -> list[V] | None:
     """The rows of an array that is unpacked, if there are just so many, and few."""
     count = _length(m, value) if isinstance(value, Dyn) and isinstance(value.type, Array) else None
     return None if count is None or count > MOST_ROWS or wanted not in (None, count) else [_item(m, value, k, Known(k), 0) for k in range(count)]
-
-
-def build_set(m: Machine, items: list[V]) -> int | None:
-    """BUILD_SET."""
-    if all(isinstance(i, Known) and is_immutable(i.value) for i in items):
-        for item in items:
-            m.use(item)
-        m.push(m.new(VObj("set", set, keys=tuple(dict.fromkeys(item.value for item in items)))))  # type: ignore[union-attr]
-        return None
-    return call_builtin(m, ops.make_set, items, {})
-
-
-def store_item(m: Machine, container: V, key: V, value: V) -> None:
-    """``container[key] = value`` of a dict display or comprehension."""
-    status = call_builtin(m, operator.setitem, [container, key, value], {}, "discard")
-    assert status is None or status == SWITCH
 
 
 for _count in range(MOST_NAMES):

@@ -12,6 +12,8 @@ from hovis.library.core import Library
 from hovis.library.numpy import numpy_over
 from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
+from hovis.library.numpy.beside import BESIDE
+from hovis.library.numpy.calling import CALLING
 from hovis.library.numpy.entering import ENTERING
 from hovis.library.numpy.questions import ACTIONS as QUESTIONS
 from hovis.library.numpy.walking import WALKS
@@ -41,12 +43,13 @@ _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
     (type(None), (setattr, delattr, operator.setitem, operator.delitem, print)),
 )
 
+_OPERATORS: Final = Library("operators beside arrays", actions=BESIDE)
 _SUBSCRIPTS: Final = Library("subscripts", actions={fn: subscripted(fn) for fn in (operator.getitem, operator.setitem)})
 
-STANDARD: Final = _SUBSCRIPTS | WALKS | VIRTUAL | numpy_over(PYTHON)
+STANDARD: Final = _OPERATORS | _SUBSCRIPTS | WALKS | VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
-STANDARD.actions.update({**ENTERING, **ACTIONS, **QUESTIONS})
+STANDARD.actions.update({**CALLING, **ENTERING, **ACTIONS, **QUESTIONS})
 STANDARD.fixed.update(FIXED)
 STANDARD.attributes.update(METHODS)
 STANDARD.attributes.update(_attributes())

@@ -20,6 +20,7 @@ from hovis_xla.ops import (
     indexing,
     linalg,
     methods,
+    ordering,
     pymath,
     python,
     ranges,
@@ -90,9 +91,9 @@ WRITTEN: Final = (arranging, calculus, statistics)
 def _combined() -> dict[Any, Row]:
     """All rows; of several for one callable the first that has an answer."""
     rows = {**standin.MODELS, **python.ROWS, **_numpy_first()}
-    for module in (ufuncs, methods, reductions, shaping, ranges, indexing, contractions, fft, linalg, status, storing, sequences, tapes, written):
+    for module in (ufuncs, methods, reductions, shaping, ranges, indexing, contractions, fft, linalg, status, storing, sequences, ordering, tapes, written):
         rows.update(module.ROWS)
-    for table in (pymath.LATER, sequences.LATER, written.LATER):
+    for table in (pymath.LATER, sequences.LATER, ordering.LATER, written.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})
     for table in (written.SOONER, exceptions.SOONER, indexing.SOONER, flats.SOONER):
         rows.update({fn: _first_of(row, rows[fn]) if fn in rows else row for fn, row in table.items()})

@@ -3,7 +3,7 @@
 import builtins
 import itertools
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis_xla import emit
-from hovis_xla.emit import T, compare, like, or_, select
+from hovis_xla.emit import T, and_, compare, like, or_, select
 from hovis_xla.listing import GROWS, Item, ItemsSeen, Listing, listings
-from hovis_xla.ops import ragged, sequences
+from hovis_xla.ops import arith, ordering, ragged, sequences
 from hovis_xla.ops.python import L
 from hovis_xla.ops.storing import NOTHING
 from hovis_xla.ops.tapes import reel_of
@@ -63,9 +63,11 @@ def make(low: L, listing: Listing, items: Sequence[Operand]) -> Struct:
 def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
     """A call with lists among its arguments."""
     first = args[0]
-    if not kwargs and isinstance(first, Struct) and is_listing(first):
-        does = _ROWS.get(callee)
-        found: Operand | None = does(low, *args) if does is not None and not any(map(is_listing, args[1:])) else None
+    if callee is operations.arrange:
+        return _arrange(low, *args)
+    does = _ROWS.get(callee)
+    if does is not None and isinstance(first, Struct) and is_listing(first) and (not kwargs or callee is list.sort):
+        found: Operand | None = does(low, *args, **kwargs) if not any(map(is_listing, args[1:])) else None
         if found is not None:
             return found
     if getattr(callee, "__module__", None) is None or not str(callee.__module__).startswith("numpy"):
@@ -231,13 +233,96 @@ def _setitem(low: L, a: Struct, index: Operand, value: Operand) -> Operand | Non
     return NOTHING
 
 
-def _pop(low: L, a: Struct) -> Operand | None:
-    """The last item; where there is none, nothing is changed before Python does it again."""
-    found = _getitem(low, a, Known(-1))
-    if found is not None:
-        count = _count(a)
-        _counted(low, a, select(compare("GT", count, like(0, count)), emit.sub(count, like(1, count)), count))
+def _pop(low: L, a: Struct, index: Operand = Known(-1)) -> Operand | None:  # noqa: B008
+    """An item, the last one if nothing is said; where there is none, nothing is changed before Python does it again."""
+    at = _place(low, a, index)
+    if at is None:
+        return None
+    found = _load(low, _of(a).item, _arrays(a), at)
+    count = _count(a)
+    if not (isinstance(index, Known) and index.value == -1):
+        _moved(low, a, lambda places: emit.add(places, emit.convert(compare("GE", places, emit.broadcast(at, places.shape)), INT64)))
+    _counted(low, a, select(compare("GT", count, like(0, count)), emit.sub(count, like(1, count)), count))
     return found
+
+
+def _insert(low: L, a: Struct, index: Operand, value: Operand) -> Operand | None:
+    _see(a, value)
+    if not sequences.is_index(index) or _of(a).holds_arrays:
+        return None
+    count, at = _count(a), emit.convert(tensor(low.val(index)), INT64)
+    at = select(compare("LT", at, like(0, at)), emit.op("maximum", emit.add(at, count), like(0, at)), emit.op("minimum", at, count))
+    _moved(low, a, lambda places: emit.sub(places, emit.convert(compare("GT", places, emit.broadcast(at, places.shape)), INT64)))
+    _store(low, _of(a).item, value, _arrays(a), at)
+    _counted(low, a, emit.add(count, like(1, count)))
+    return NOTHING
+
+
+def _moved(low: L, a: Struct, source: Callable[[T], T]) -> None:
+    """Have each item be that of another place."""
+    for array in _arrays(a):
+        t = tensor(array)
+        places = emit.iota(INT64, (t.shape[0],), 0)
+        low.write(array.place, emit.take(t, emit.op("minimum", source(places), like(t.shape[0] - 1, places)), 0))
+
+
+def _sort(low: L, a: Struct, key: Operand = Known(None), reverse: Operand = Known(False)) -> Operand | None:  # noqa: B008
+    """``a.sort()``: what is behind the last item stays there."""
+    plain = isinstance(key, Known) and key.value is None and isinstance(reverse, Known)
+    return NOTHING if plain and _put_in_order(low, a, a, bool(reverse.value)) else None  # type: ignore[union-attr]
+
+
+def _arrange(low: L, keys: Operand, items: Operand, reverse: Operand) -> Operand | None:
+    """``arrange(keys, items, reverse)`` of a list that nobody needs any more: it becomes the result."""
+    if not isinstance(keys, Struct) or not isinstance(items, Struct) or not is_listing(items) or not isinstance(reverse, Known):
+        return None
+    if not is_listing(keys):
+        return None if keys.parts else items
+    return items if _put_in_order(low, keys, items, bool(reverse.value)) else None
+
+
+def _put_in_order(low: L, keys: Struct, items: Struct, down: bool) -> bool:
+    enough(low, keys)
+    enough(low, items)
+    columns = [tensor(t) for t in _arrays(keys)]
+    if EITHER in map(_kind, _flat(_of(keys).item)) or any(len(t.shape) != 1 or t.dtype.kind == "c" for t in columns) or _of(items).holds_arrays:
+        return False
+    if not _of(keys).is_known:
+        return False
+    moved = [] if keys is items else [tensor(t) for t in _arrays(items)]
+    slots = max(t.shape[0] for t in (*columns, *moved))
+    columns, moved = ([_longer(t, slots) for t in ts] for ts in (columns, moved))
+    count = _count(items)
+    places = emit.iota(INT64, columns[0].shape, 0)
+    behind = emit.convert(compare("GE", places, emit.broadcast(count, places.shape)), INT64)
+    for t in columns:
+        low.bail_if(arith.any_of(and_(emit.is_nan(t), compare("EQ", behind, like(0, behind)))))
+    less = ordering.before(down)
+    width = 2 * len(columns)
+
+    def earlier(x: T, y: T, *pairs: T) -> T:
+        return or_(compare("LT", x, y), and_(compare("EQ", x, y), less(*pairs[:width])))
+
+    _, *found = emit.sort([behind, *columns, *moved], 0, earlier)
+    for array, t in zip(_arrays(items), found[len(columns) :] if moved else found, strict=True):
+        low.write(array.place, emit.static_slice(t, [0], [array.num.shape[0]], [1]))
+    return True
+
+
+def _longer(t: T, slots: int) -> T:
+    return t if t.shape[0] == slots else emit.concatenate([t, emit.zeros(t.dtype, (slots - t.shape[0],))], 0)
+
+
+def _flat(item: Item) -> Iterator[Num]:
+    if isinstance(item, tuple):
+        for part in item:
+            yield from _flat(part)
+    else:
+        yield item
+
+
+def _kind(num: Num) -> str:
+    return num.kind
 
 
 def _clear(low: L, a: Struct) -> Operand:
@@ -270,7 +355,8 @@ def _reverse(low: L, a: Struct) -> Operand:
 
 
 _ROWS: Final[dict[Any, Any]] = {
-    list.append: _append, list.pop: _pop, list.clear: _clear, list.reverse: _reverse, operator.getitem: _getitem, operator.setitem: _setitem,
+    list.append: _append, list.insert: _insert, list.pop: _pop, list.sort: _sort, list.clear: _clear, list.reverse: _reverse,
+    operator.getitem: _getitem, operator.setitem: _setitem,
     builtins.len: _len, operator.truth: _truth, builtins.bool: _truth,
     operator.not_: _empty, operations.drop: lambda low, a: NOTHING,
 }  # fmt: skip

@@ -12,7 +12,7 @@ from hovis.ir import operations
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, or_, select
 from hovis_xla.ops import arith
-from hovis_xla.ops.python import L, Row, class_of, new_tuple, number, to_whole
+from hovis_xla.ops.python import L, Row, class_of, new_tuple, number, position, to_whole, whole
 from hovis_xla.slots import same_slot, tensor
 from hovis_xla.types import (
     ARRAY,
@@ -369,8 +369,10 @@ def _conjugate(low: L, x: Operand) -> Operand | None:
 
 def _round(low: L, x: Operand, digits: Operand = NONE) -> Operand | None:
     """``round`` of a NumPy scalar: an int, or one of its own kind."""
-    if not isinstance(x, Val) or x.num.kind != SCALAR or x.num.dtype.kind != "f" or not isinstance(digits, Known):
+    if not isinstance(x, Val) or x.num.kind != SCALAR or x.num.dtype.kind not in "fiu" or not isinstance(digits, Known):
         return None
+    if digits.value is None and x.num.dtype.kind != "f":
+        return whole(position(low, x))
     if digits.value is None:
         return to_whole("round_nearest_even")(low, number(emit.convert(tensor(x), FLOAT64)))
     found: Operand = low.call(np.generic.round, [x, digits], {})

@@ -94,6 +94,14 @@ def to_list(a: Any) -> Any:
     return [to_list(a[k]) for k in places] if a.ndim > 1 else [a[k].item() for k in places]
 
 
+def numbers(a: Any) -> Any:
+    """``a.tolist()`` of one dimension, however many there are."""
+    made = []
+    for x in a:
+        made.append(x.item())
+    return made
+
+
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     places = np.indices(shape, dtype=dtype)
     return function(*[places[k] for k in range(len(shape))], **kwargs)
@@ -133,6 +141,12 @@ def _entering(model: Callable[..., Any], most: int | None = None) -> Action:
         return pushed(m, lambda: m.call(Known(model), args, kwargs))
 
     return act
+
+
+def _tolist(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+    found = _entering(to_list, most=_MOST)(m, args, kwargs)
+    long = found is None and m.known_sizes and len(args) == 1 and not kwargs and isinstance(args[0], Dyn) and is_array(args[0].type)
+    return pushed(m, lambda: m.call(Known(numbers), args, {})) if long and rank_of(args[0].type) == 1 else found  # type: ignore[union-attr]
 
 
 def _fromfunction(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
@@ -252,7 +266,7 @@ ALIKE: Final[list[Any]] = [
 
 _NOW: Final[list[Any]] = [
     np.finfo, np.iinfo, np.issubdtype, np.can_cast, np.promote_types, np.min_scalar_type, np.isdtype, np.result_type, np.broadcast_shapes, np.isscalar,
-    np.common_type,
+    np.common_type, np.dtype,
 ]  # fmt: skip
 
 _MODELS: Final[dict[Any, Callable[..., Any]]] = {
@@ -267,7 +281,7 @@ _SPECIAL: Final[dict[Any, Action]] = {
     **{fn: _now(fn) for fn in _NOW},
     **{fn: _by_shape(fn) for fn in (np.cov, np.corrcoef, np.squeeze, np.ndarray.squeeze)},
     **{fn: _storing(fn) for fn in dict.fromkeys(_STORES)},
-    np.ndarray.tolist: _entering(to_list, most=_MOST),
+    np.ndarray.tolist: _tolist,
     np.fromfunction: _fromfunction,
     _JOINER.__getitem__: _joining,
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from hovis.engine.entering import call_function
 from hovis.engine.machine import Machine
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import FALSE, NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.lattice import Array
 from hovis.library.virtual.base import Args, Named, action
@@ -129,3 +129,21 @@ def add(m: Machine, args: Args, named: Named) -> Any:
     return _enter(m, joined, args) if all(lists) and any(map(m.is_own_list, args)) else None
 
 
+
+
+# ------------------------------------------------------------------------------------------------- order
+
+
+def in_order(source: Any, reverse: bool) -> Any:
+    """``sorted(source, reverse=reverse)``."""
+    made = whole(source)
+    made.sort(reverse=reverse)
+    return made
+
+
+@action(sorted)
+def sort(m: Machine, args: Args, named: Named) -> Any:
+    plain = named.get("key", NONE)
+    if len(args) != 1 or not named.keys() <= {"key", "reverse"} or not m.is_own_list(args[0]) or not isinstance(plain, Known) or plain.value is not None:
+        return None
+    return _enter(m, in_order, [args[0], named.get("reverse", FALSE)])

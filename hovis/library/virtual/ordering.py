@@ -156,11 +156,11 @@ def arrange(m: Machine, args: Args, named: Named) -> Any:
         return None
     if keys is None or items is None:
         # comparing the keys may be code of anybody's
-        return opaque(m, ops.arrange, args, kind=Type(list))
+        return opaque(m, ops.arrange, args, kind=m.kind_of(list))
     order = _order(m, keys, bool(args[2].value))
     if order is not None:
         return _arranged(m, order, items)
     kinds = {m.class_of(key) for key in keys}
     if len(kinds) == 1 and kinds <= {int, bool, str, bytes, float}:
-        return m.emit(ops.arrange, args, type=Type(list), effect=Effect.READS)
-    return None
+        return m.emit(ops.arrange, args, type=m.kind_of(list), effect=Effect.READS)
+    return opaque(m, ops.arrange, args, kind=m.kind_of(list))

@@ -11,6 +11,7 @@ from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
+from hovis.lattice import Array
 from hovis.library.virtual.base import CELLS, Args, Named, action, is_iterator, own, use
 
 
@@ -75,7 +76,7 @@ def repeat_in_place(m: Machine, args: Args, named: Named) -> Any:
 
 def _extend(m: Machine, target: V, more: V) -> bool:
     obj = own(m, target, "list")
-    items = iteration.known_items(m, more) if obj is not None else None
+    items = iteration.items_in_sight(m, more) if obj is not None else None
     if obj is None or items is None or len(obj.cells) + len(items) > CELLS:
         return False
     assert isinstance(target, Ref)
@@ -185,15 +186,20 @@ def _constructor(kind: str, cls: type) -> Any:
         value = args[0]
         if kind == "tuple" and isinstance(value, Ref) and m.state.heap[value.aid].cls is tuple and m.obj(value) is not None:
             return value
-        items = iteration.known_items(m, value)
+        items = iteration.items_in_sight(m, value)
         if items is None:
-            if isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value):
+            if (isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value)) or (kind == "list" and _is_long(m, value)):
                 model: Any = _to_list if kind == "list" else _to_tuple
                 return call_function(m, Known(model), model, [value], {}, "value")
             return None
         return m.new(VObj(kind, cls, tuple(items)), labels_of(value))
 
     return construct
+
+
+def _is_long(m: Machine, value: V) -> bool:
+    """Is it an array of numbers that a list is made of where a back end compiles?"""
+    return m.known_sizes and isinstance(value, Dyn) and isinstance(value.type, Array) and value.type.rank == 1
 
 
 def _to_list(iterable: Any) -> list[Any]:

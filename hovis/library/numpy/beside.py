@@ -1,0 +1,62 @@
+"""Operators with an array on one side: what is no array on the other is made one, as NumPy does it, where it is known what is in it."""
+
+import operator
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.engine.heap import VObj
+from hovis.engine.primitives import describe, primitive
+from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.lattice import Array
+from hovis.library.core import Action
+from hovis.library.numpy import NUMPY
+from hovis.library.numpy.array import is_array
+from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS
+
+#: Of more numbers no array is made here.
+MOST: Final = 4096
+
+_BINARY: Final = (*(fn for fn, u in OPERATORS.items() if u.nin == 2 and fn.__module__ == "_operator"), operator.matmul)
+
+
+def _beside(fn: Any, in_place: bool) -> Action:
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+        if len(args) != 2 or kwargs:
+            return None
+        arrays = [isinstance(a, Dyn) and is_array(a.type) for a in args]
+        if arrays not in ([True, False], [False, True]) or (in_place and not arrays[0]):
+            return None
+        other = 1 if arrays[0] else 0
+        made = as_array(m, args[other])
+        return None if made is None else primitive(m, m.library.rule(fn), [made, args[1]] if other == 0 else [args[0], made], {})
+
+    return act
+
+
+def as_array(m: Any, value: V) -> V | None:
+    """The array that NumPy makes of a tuple, a list or a range of numbers; None, if it is none, or not known."""
+    value = _listed(m, value) or value
+    obj = m.obj(value, "tuple", "list")
+    known = isinstance(value, Known) and type(value.value) is tuple
+    if not known and (obj is None or obj.cls not in (tuple, list)):
+        return None
+    kind = NUMPY.primitives[np.array].result(describe(m, value))
+    if not isinstance(kind, Array) or not is_array(kind) or (obj is not None and len(obj.cells) > MOST):
+        return None
+    return primitive(m, NUMPY.primitives[np.array], [value], {})
+
+
+def _listed(m: Any, value: V) -> Ref | None:
+    """A known range, as a list."""
+    obj = m.obj(value, "range")
+    bounds: list[Any] = [c.value for c in obj.cells if isinstance(c, Known)] if obj is not None else []
+    held = range(*bounds) if len(bounds) == 3 else value.value if isinstance(value, Known) and type(value.value) is range else None
+    if held is None or len(held) > MOST:
+        return None
+    for cell in obj.cells if obj is not None else (value,):
+        m.use(cell)
+    return m.new(VObj("list", list, tuple(map(Known, held))))  # type: ignore[no-any-return]
+
+
+BESIDE: Final[dict[Any, Action]] = {**{fn: _beside(fn, False) for fn in _BINARY}, **{fn: _beside(fn, True) for fn in (*IN_PLACE, operator.imatmul)}}
