@@ -46,6 +46,7 @@ from hovis_xla.results import owner_key, rebuild, same_object, sources_of
 from hovis_xla.room import roomy
 from hovis_xla.slots import TAG, as_val, tensor
 from hovis_xla.stores import stored_into
+from hovis_xla.tailcalls import looped
 from hovis_xla.turning import turned
 from hovis_xla.types import (
     ARRAY,
@@ -317,7 +318,7 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def shaped(function: Function) -> Function:
     """The function with loops and values as they are lowered."""
-    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(in_step(ended(function)))))))))))
+    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(in_step(ended(looped(function))))))))))))
 
 
 def in_rounds(function: Function) -> Function:

@@ -52,6 +52,15 @@ def beside(a, m, k):
     return a * [1, 2, 3, 4, 5, 6], (1, 2, 3, 4, 5, 6.5) - a, a <= [1.5] * 6, a @ [1, 0, 2, 0, 1, 0], rows, range(6) / a
 
 
+def rows(a, x, m):
+    mixed = np.r_[a, x, 0], np.r_[a.astype("f4"), x], np.r_[a > 0, True], np.r_[x, 3]
+    return mixed, np.r_[0:3, a], np.r_[1:5, 7] * x, np.r_[m, m], np.r_[a]
+
+
+def columns(a, m, i):
+    return np.c_[a, a * 2], np.c_[np.ones(3), m], np.c_[0:4, i], np.c_[i, i * 0.5]
+
+
 def in_order(a):
     by_value = sorted(range(len(a)), key=lambda k: a[k]), sorted(range(6), key=lambda k: a[k], reverse=True)
     return by_value, sorted([(v * v, k) for k, v in enumerate(a)]), min((v * v, k) for k, v in enumerate(a)), max(zip(a, range(6)))
@@ -95,6 +104,8 @@ def long_ones(a):
     (from_iterators, [(A, 5), (A, 0)]),
     (element_by_element, [(A, M, I), (NAN, -M, -I)]),
     (beside, [(A, M, 2), (NAN, M, 0)]),
+    (rows, [(A, 2.5, M), (NAN, -0.0, M)]),
+    (columns, [(A, M, I)]),
     (in_order, [(A,), (np.zeros(6),)]),
     (lists_in_order, [(10,), (300,), (0,)]),
     (queue, [(10,), (300,), (0,)]),
@@ -132,6 +143,18 @@ def of_other_lengths(a):
     return a + [1, 2]
 
 
+def of_other_ranks(a):
+    return np.r_[a.reshape(2, 3), a]
+
+
+def with_directions(a):
+    return np.r_["0,2", a, a], np.r_[0:1:5j], np.r_[[1, 2], a]
+
+
+def past_a_byte(a):
+    return np.r_[a.astype("u1"), 300]
+
+
 def too_many(a):
     return np.piecewise(a, [a < 0], [1, 2, 3])
 
@@ -156,7 +179,7 @@ def nan_as_int(a):
     return np.fromiter((v for v in a), int)
 
 
-@pytest.mark.parametrize("fn", [too_short, of_other_lengths, too_many, none_at_all, of_nothing, of_pairs, of_matrices, nan_as_int])
+@pytest.mark.parametrize("fn", [too_short, of_other_lengths, of_other_ranks, with_directions, past_a_byte, too_many, none_at_all, of_nothing, of_pairs, of_matrices, nan_as_int])
 def test_what_python_does(fn):
     jitted = hovis_xla.jit(fn)
     agree(fn, jitted, A)

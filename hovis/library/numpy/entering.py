@@ -9,12 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.engine.heap import VObj
+from hovis.engine.primitives import primitive
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Type
 from hovis.library.core import Action, decides
 from hovis.library.numpy import NUMPY, shapes
-from hovis.library.numpy.array import COMPUTES, array_of, dtype_of, is_array, rank_of
+from hovis.library.numpy.array import COMPUTES, array_of, dtype_of, is_array, python_number, rank_of
 from hovis.library.numpy.shapes import Shape, facts
 from hovis.library.virtual.base import pushed
 
@@ -107,8 +109,8 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
     return function(*[places[k] for k in range(len(shape))], **kwargs)
 
 
-def joined_rows(key: Any) -> Any:
-    return np.concatenate([np.atleast_1d(k) for k in key])
+def joined_rows(key: Any, dtype: Any) -> Any:
+    return np.concatenate([k.astype(dtype) if isinstance(k, np.ndarray) else np.array([k], dtype) for k in key])
 
 
 def joined_columns(key: Any) -> Any:
@@ -154,15 +156,45 @@ def _fromfunction(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
 
 
 def _joining(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
-    """``np.r_[a, b]`` and ``np.c_[a, b]`` of arrays of one dimension."""
-    made = m.obj(args[1], "tuple") if len(args) == 2 else None
+    """``np.r_[a, 1, 0:3]`` and ``np.c_[a, b]``: arrays, numbers and ranges."""
     which = args[0].value if isinstance(args[0], Known) else None
-    if made is None or which not in (np.r_, np.c_) or not made.cells:
+    made = m.obj(args[1], "tuple") if len(args) == 2 else None
+    if which not in (np.r_, np.c_) or (made is not None and (made.cls is not tuple or not made.cells)):
         return None
-    if not all(isinstance(c, Dyn) and is_array(c.type) and rank_of(c.type) == 1 for c in made.cells):
+    cells = [_spread(m, m.resolve(c)) for c in (made.cells if made is not None else args[1:])]
+    if which is np.c_:
+        plain = all(isinstance(c, Dyn) and is_array(c.type) and rank_of(c.type) in (1, 2) for c in cells)
+        return pushed(m, lambda: m.call(Known(joined_columns), [m.new(VObj("tuple", tuple, tuple(cells)))], {})) if plain else None
+    ranks = {rank_of(c.type) if isinstance(c, Dyn) and is_array(c.type) else 0 for c in cells}
+    weak = [_weak(m.type_of(c)) for c in cells]
+    if not (ranks <= {0, 1} or (len(ranks) == 1 and 0 not in ranks)) or any(w is None for w in weak) or _has_point(cells):
         return None
-    model = joined_rows if which is np.r_ else joined_columns
-    return pushed(m, lambda: m.call(Known(model), [args[1]], {}))
+    dtype = np.result_type(*weak)
+    return pushed(m, lambda: m.call(Known(joined_rows), [m.new(VObj("tuple", tuple, tuple(cells))), Known(dtype)], {}))
+
+
+def _has_point(cells: list[V]) -> bool:
+    """Is there an array without dimensions?"""
+    return any(isinstance(c, Dyn) and is_array(c.type) and not rank_of(c.type) for c in cells)
+
+
+def _spread(m: Any, value: V) -> V:
+    """The numbers of a slice, as an array."""
+    cells = m.obj(value, "slice").cells if m.obj(value, "slice") is not None else ()
+    if isinstance(value, Known) and type(value.value) is slice:
+        cells = tuple(Known(part) for part in (value.value.start, value.value.stop, value.value.step))
+    bounds = [Known(default) if isinstance(c, Known) and c.value is None else c for c, default in zip(cells, (0, None, 1), strict=False)]
+    if not bounds or not all(isinstance(b, Known) and type(b.value) is int for b in bounds) or bounds[2].value == 0:
+        return value
+    for bound in bounds:
+        m.use(bound)
+    return primitive(m, NUMPY.primitives[np.arange], list(bounds), {}) or value
+
+
+def _weak(kind: AbstractValue) -> Any:
+    """What stands for a part where dtypes are joined: a number of Python's counts by its class."""
+    number = python_number(kind)
+    return dtype_of(kind) if number is None else number(1)
 
 
 def _now(fn: Callable[..., Any]) -> Action:

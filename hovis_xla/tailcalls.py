@@ -1,0 +1,50 @@
+"""Functions that call themselves last, as loops: XLA has no recursion, and nothing is left to do behind such a call.
+
+    def gcd(a, b):                              while True:
+        return a if b == 0 else gcd(b, a % b)       if b == 0: return a
+                                                    a, b = b, a % b
+
+Where Python would come to the end of its stack, it is left to Python to say so.
+"""
+
+import operator
+import sys
+
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Param, Raise, Return, callees
+from hovis.lattice import Const, Type
+from hovis.passes.rewriting import Pass
+
+
+def looped(function: Function) -> Function:
+    """The function, and those it calls, with loops for calls of themselves that come last; the very same, if there are none."""
+    return _looped(function) if any(_calls(block, one) for one in callees(function) for block in one.blocks) else function
+
+
+def _calls(block: Block, function: Function) -> Op | None:
+    """The call of the function that a block ends with, and whose result it returns."""
+    last, end = block.ops[-1] if block.ops else None, block.terminator
+    if last is None or last.callee is not function or not isinstance(end, Return) or end.value is not last:
+        return None
+    return last if not last.kwargs and len(last.args) == len(function.params) else None
+
+
+def _go_round(function: Function) -> bool:
+    last = {block: call for block in function.blocks if (call := _calls(block, function)) is not None}
+    head = function.blocks[0]
+    if not last or function.is_generator or not all(isinstance(d, Const) for p in head.params for d in p.dims or ()):
+        return False
+    given, around = ([Param(p.type, p.dims, p.name) for p in head.params] for _ in range(2))
+    depth = Param(Type(int))
+    shallow = Op(operator.lt, (depth, Const(sys.getrecursionlimit())), (), Type(bool), None, Effect.PURE)
+    error = Op(RecursionError, (), (), Type(RecursionError), None, Effect.PURE)
+    too_deep = Block((), [error], Raise(error))
+    top = Block((*around, depth), [shallow], Branch(shallow, Edge(head, tuple(around)), Edge(too_deep, ())))
+    for block, call in last.items():
+        deeper = Op(operator.add, (depth, Const(1)), (), Type(int), None, Effect.PURE)
+        block.ops[-1] = deeper
+        block.terminator = Jump(Edge(top, (*call.args, deeper)), call.location)
+    function.blocks = [Block(tuple(given), [], Jump(Edge(top, (*given, Const(0))))), top, *function.blocks, too_deep]
+    return True
+
+
+_looped = Pass(_go_round)
