@@ -173,7 +173,7 @@ def same(a: Extent, b: Extent) -> bool:
 def aligned(low: L, operands: "list[tuple[T, Counts]]") -> tuple[list[T], Counts]:
     """Operands that can be broadcast against each other, and what counts of the result."""
     rank = max(len(t.shape) for t, _ in operands)
-    operands = _alike(operands, rank)
+    operands = _alike(low, operands, rank)
     tensors = [t for t, _ in operands]
     result: list[Extent] = []
     for axis in range(-rank, 0):
@@ -193,11 +193,33 @@ def aligned(low: L, operands: "list[tuple[T, Counts]]") -> tuple[list[T], Counts
     return tensors, tuple(result)
 
 
-def _alike(operands: "list[tuple[T, Counts]]", rank: int) -> "list[tuple[T, Counts]]":
+def _alike(low: L, operands: "list[tuple[T, Counts]]", rank: int) -> "list[tuple[T, Counts]]":
     """Operands of which each dimension has one mask in all of them, or none."""
     for axis in range(-rank, 0):
         mine = [(counts[axis], t.shape[axis]) for t, counts in operands if len(t.shape) >= -axis]
         first = next((c for c, _ in mine if c is not None and is_mask(c)), None)
         if first is not None and any((c is not None and not same(c, first)) or (c is None and n != 1) for c, n in mine):
-            operands = [packed(t, counts, [len(t.shape) + axis]) if len(t.shape) >= -axis else (t, counts) for t, counts in operands]
+            span = next((c for c, _ in mine if c is not None), None)
+            if isinstance(span, Span) and all(n == span.shape[0] and (not is_mask(c) or isinstance(c, Span)) if c is not None else n == 1 for c, n in mine):
+                operands = [_moved(low, t, counts, axis, span) if len(t.shape) >= -axis else (t, counts) for t, counts in operands]
+            else:
+                operands = [packed(t, counts, [len(t.shape) + axis]) if len(t.shape) >= -axis else (t, counts) for t, counts in operands]
     return operands
+
+
+def _moved(low: L, t: T, counts: Counts, axis: int, span: Span) -> tuple[T, Counts]:
+    """What counts along an axis, moved to where another operand has it: that is stored into in place of the first one, more often than not."""
+    extent = counts[axis]
+    if extent is None or same(extent, span):
+        return t, counts
+    require(low, span.chosen, number(extent))
+    rank, at = range(len(t.shape)), len(t.shape) + axis
+    size = t.shape[at]
+    if isinstance(extent, Span):
+        ends = [size if k == at else 0 for k in rank]
+        zero = emit.constant(0, INT64)
+        start = add(like(size, span.first), sub(extent.first, span.first))
+        t = emit.dynamic_slice(emit.pad(t, 0, ends, ends), [start if k == at else zero for k in rank], t.shape)
+    else:
+        t = _shifted_back(t, at, span.first)
+    return t, tuple(span if k == at else c for k, c in enumerate(counts))
