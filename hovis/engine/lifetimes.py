@@ -6,7 +6,10 @@ temporaries; for locals a ``drop!`` says how long they last.  Seen are the resul
 what hovis makes itself cannot tell.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from hovis.engine import delegation
@@ -165,34 +168,53 @@ def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
 # ------------------------------------------------------------------------------------------------- generators
 
 
+class Closing:
+    """Which suspended generators of a state would run something of the user's, or show, as they end (_PyGen_Finalize)?
+
+    A generator that delegates asks the one that it delegates to, and how many hold that one: each is found once for all of them.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.known: dict[int, bool] = {}
+
+    def shows(self, obj: VObj) -> bool:
+        if obj.kind != "generator" or obj.node is not None or obj.extra[0] != "suspended":
+            return False
+        code, pc = obj.extra[1], obj.extra[3]
+        if code.instructions[pc - 1].handler is not None:
+            return True
+        return code.instructions[pc - 2].op == "Send" and self._in(obj.cells[-1])
+
+    def _in(self, receiver: V) -> bool:
+        """Is something closed where a generator ends that delegates to receiver?"""
+        if type(receiver) is not Ref:
+            return type(receiver) is Dyn and not (type(receiver.type) is Type and receiver.type.cls in UNCLOSED)
+        aid = receiver.aid
+        if aid not in self.known:
+            obj = self.state.heap[aid]
+            if obj.kind != "generator" or obj.node is not None:
+                self.known[aid] = obj.cls not in UNCLOSED
+            else:
+                self.known[aid] = self.shows(obj) or self.holders[aid] > 1
+        return self.known[aid]
+
+    @cached_property
+    def holders(self) -> Counter[int]:
+        """By object: how many places hold it."""
+        cells = (cell.aid for obj in self.state.heap.values() for cell in obj.cells if type(cell) is Ref)
+        return Counter(chain(cells, (value.aid for _, value in self.state.roots() if type(value) is Ref)))
+
+
 def must_close(state: State, obj: VObj) -> bool:
-    """Would the end of this suspended generator run something of the user's, or show (_PyGen_Finalize)?"""
-    if obj.kind != "generator" or obj.node is not None or obj.extra[0] != "suspended":
-        return False
-    code, pc = obj.extra[1], obj.extra[3]
-    if code.instructions[pc - 1].handler is not None:
-        return True
-    return code.instructions[pc - 2].op == "Send" and _closes(state, obj.cells[-1])
+    """Would the end of this suspended generator run something of the user's, or show?"""
+    return Closing(state).shows(obj)
 
 
 def any_must_close(m: "Machine") -> bool:
     """Is there such a generator?  It is asked after every instruction, so the heap is not looked through."""
-    heap = m.state.heap
-    return any(must_close(m.state, heap[aid]) for aid in m.suspended if aid in heap)
-
-
-def _closes(state: State, receiver: V) -> bool:
-    """Is something closed where a generator ends that delegates to receiver?"""
-    if type(receiver) is not Ref:
-        return type(receiver) is Dyn and not (type(receiver.type) is Type and receiver.type.cls in UNCLOSED)
-    obj = state.heap[receiver.aid]
-    if obj.kind != "generator" or obj.node is not None:
-        return obj.cls not in UNCLOSED
-    if must_close(state, obj):
-        return True
-    holders = [cell for other in state.heap.values() for cell in other.cells if type(cell) is Ref and cell.aid == receiver.aid]
-    holders += [value for _, value in state.roots() if type(value) is Ref and value.aid == receiver.aid]
-    return len(holders) > 1
+    heap, closing = m.state.heap, Closing(m.state)
+    return any(closing.shows(heap[aid]) for aid in m.suspended if aid in heap)
 
 
 def abandon(state: State, obj: VObj) -> None:
@@ -206,7 +228,8 @@ def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
     heap = m.state.heap
     if not any_must_close(m):
         return []
-    suspended = [aid for aid, obj in heap.items() if must_close(m.state, obj)]
+    closing = Closing(m.state)
+    suspended = [aid for aid, obj in heap.items() if closing.shows(obj)]
     held = [v.aid for v in (*spared, *(value for _, value in m.state.roots())) if isinstance(v, Ref)]
     alive = reachable(heap, [*held, *(aid for aid, obj in heap.items() if obj.node is not None)])
     lost = [aid for aid in suspended if aid not in alive]
@@ -233,7 +256,8 @@ def close_dying(m: "Machine", held: Sequence[int] = ()) -> bool:
 def end_locals(m: "Machine", value: V) -> bool:
     """The frame on top returns value: the generators that only its variables hold end first, in order; were there any?"""
     held = [v.aid for v in m.frame.locals if isinstance(v, Ref)]
-    if not held or not any(must_close(m.state, m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
+    closing = Closing(m.state)
+    if not held or not any(closing.shows(m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
         return False
     m.frame.locals = [None] * len(m.frame.locals)
     m.push(value)
