@@ -13,7 +13,7 @@ from hovis.engine.heap import shape_in
 from hovis.engine.machine import Machine
 from hovis.engine.state import State
 from hovis.engine.tables import Promote, Restart, Tables
-from hovis.engine.values import NO_LABELS, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, together, within
+from hovis.engine.values import NO_LABELS, SIZE, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, together, within
 from hovis.engine.whistle import items_of, wound
 from hovis.lattice.constants import LARGE, constant_key
 from hovis.library.core import Library
@@ -165,7 +165,7 @@ class Keys(Machine, abc.ABC):
                 continue
             entry.marked[path] = strength
             if entry is self.start and isinstance(self.value_at(entry.state, path), Dyn):
-                if strength == STRONG:
+                if strength >= SIZE:
                     promoted.append(self._place(path))
                 continue
             used = self.tables.used.setdefault(entry.site, {})

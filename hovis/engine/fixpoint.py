@@ -17,9 +17,10 @@ from hovis.engine.joins import agree
 from hovis.engine.lookups import watched
 from hovis.engine.machine import STOP, SWITCH, Landing
 from hovis.engine.meeting import Meeting
+from hovis.engine.rounds import Rounds
 from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
-from hovis.engine.tables import GiveUp, Restart, Tables, Unrolling
+from hovis.engine.tables import GiveUp, Restart, Tables
 from hovis.engine.values import Dyn, Known, Ref
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op
 from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
@@ -45,10 +46,9 @@ class Engine(Meeting):
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
-        #: of the chain: its instructions so far, and how often it came to a loop head
+        #: of the chain: its instructions so far, and the loops that it goes through
         self.steps = 0
-        #: by loop head: how often the chain has come to it, and what it had emitted and done when it first did
-        self.visits: dict[tuple[int, int], tuple[int, int, int]] = {}
+        self.rounds = Rounds(tables.unrolling, tables.collecting)
         self.initial: Callable[[], Entry]
 
     # --------------------------------------------------------------------------------------------- the loop
@@ -174,7 +174,7 @@ class Engine(Meeting):
         program, heads = self.program(code), code.loop_heads
         merges = self.tables.merge.setdefault(ctx, set())
         watched, looks = self.tables.watched.get(ctx), self.tables.looks.setdefault(ctx, set())
-        rolled = self.tables.unrolling
+        rounds, back = self.rounds, False
         while True:
             pc = frame.pc
             if not first and (pc in merges or (pc in looks and self.state.world == 2)):
@@ -182,9 +182,7 @@ class Engine(Meeting):
                 return True
             first = False
             if pc in heads:
-                count, ops, steps = self.visits.get((ctx, pc)) or (0, self.emitted, self.steps)
-                self.visits[ctx, pc] = count + 1, ops, steps
-                if (self.emitted - ops > rolled.ops or self.steps - steps > rolled.steps) and self._roll(rolled):
+                if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
             if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
@@ -200,8 +198,10 @@ class Engine(Meeting):
                 return False
             if to is None:
                 frame.pc = pc + 1
+                back = False
             elif to >= 0:
                 frame.pc = to
+                back = to <= pc
             if (taken or self.let_go) and to != STOP:
                 lifetimes.settle(self, taken)
             if to == STOP:
@@ -221,7 +221,7 @@ class Engine(Meeting):
         self.suspended = {aid for aid, obj in self.state.heap.items() if obj.kind == "generator"}
         self.block = entry.block = Block()
         self.emitted = self.steps = 0
-        self.visits.clear()
+        self.rounds.clear()
         self.let_go.clear()
         self.lent, self.pinned = {}, None
 
@@ -272,22 +272,16 @@ class Engine(Meeting):
         self.state.frames[0].locals[slot] = Known(choices[-1])
         self._choose(at + 1)
 
-    def _roll(self, most: Unrolling) -> bool:
-        """Make a loop head a place where paths meet: of those whose rounds have come to so much the one that was visited most."""
+    def _roll(self) -> bool:
+        """Make the head of the loop that runs too long a place where paths meet."""
         merge = self.tables.merge
-        unrolled = self.tables.unrolled
-        heads = [
-            (count, head)
-            for head, (count, ops, steps) in self.visits.items()
-            if count > 1 and (self.emitted - ops > most.ops or self.steps - steps > most.steps)
-            and head[1] not in merge.get(head[0], ()) and head not in unrolled
-        ]
-        if not heads:
+        meeting = {(ctx, pc) for ctx, places in merge.items() for pc in places}
+        head = self.rounds.longest(meeting | self.tables.unrolled)
+        if head is None:
             return False
-        ctx, pc = max(heads)[1]
-        merge.setdefault(ctx, set()).add(pc)
-        place = self.locations.get((ctx, pc)) or self.location()
-        self.tables.reasons.setdefault(((ctx, pc), ROLLED), (ROLLED, place, UNROLL))
+        merge.setdefault(head[0], set()).add(head[1])
+        place = self.locations.get(head) or self.location()
+        self.tables.reasons.setdefault((head, ROLLED), (ROLLED, place, UNROLL))
         return True
 
     @abc.abstractmethod

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from hovis.bytecode.blocks import successors
 from hovis.engine import copies
+from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir.model import Effect, Operand
-from hovis.lattice import AbstractValue, Const, Partial, Type, Union
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
 from hovis.lattice.constants import ATOMS, is_immutable
 
 #: Functions that keep what they are given, or look at which object it is.
@@ -34,7 +35,8 @@ def lend(m: Machine, fn: Any, args: list[V], types: list[AbstractValue], result:
     """The arguments as the call gets them, and its effect: it reads what is not a copy."""
     if Ref not in map(type, args):
         return args, effect
-    allowed = not effect._value_ & _LASTING and not any(fn is one for one in _BY_IDENTITY) and _is_new(fn, result, types)
+    allowed = not effect._value_ & _LASTING and not any(fn is one for one in _BY_IDENTITY)
+    allowed = allowed and (_is_new(fn, result, types) or (m.known_sizes and _is_of_numbers(result)))
     given = []
     for arg, kind in zip(args, types, strict=True):
         lent = _copy_of(m, fn, arg) if allowed and isinstance(arg, Ref) and _can_be_lent(m, arg, kind) else None
@@ -58,6 +60,11 @@ def _is_new(fn: Any, result: AbstractValue, types: list[AbstractValue]) -> bool:
     return cls in (list, tuple, set, frozenset) and any(fn is one for one in _NEW) and all(map(_of_atoms, types))
 
 
+def _is_of_numbers(result: AbstractValue) -> bool:
+    """Is it an array into which numbers are copied?  Back ends that compile have no place for the list that these were in."""
+    return isinstance(result, Array) and getattr(result.dtype, "kind", "O") in "biufc"
+
+
 def _of_atoms(kind: AbstractValue) -> bool:
     if not isinstance(kind, Partial):
         return not (isinstance(kind, Type) and kind.cls in (list, dict))
@@ -67,13 +74,15 @@ def _of_atoms(kind: AbstractValue) -> bool:
 def _copy_of(m: Machine, fn: Any, ref: Ref) -> V | None:
     """A copy of a virtual container; None: it is none, or it would be built again and again."""
     obj = m.obj(ref, *_LENT)
-    if obj is None or obj.node is not None or (obj.extra is not None and obj.kind != "set" and not obj.inner):
+    if obj is None or (obj.extra is not None and obj.kind != "set" and not obj.inner):
+        return None
+    if obj.node is not None and not _is_known_sequence(m, obj):
         return None
     if obj.kind == "list" and any(fn is one for one in _ANY_SEQUENCE) and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
         return Known(tuple(c.value for c in obj.cells), labels_of(ref))  # type: ignore[union-attr]
     if obj.kind == "set" and fn is operator.contains:
         return Known(frozenset(obj.keys), labels_of(ref))
-    if _in_loop(m):
+    if _in_loop(m) and not m.known_sizes:
         return None
     return Dyn(_copied(m, ref.aid), Type(obj.cls))
 
@@ -88,17 +97,26 @@ def _copied(m: Machine, aid: int) -> Operand:
     inner: list[tuple[int, Operand]] = []
     for cell in obj.cells:
         part = m.obj(cell, *_LENT)
-        if isinstance(cell, Ref) and part is not None and part.node is None and (part.extra is None or part.kind == "set"):
+        if isinstance(cell, Ref) and part is not None and _is_copied(m, part):
             value = _copied(m, cell.aid)
             inner.append((cell.aid, value))
             cells.append(Known(value.value) if isinstance(value, Const) else Dyn(value, Type(part.cls)))
         else:
             cells.append(cell)
-    made = m.operand(m.new(obj.replace(cells=tuple(cells), extra=None if obj.inner else obj.extra, adopted=None)))
+    made = m.operand(m.new(obj.replace(cells=tuple(cells), node=None, extra=None if obj.inner else obj.extra, adopted=None)))
     if obj.inner:
         return made
     m.lent[aid] = copies.Copy(obj, made, tuple(inner))
     return made
+
+
+def _is_copied(m: Machine, part: VObj) -> bool:
+    return _is_known_sequence(m, part) if part.node is not None else part.extra is None or part.kind == "set"
+
+
+def _is_known_sequence(m: Machine, obj: VObj) -> bool:
+    """Is it a real object of which the back end, which has no place for it, is to see the items?"""
+    return m.known_sizes and not obj.forgotten and obj.kind in ("list", "tuple")
 
 
 def _in_loop(m: Machine) -> bool:

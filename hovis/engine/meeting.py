@@ -12,7 +12,7 @@ from hovis.engine.entrykeys import NOTHING, PATHS, SHIFT, Keys, place_of
 from hovis.engine.heap import VObj, holds
 from hovis.engine.joins import Matching, agree, align, told_apart, unlike_generators
 from hovis.engine.opening import Opening
-from hovis.engine.sizing import COUNTED, stop_counting
+from hovis.engine.sizing import COUNTED, forget_growing, stop_counting
 from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
@@ -76,6 +76,7 @@ class Meeting(Keys):
             if table:
                 whistle(self.tables, site, table, self.places())
                 if self.known_sizes and (len(table) == COUNTED or len(table) % TEST_VARIANTS == 0):
+                    forget_growing(self.tables, site, table, state, partial(self._counting, table))
                     stop_counting(self.tables, site, table, state, self.places())
             crowd, peers = self._crowds(site, table, key)
             self._spare_first_round(site, key, state, [table[other] for other in peers])

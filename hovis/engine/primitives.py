@@ -19,7 +19,7 @@ from hovis.engine.lending import lend
 from hovis.engine.machine import NOWHERE, SWITCH, Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
-from hovis.engine.sizing import use_sizes
+from hovis.engine.sizing import bounds, use_sizes
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
@@ -138,17 +138,19 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     named = {name: describe(m, v) for name, v in kwargs.items()} if kwargs else {}
     answer = _ask(m, rule, types_, named)
     if answer is None:
+        if m.known_sizes and rule.dims is not None:
+            use_sizes(m, *(arg for arg in args if bounds(m, arg)))      # it may be known of an array of this size
         return None
     result, effect = answer
     if effect._value_ & _OPAQUE:
         return opaque(m, rule.fn, args, kwargs, kind=result)
     if type(result) is Const and not effect._value_ and is_immutable(result.value):
         return Known(result.value, labels_of(*(a for a in args if not isinstance(a, Dyn))))
+    dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     args, effect = lend(m, rule.fn, args, types_, result, effect)
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)
         m.thaw_item(args[0].value, args[1].value if by_key else UNBOUND)  # type: ignore[union-attr]
-    dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
         use_sizes(m, *args, *kwargs.values())
     # a store into an array changes its numbers, and nothing that this trace knows the parts of

@@ -4,15 +4,15 @@ What an array's shape may depend on chooses.  To tell the rounds of a loop apart
 each: that is not worth it where there are more rounds than there may be variants.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
-from hovis.engine.values import NO_LABELS, TEST, Dyn, Known, Labels, Ref, V, together
-from hovis.engine.whistle import VARIANTS
+from hovis.engine.values import NO_LABELS, SIZE, TEST, Dyn, Known, Labels, Ref, V, together
+from hovis.engine.whistle import VARIANTS, varied
 from hovis.ir.affine import difference, of_op
 from hovis.lattice import Type, Union
 
@@ -25,7 +25,7 @@ def use_sizes(m: Machine, *values: V) -> None:
     labels = NO_LABELS
     for value in values:
         labels = together(labels, _labels(m, value))
-    m.mark(labels)
+    m.mark(labels, SIZE)
 
 
 def _labels(m: Machine, value: V) -> Labels:
@@ -39,6 +39,12 @@ def _labels(m: Machine, value: V) -> Labels:
         for cell in obj.cells if obj is not None and not _is_window(obj) else ():
             labels = together(labels, _labels(m, cell))
     return labels
+
+
+def bounds(m: Machine, value: V) -> bool:
+    """Is it a slice, or are there slices in it?  The ints in these are no items."""
+    obj = m.obj(value, "slice", "tuple") if isinstance(value, Ref) else None
+    return obj is not None and (obj.kind == "slice" or any(bounds(m, cell) for cell in obj.cells))
 
 
 def _is_window(obj: VObj) -> bool:
@@ -60,6 +66,23 @@ def stop_counting(tables: Tables, site: Any, table: Mapping[Any, object], state:
             if len({key.get(path) for key in keys}) >= COUNTED:
                 forced.update((one, used[one]) for one in _in_step(keys, path) if one not in forced)
                 raise Restart("force", site)
+
+
+def forget_growing(tables: Tables, site: Any, table: Mapping[Any, object], state: State, counts: Callable[[int], Sequence[int]]) -> None:
+    """A size that is computed from the one before is not told apart at the head of a loop that may have any number of rounds.
+
+    counts: see ``whistle.join_counters``.
+    """
+    used, forced = tables.used.get(site, {}), tables.forced.setdefault(site, {})
+    sizes = [path for path, strength in used.items() if strength == SIZE and path not in forced]
+    iterator = state.goes_over() if sizes else None
+    if iterator is None or iterator.kind != "range_iter" or all(isinstance(cell, Known) for cell in iterator.cells[:2]):
+        return
+    path = varied([dict(key) for key in table], used, SIZE, COUNTED, sizes)
+    if path is not None and counts(path):
+        forced[path] = SIZE
+        tables.counted.add((site, path))
+        raise Restart("force", site)
 
 
 def _loops(state: State, tables: Tables) -> Iterator[tuple[int, range]]:

@@ -108,6 +108,12 @@ class State:
         frame = self.frames[-1]
         return (frame.ctx, frame.pc, self.world) if self.world else (frame.ctx, frame.pc)
 
+    def goes_over(self) -> VObj | None:
+        """The virtual iterator of the ``for`` at whose head the innermost frame stands, if it does."""
+        frame = self.frames[-1]
+        iterator = frame.stack[-1] if frame.code.instructions[frame.pc].op == "ForIter" and frame.stack else None
+        return self.heap[iterator.aid] if isinstance(iterator, Ref) else None
+
     def roots(self) -> Iterator[tuple[Any, V]]:
         """All places outside the heap that hold a value, with their names."""
         yield "handled", self.handled

@@ -48,8 +48,10 @@ REDIRECTED: Final = ("stdin", "stdout", "stderr")
 class Tables:
     """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
 
-    def __init__(self, unrolling: Unrolling = FREELY) -> None:
+    def __init__(self, unrolling: Unrolling = FREELY, collecting: Unrolling = FREELY) -> None:
         self.unrolling = unrolling
+        #: the same where lists grow meanwhile
+        self.collecting = collecting
         self.used: dict[Any, dict[int, int]] = {}
         self.forced: dict[Any, dict[int, int]] = {}
         #: forced slots of loops that count rounds without a known end: the first value is as unknown as the others

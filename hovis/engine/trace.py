@@ -156,7 +156,7 @@ def engine_for(
     library: Library, package: str, fuel: int, frozen: bool, known_sizes: bool = False, volatile: frozenset[Any] = frozenset(), held: int = 0
 ) -> PythonEngine:
     """An engine for one trace, of arguments with so many parts."""
-    engine = PythonEngine(library, Tables((SPARINGLY if known_sizes else FREELY).for_parts(held)), package, fuel, frozen)
+    engine = PythonEngine(library, Tables((SPARINGLY if known_sizes else FREELY).for_parts(held), FREELY.for_parts(held)), package, fuel, frozen)
     engine.known_sizes, engine.volatile = known_sizes, volatile
     return engine
 

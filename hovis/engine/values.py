@@ -47,10 +47,12 @@ def within(a: Labels, b: Labels) -> bool:
 #: A list that the trace has made and that is real by now, where a back end compiles: it is gone through by positions.
 OWN_LIST: Final = Refined(list, "made in the trace")
 
-#: How strongly a constant is used: it counts or sizes (weak), it is compared with others (a test), or it chooses (strong).
+#: How strongly a constant is used: it counts (weak), it is compared with others (a test), an array's shape hangs on it, where a
+#: back end compiles for known ones (a size), or it chooses (strong).
 WEAK: Final = 1
 TEST: Final = 2
-STRONG: Final = 3
+SIZE: Final = 3
+STRONG: Final = 4
 
 
 class Known:

@@ -54,7 +54,7 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
         return  # looking at all of a large table for each new entry would be quadratic: it is done when it has grown by a quarter or less
     forced = tables.forced.setdefault(site, {})
     keys = [dict(key) for key in table]
-    path = _varied(keys, used, WEAK, weak, [path for path, strength in used.items() if strength == WEAK and path not in forced])
+    path = varied(keys, used, WEAK, weak, [path for path, strength in used.items() if strength == WEAK and path not in forced])
     if path is not None:
         forced[path] = WEAK
         raise Restart("force", site)
@@ -87,7 +87,7 @@ def wound(parts: Sequence[Any], path: int) -> int | None:
     return None
 
 
-def _varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, paths: Sequence[int]) -> int | None:
+def varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, paths: Sequence[int]) -> int | None:
     """One of these slots that has so many values where all that is used more strongly is equal."""
     if not paths:
         return None
@@ -113,7 +113,7 @@ def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Calla
     """
     used = tables.used[site]
     tested = [path for path, strength in used.items() if strength == TEST and tables.unkeyed.get(path, 0) < TEST]
-    path = _varied([dict(key) for key in crowd], used, TEST, TEST_VARIANTS, tested)
+    path = varied([dict(key) for key in crowd], used, TEST, TEST_VARIANTS, tested)
     together = counts(path) if path is not None else ()
     if together:
         tables.unkeyed.update((path, max(TEST, tables.unkeyed.get(path, 0))) for path in together)

@@ -1,4 +1,4 @@
-"""The numeric examples do under jit what they do without: what is returned, and what becomes of the arguments."""
+"""The numeric examples do under jit what they do without: what is returned, and what becomes of the arguments.  Each is one program."""
 import copy
 import importlib
 import sys
@@ -19,7 +19,7 @@ CALLS = {fn.__name__: (fn, args) for name in ("gpt", "fitting", "solvers") for f
 def test_example(name):
     fn, args = CALLS[name]
     mine, others = copy.deepcopy(args), copy.deepcopy(args)
-    jitted = hovis_xla.jit(fn)
+    jitted = hovis_xla.jit(fn, target="xla", strict=True)
     expected = fn(*mine)
     assert close(jitted(*others), expected)
     assert close(others, mine)

@@ -81,7 +81,7 @@ def subscripted(fn: Any) -> Action:
             index = primitive(m, m.library.rule(int), [args[1]], {})
             return None if index is None else call_builtin(m, fn, [args[0], index, *args[2:]], kwargs)
         if len(args) > 1 and isinstance(args[0], Dyn) and isinstance(args[0].type, Array) and isinstance(args[1], Ref):
-            index = m.obj(args[1], "list", "tuple")
+            index = m.obj(args[1], "list", "tuple", "range")
             found = _without_lists(m, args[1], index) if index is not None else None
             if found is not None:
                 return primitive(m, m.library.rule(fn), [args[0], found, *args[2:]], kwargs)
@@ -97,7 +97,9 @@ def is_integer(kind: Any) -> bool:
 
 
 def _without_lists(m: Any, index: Ref, held: VObj) -> V | None:
-    """An index with arrays for lists of integers or truths; None if there are none."""
+    """An index with arrays for lists of integers or truths, and for ranges; None if there are none."""
+    if held.kind == "range":
+        return primitive(m, NUMPY.primitives[np.arange], list(held.cells), {})
     if held.kind == "list":
         kind = describe(m, index)
         numbers = NUMPY.primitives[np.array].result(kind) if held.cells else None
@@ -105,7 +107,7 @@ def _without_lists(m: Any, index: Ref, held: VObj) -> V | None:
             return None
         return primitive(m, NUMPY.primitives[np.array], [index], {})
     cells = [m.resolve(cell) for cell in held.cells]
-    lists = {k: m.obj(cell, "list") for k, cell in enumerate(cells) if isinstance(cell, Ref)}
+    lists = {k: m.obj(cell, "list", "range") for k, cell in enumerate(cells) if isinstance(cell, Ref)}
     made: dict[int, Any] = {k: _without_lists(m, cells[k], one) for k, one in lists.items() if one is not None}
     if held.cls is not tuple or not made or None in made.values():
         return None
