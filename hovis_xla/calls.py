@@ -21,6 +21,7 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy.cotangents import scatter
+from hovis.library.numpy.entering import GIVE_NUMBERS
 from hovis.library.numpy.sharing import IN_PLACE
 from hovis_xla import emit, host, outward
 from hovis_xla.acting import Act, Reread
@@ -374,6 +375,8 @@ class Calls(Arrays):
             return found
         if len(parts) != 1 or not isinstance(found, Val):
             raise NotLowerable("out= of several results")
+        if not found.num.shape and callee in GIVE_NUMBERS:
+            raise NotLowerable("out= of a result without dimensions: what is given is a number")
         mask = None
         if isinstance(callee, np.ufunc) and where is not None and not (isinstance(where, Known) and where.value is True):
             target = storing.target_of(self, parts[0])

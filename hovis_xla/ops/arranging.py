@@ -396,7 +396,7 @@ def _weakly(x: Any) -> Any:
 
 @model(np.choose, np.ndarray.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    if out is not None or not isinstance(choices, tuple | list) or not is_numpy(a) or a.dtype.kind not in "iub":
+    if out is not None or not isinstance(choices, tuple | list) or not is_numpy(a) or not np.can_cast(a.dtype, np.int64):
         raise NotLowerable("np.choose of something else than a list of arrays")
     count = len(choices)
     arrays = [arrayed(c, a) for c in choices]

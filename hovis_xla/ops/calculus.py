@@ -57,6 +57,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     axes = axes_of(axis, f.ndim)
     if edge_order not in (1, 2) or len(varargs) not in (0, 1, len(axes)):
         raise ValueError("'edge_order' greater than 2 not supported")
+    if f.dtype.kind == "b":
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     if not np.issubdtype(f.dtype, np.inexact):
         f = f.astype(np.float64)
     given = list(varargs) or [1.0]
@@ -455,7 +457,7 @@ def sinc(x: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     z = z if is_numpy(z) else arrayed(z)
     real = z.real if z.dtype.kind == "c" else z
-    found = np.arctan2(z.imag, real) if z.dtype.kind == "c" else np.arctan2(np.zeros((), z.dtype), z)
+    found = np.arctan2(z.imag, real) if z.dtype.kind == "c" else np.arctan2(np.zeros((), np.int64 if z.dtype.kind == "b" else z.dtype), z)
     return found * (180 / math.pi) if deg else found
 
 

@@ -409,10 +409,12 @@ def _known_array(fn: Callable[..., Any]) -> Row:
 def _arange(low: L, *bounds: Operand, dtype: Operand = NONE) -> Operand | None:
     if len(bounds) == 1 and isinstance(bounds[0], Known) and isinstance(bounds[0].value, int):
         found = dtype_argument(dtype, np.int64)
-        return None if found is None else as_array(emit.convert(emit.iota(np.dtype(np.int64), (max(bounds[0].value, 0),), 0), found))
+        if found is None or np.dtype(found).kind == "b":
+            return None
+        return as_array(emit.convert(emit.iota(np.dtype(np.int64), (max(bounds[0].value, 0),), 0), found))
     if len(bounds) == 1 and class_of(bounds[0]) is int:
         found = dtype_argument(dtype, np.int64)
-        return None if found is None else _counting(low, bounds[0], found)
+        return None if found is None or np.dtype(found).kind == "b" else _counting(low, bounds[0], found)
     found_row: Operand | None = _known_array(np.arange)(low, *bounds, dtype=dtype)
     return found_row
 

@@ -453,7 +453,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
             raise ValueError("The weights and list don't have the same length.")
         weights = weights.astype(np.float64)
     if len(x) == 0:
-        return zeros(first, size, np.int64 if weights is None else np.float64)
+        if weights is not None:
+            raise NotLowerable("np.bincount of nothing: it gives ints, whatever the weights are")
+        return zeros(first, size, np.int64)
     if size == 0:
         raise NotLowerable("np.bincount without a minlength: the shape of the result depends on values")
     x = x.astype(np.int64)

@@ -19,7 +19,7 @@ from hovis_xla.ops.python import L, Row, class_of
 from hovis_xla.ops.shaping import leaves_of
 from hovis_xla.places import Location, Place
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, FALSE, INT64, LAST, SCALAR, TRUE, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val, abstract, is_numpy
+from hovis_xla.types import ARRAY, FALSE, INT64, LAST, PYTHON, SCALAR, TRUE, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val, abstract, is_numpy
 
 NOTHING: Final = Known(None)
 RAISE: Final = Known("raise")
@@ -40,10 +40,16 @@ def assign(low: L, a: Operand, value: Operand, casting: Any = "same_kind", where
     target, new = target_of(low, a), low.val(value)
     if target is None:
         raise NotLowerable("out= of something that is no array")
-    if not np.can_cast(new.num.dtype, target.num.dtype, casting) and new.num.kind != "python":
+    if not _fits(new.num, target.num.dtype, casting):
         raise NotLowerable(f"{new.num.dtype} put into {target.num.dtype}: this raises")
     x = _stored(low, new, target.num.dtype, target.num.shape)
     low.write(target.place, x if where is None else emit.select(where, x, tensor(target)))
+
+
+def _fits(new: Num, dtype: "np.dtype[Any]", casting: Any) -> bool:
+    """May it be cast to dtype?  An int of Python's goes into an array of unsigned ints, if it is in their range."""
+    weak = new.kind == PYTHON and casting == "same_kind" and (new.dtype.kind, dtype.kind) == ("i", "u")
+    return weak or np.can_cast(new.dtype, dtype, casting)
 
 
 def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:

@@ -241,6 +241,8 @@ def _storing(fn: Any) -> Action:
         if not set(options) <= {"axis", "keepdims"}:
             return None
         found = _result(m, fn, args, options)
+        if found is not None and not found[1] and fn in GIVE_NUMBERS:
+            return None
         into = dtype_of(out.type)  # type: ignore[union-attr]
         if found is None or into is None or tuple(d.value for d in out.dims) != found[1]:  # type: ignore[union-attr]
             return None
@@ -282,6 +284,9 @@ def _result(m: Any, fn: Any, args: list[V], options: dict[str, V]) -> "tuple[np.
         return None
     return dtype, tuple(d.value for d in dims)
 
+
+#: Functions that give a number where the result has no dimensions, and not what is ``out=``.
+GIVE_NUMBERS: Final = frozenset({np.dot, np.clip, np.round, np.around})
 
 _STORES: Final[list[Any]] = [
     *(v for v in vars(np).values() if isinstance(v, np.ufunc) and v.nout == 1), np.dot, np.clip, np.sum, np.mean, np.cumsum, np.cumprod, np.take,
