@@ -35,20 +35,24 @@ EVERYWHERE = ("test_regressions", "test_review", "test_breaking", "test_environm
 #: Tests of compiled code that are many programs, each of them compiled.
 LONG = (
     "test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets",
-    "test_numpy_coverage", "test_random_control", "test_random_parts", "test_random_meaning", "test_random_stores", "test_masks",
+    "test_numpy_coverage", "test_random_control", "test_random_parts", "test_random_meaning", "test_random_stores", "test_masks", "test_sweeping",
+    "test_random_loops", "test_growing", "test_products", "test_calling", "test_going_through_lists",
 )
 #: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
-APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes")
+APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning")
 
 
 def _pythons(item: pytest.Item) -> int:
-    """On how many of the three Pythons a test runs: on one; on 3.11 and one other, as 3.12 and 3.13 have one NumPy and one jaxlib; or on all."""
+    """On how many of the three Pythons a test runs: on one; on 3.11 and one other, as 3.12 and 3.13 have one NumPy and one jaxlib; or on all.
+
+    Transforms are programs of their own, made of what is traced: what Python's version changes is tested where it is.
+    """
     folder, name = item.path.parent.name, item.path.stem
     if (folder == "differential" and name not in EVERYWHERE) or (folder == "xla" and name in LONG):
         return 1
     if name in APART or (folder == "tests" and getattr(item, "originalname", "") in APART):
         return 1
-    return 2 if folder == "xla" or name == "test_rules" else 3
+    return 2 if folder in ("xla", "transforms") or name == "test_rules" else 3
 
 
 def _runs_here(item: pytest.Item) -> bool:
