@@ -147,12 +147,12 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     if type(result) is Const and not effect._value_ and is_immutable(result.value):
         return Known(result.value, labels_of(*(a for a in args if not isinstance(a, Dyn))))
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
+    if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
+        use_sizes(m, *args, *kwargs.values())
     args, effect = lend(m, rule.fn, args, types_, result, effect)
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)
         m.thaw_item(args[0].value, args[1].value if by_key else UNBOUND)  # type: ignore[union-attr]
-    if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
-        use_sizes(m, *args, *kwargs.values())
     # a store into an array changes its numbers, and nothing that this trace knows the parts of
     within = NOWHERE if effect._value_ & _WRITES and types_ and isinstance(types_[0], Array) else None
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args), within=within)
