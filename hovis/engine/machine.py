@@ -213,7 +213,7 @@ class Machine(Reader, abc.ABC):
             obj = self.state.heap[value.aid]
             if obj.forgotten:
                 assert obj.node is not None
-                return Dyn(obj.node, self.kind_of(obj.cls))
+                return Dyn(obj.node, self.kind_of(obj.cls, obj.node))
         elif isinstance(value, Known):
             if id(value.value) in self.tables.thawed:
                 return Dyn(Const(value.value), Type(self._class_of(value.value)))
@@ -221,9 +221,11 @@ class Machine(Reader, abc.ABC):
                 return templates.actual(self.state.heap, value)
         return value
 
-    def kind_of(self, cls: type) -> AbstractValue:
-        """The type of an object of the trace."""
-        return OWN_LIST if cls is list and self.known_sizes else self.library.of_class(cls)
+    def kind_of(self, cls: type, node: Operand | None = None) -> AbstractValue:
+        """The type of an object of the trace; node: where it is a real one, which something else may have made."""
+        if cls is not list or not self.known_sizes:
+            return self.library.of_class(cls)
+        return node.type if isinstance(node, Op | Param) else OWN_LIST
 
     def is_own_list(self, value: V) -> bool:
         """Is it a list of the trace that is gone through by positions (for it may get longer), and not by an iterator?"""

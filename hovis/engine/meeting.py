@@ -349,7 +349,7 @@ class Meeting(Keys):
         if isinstance(value, Known):
             return self.abstract(value.value)
         from_heap = state.heap[value.aid]
-        return self.kind_of(from_heap.extra[2] if from_heap.inner else from_heap.cls)
+        return self.kind_of(from_heap.extra[2] if from_heap.inner else from_heap.cls, from_heap.node)
 
     def abstract(self, value: object) -> AbstractValue:
         """The type of a known value."""

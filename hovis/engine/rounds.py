@@ -2,12 +2,16 @@
 
 from collections.abc import Collection
 from itertools import chain
+from typing import Final
 
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Unrolling
 from hovis.engine.values import Ref
 
 Head = tuple[int, int]
+
+#: Of so many items lists are collected one by one.  A longer one is gone through by loops, and those have it made by a loop as well.
+ITEMS: Final = 16
 
 
 class Loop:
@@ -30,7 +34,7 @@ class Loop:
 class Rounds:
     """By head, and generator whose own loop it is: the loops of a chain.
 
-    Where items are collected in lists, more rounds are followed: of a list that a loop fills it is not known how long it is.
+    Where a few items are collected in lists, more is followed: of a list that a loop fills it is not known how long it is.
     """
 
     def __init__(self, most: Unrolling, collecting: Unrolling) -> None:
@@ -50,7 +54,7 @@ class Rounds:
         loop.count += 1
         ops, steps, most = ops - loop.ops, steps - loop.steps, self.most
         if ops > most.ops or steps > most.steps:
-            if _collected(frame, state) > loop.collected:
+            if 0 < _collected(frame, state) - loop.collected <= ITEMS:
                 most = self.collecting
             loop.is_long = ops > most.ops or steps > most.steps
         return loop.is_long
