@@ -30,6 +30,8 @@ CLEAR: Final = 3.0
 #: machine a call waits for some hundredths of a second.
 HOPELESS: Final = 8.0
 SLOW: Final = 0.05
+#: ... or after two, if it is so much slower and takes more than this: the next ones would be known to be in vain.
+VAIN: Final = 0.001
 #: Seconds that one call may take to try a way.
 PATIENCE: Final = 0.25
 #: After this many calls in a row that the first way has given up, it is out.
@@ -204,7 +206,8 @@ class Contest:
             if theirs is None or mine <= CLEAR * theirs:
                 continue
             calls = min(len(self.seconds[way]), len(self.seconds[other]))
-            if mine > PATIENCE or (mine > SLOW and (calls > 1 or mine > HOPELESS * theirs)) or calls >= ROUNDS:
+            hopeless = mine > HOPELESS * theirs
+            if mine > PATIENCE or (mine > SLOW and (calls > 1 or hopeless)) or (mine > VAIN and calls > 1 and hopeless) or calls >= ROUNDS:
                 return True
         return False
 

@@ -97,6 +97,7 @@ def test_what_is_clearly_slower_is_soon_out():
     assert turns.count("xla") == 1 + ROUNDS < turns.count("plain")
     assert contest.winner == "residual"
     assert play(Contest(["xla", "python"]), {"xla": 1e-3, "python": 1.0}) == ["xla", "xla", "python"]
+    assert play(Contest(["xla", "python"]), {"xla": 40e-6, "python": 12e-3}).count("python") == 2  # hundreds of times slower: that is known by then
     waited = {"xla": [9.0, 20e-3, *[80e-6] * ROUNDS], "python": 1.4e-3}
     assert winner(["xla", "python"], waited) == "xla"  # one call that had to wait says nothing
 
