@@ -19,7 +19,8 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
-from hovis.lattice import ANY, Const
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Const
 from hovis.library.numpy.sharing import is_sharing
 from hovis_xla.deeds import AGAIN
 from hovis_xla.handlers import with_handlers
@@ -254,7 +255,7 @@ def item_of(value: Any) -> Item | None:
         parts = [item_of(Const(part)) for part in value.value]
     elif isinstance(value, Op) and value.callee is operations.make_tuple and value.args:
         parts = [item_of(part) for part in value.args]
-    elif getattr(value, "type", None) == ANY:
+    elif isinstance(getattr(value, "type", None), AnyType):
         return UNKNOWN
     else:
         num = num_of_value(value.value) if isinstance(value, Const) else num_of_type(value.type, value.dims) or either_of(value.type)

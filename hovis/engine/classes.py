@@ -17,7 +17,7 @@ from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.ir.operations import name_of_class
-from hovis.lattice import ANY, Type
+from hovis.lattice import SOME, Type
 from hovis.lattice.constants import ATOMS, is_immutable
 from hovis.library.core import holding
 
@@ -156,7 +156,7 @@ def _type_of(m: Machine, value: V, mode: str) -> int | None:
     if cls is not None:
         labels = frozenset() if isinstance(value, Dyn) else value.labels
         return finish(m, Known(cls, labels), mode)
-    return finish(m, m.emit(type, [value], type=ANY, effect=Effect.PURE), mode)
+    return finish(m, m.emit(type, [value], type=SOME, effect=Effect.PURE), mode)
 
 
 def _super(m: Machine, args: list[V], mode: str) -> int | None:

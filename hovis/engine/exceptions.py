@@ -16,7 +16,7 @@ from hovis.engine.lookups import lookup
 from hovis.engine.values import FALSE, NONE, TRUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Location, Op, Operand, Param
-from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type, join
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
@@ -133,7 +133,7 @@ def traced(m: "Machine", exception: V, again: bool) -> V:
     if isinstance(exception, Ref) and m.obj(exception, "exception"):
         changed(m, exception, callee, args, Effect.READS)
         return exception
-    return m.emit(callee, [exception, *args], type=m.type_of(exception) if isinstance(exception, Dyn) else ANY, effect=Effect.READS)
+    return m.emit(callee, [exception, *args], type=m.type_of(exception) if isinstance(exception, Dyn) else RAISED, effect=Effect.READS)
 
 
 def out_of(m: "Machine", op: Op, param: Param) -> V:
@@ -141,7 +141,7 @@ def out_of(m: "Machine", op: Op, param: Param) -> V:
     depth = depth_of_handler(m)
     caught: Param | Op = param
     if depth > 1:
-        caught = Op(ops.caught_at, (param, Const(depth)), (), ANY, None, Effect.READS, m.location())
+        caught = Op(ops.caught_at, (param, Const(depth)), (), RAISED, None, Effect.READS, m.location())
         m.block.ops.append(caught)
     try:
         rule = m.library.raises.get(op.callee) if not op.kwargs and not op.effect & Effect.OPAQUE else None
@@ -149,7 +149,7 @@ def out_of(m: "Machine", op: Op, param: Param) -> V:
         rule = None
     found = rule(*(arg if isinstance(arg, Const) else getattr(arg, "type", ANY) for arg in op.args)) if rule is not None else None
     if found is None:
-        return Dyn(caught, ANY)
+        return Dyn(caught, RAISED)
     cls, args = found
     if type(cls) is tuple:
         kinds: list[AbstractValue] = [Type(one) for one in cls]

@@ -24,7 +24,8 @@ from hovis.engine.values import NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels,
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, unchanged
 from hovis.ir.origins import origins_of
-from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
+from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
 
 #: What a handler returns when frames were pushed or popped, and when the chain has ended.
@@ -340,7 +341,7 @@ class Machine(Reader, abc.ABC):
         self.add(op, land, within)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         # what is taken out of something that may end may end with it
-        taken = type is ANY and any(isinstance(arg, Dyn) and arg.ends for arg in args) and any(callee is one for one in _TAKING)
+        taken = isinstance(type, AnyType) and any(isinstance(arg, Dyn) and arg.ends for arg in args) and any(callee is one for one in _TAKING)
         ends = self.endings and (taken or holds(type))
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
@@ -367,7 +368,7 @@ class Machine(Reader, abc.ABC):
 
     def invoke(self, op: Op, land: "Landing | None" = None) -> None:
         """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
-        ok, landing = Block(), Block(params=(Param(ANY, None, None),))
+        ok, landing = Block(), Block(params=(Param(RAISED, None, None),))
         self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
         here = self.state
         self.state, self.block = here.fork(), landing
@@ -535,7 +536,7 @@ class Machine(Reader, abc.ABC):
         cls = self.class_of(exception)
         if cls is not None and issubclass(cls, BaseException):
             return Type(cls)
-        return ANY
+        return RAISED
 
     def raise_new(self, cls: type[BaseException], *args: object, **kwargs: V) -> int:
         """Raise a new exception of a builtin class."""

@@ -12,7 +12,7 @@ from hovis.engine.tables import GiveUp, Restart
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Type, Union
+from hovis.lattice import SOME, Type, Union
 
 
 def raise_statement(m: Machine, args: list[V]) -> int | None:
@@ -163,7 +163,7 @@ def with_exit(m: Machine) -> int | None:
     stack = m.frame.stack
     leave, exception = stack[-4], stack[-1]
     cls = m.class_of(exception)
-    kind: V = Known(cls) if cls is not None else m.emit(type, [exception], effect=Effect.PURE)
+    kind: V = Known(cls) if cls is not None else m.emit(type, [exception], type=SOME, effect=Effect.PURE)
     real = exceptions.node_of(m, exception) if isinstance(exception, Ref) else exception
     traceback: V = m.emit(ops.traceback_of, [real], type=Type(types.TracebackType), effect=Effect.READS)
     return m.call(leave, [kind, exception, traceback], {})

@@ -11,6 +11,7 @@ from hovis.engine.tables import GiveUp, Restart
 from hovis.engine.values import NONE, Known, Ref, V, ends_unseen, is_same
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Array, Type, join
+from hovis.lattice import Any as AnyType
 
 #: What a store does that runs nothing of the user's.
 QUIET: Final = Effect.WRITES | Effect.RAISES
@@ -287,10 +288,10 @@ def _thaw(m: Machine, cls: type, name: str, kind: AbstractValue) -> None:
     raw = find(cls, name)
     before = m.tables.thawed_attributes.get(place)
     if before is None:
-        certain = raw is not ABSENT and kind is not ANY
+        certain = raw is not ABSENT and not isinstance(kind, AnyType)
         after = Thawed(join(m.type_of_in(m.state, Known(raw)), kind) if certain else kind, certain)  # type: ignore[attr-defined]
     else:
-        after = Thawed(join(before.kind, kind), before.certain and kind is not ANY)
+        after = Thawed(join(before.kind, kind), before.certain and not isinstance(kind, AnyType))
         if (after.kind, after.certain) == (before.kind, before.certain):
             return
     m.tables.thawed_attributes[place] = after

@@ -6,7 +6,7 @@ from hovis.engine import exceptions, lifetimes
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect, Location, Op
 from hovis.ir.operations import passed, stop_iteration_error
-from hovis.lattice import ANY, Const
+from hovis.lattice import RAISED, Const
 
 if TYPE_CHECKING:
     from hovis.engine.machine import Machine
@@ -76,8 +76,8 @@ def _out_of_generator(m: "Machine", exception: V, inside: Location | None, locat
         return exception, location
     operand, depth = m.operand(exception), exceptions.depth_of(inside)
     if start > depth:
-        operand = Op(passed, (operand, Const(depth)), (), ANY, None, Effect.READS, location)
+        operand = Op(passed, (operand, Const(depth)), (), RAISED, None, Effect.READS, location)
         m.block.ops.append(operand)
-    op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), ANY, None, Effect.WRITES, None)
+    op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), RAISED, None, Effect.WRITES, None)
     m.block.ops.append(op)
-    return Dyn(op, ANY), inside if start >= depth else location
+    return Dyn(op, RAISED), inside if start >= depth else location

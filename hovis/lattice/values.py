@@ -1,6 +1,6 @@
 """The lattice of what may be known of a value.
 
-    Bottom  ⊑  Const  ⊑  Partial  ⊑  Type (and its refinements)  ⊑  Union  ⊑  Any
+    Bottom  ⊑  Const  ⊑  Partial  ⊑  Type (and its refinements)  ⊑  Union  ⊑  Raised  ⊑  Some  ⊑  Any
 
 A ``Type`` means *exactly* this class, never a subclass of it.  The join is the least upper bound, so that
 everything which holds of the join holds of both sides.
@@ -51,6 +51,18 @@ class Any(AbstractValue):
 
     def __repr__(self) -> str:
         return "Any"
+
+
+class Some(Any):
+    """Nothing is known but that it is not None: of the class of what is not known, say."""
+
+    __slots__ = ()
+
+
+class Raised(Some):
+    """An exception of whatever class, as it is caught."""
+
+    __slots__ = ()
 
 
 class Const(AbstractValue):
@@ -213,6 +225,8 @@ def _member_order(name: str) -> tuple[int, str]:
 
 BOTTOM: Final = Bottom()
 ANY: Final = Any()
+SOME: Final = Some()
+RAISED: Final = Raised()
 
 
 def of_value(value: object) -> AbstractValue:
@@ -244,10 +258,27 @@ def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if isinstance(b, Bottom):
         return a
     if isinstance(a, Any) or isinstance(b, Any):
-        return ANY
+        return _top(a, b)
     if isinstance(a, Partial) and isinstance(b, Partial) and a._same_frame(b):
         return Partial(a.cls, a.keys, map(join, a.parts, b.parts))
     return _union({*_members(forget(a)), *_members(forget(b))})
+
+
+def _top(*values: AbstractValue) -> Any:
+    """The least of the few that say next to nothing which covers all of these."""
+    return next((top for top in (RAISED, SOME) if all(_within(a, top) for a in values)), ANY)
+
+
+def _within(a: AbstractValue, top: Any) -> bool:
+    """Does everything that fits a fit one of the few that say next to nothing?"""
+    if isinstance(a, Any):
+        return isinstance(a, type(top))
+    classes = [m.cls for m in _members(forget(a)) if isinstance(m, Type)]
+    return all(_is_raised(cls) if isinstance(top, Raised) else cls is not type(None) for cls in classes)
+
+
+def _is_raised(cls: type) -> bool:
+    return issubclass(cls, BaseException)
 
 
 def _members(a: AbstractValue) -> Iterable[AbstractValue]:
@@ -269,7 +300,7 @@ def _union(members: set[AbstractValue]) -> AbstractValue:
     members = {m for m in members if not (type(m) in (Array, Refined) and Type(m.cls) in members)}  # type: ignore[attr-defined]
     if len(members) == 1:
         return members.pop()
-    return Union(frozenset(members)) if len(members) <= UNION_CAP else ANY
+    return Union(frozenset(members)) if len(members) <= UNION_CAP else _top(*members)
 
 
 def leq(a: AbstractValue, b: AbstractValue) -> bool:
@@ -280,7 +311,7 @@ def leq(a: AbstractValue, b: AbstractValue) -> bool:
 def contains(a: AbstractValue, value: object) -> bool:
     """Does value fit a?"""
     if isinstance(a, Any):
-        return True
+        return not isinstance(a, Some) or (_is_raised(type(value)) if isinstance(a, Raised) else value is not None)
     if isinstance(a, Const):
         return same_constant(a.value, value)
     if isinstance(a, Array):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hovis.ir import operations
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, join
+from hovis.lattice import ANY, SOME, AbstractValue, Const, Partial, Type, join
 from hovis.library.core import Library
 from hovis.library.operators import ABS, TRUE_CLASSES, common, divmod_, fold_power, power, truth
 from hovis.library.signatures import (
@@ -324,7 +324,7 @@ def _issubclass(a: AbstractValue, classes: AbstractValue) -> Answer | None:
 
 def _type(a: AbstractValue) -> Answer:
     cls = class_of(a)
-    return Answer(ANY if cls is None else Const(cls))
+    return Answer(SOME if cls is None else Const(cls))
 
 
 def _callable(a: AbstractValue) -> Answer:

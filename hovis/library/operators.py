@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import ATOMS
 from hovis.library.core import Library
 from hovis.library.signatures import (
@@ -208,7 +209,7 @@ def _item_of_trace(a: AbstractValue, key: AbstractValue) -> Answer | None:
     """An item of a list or dict of the trace that holds atoms alone."""
     index = class_of(key) in (int, bool) if class_of(a) is list else class_of(a) is dict and atomic(key)
     found = values_of(a) if index else ANY
-    return None if found is ANY else Answer(found, READS | RAISES)
+    return None if isinstance(found, AnyType) else Answer(found, READS | RAISES)
 
 
 GETITEM: Final = first_of(

@@ -17,6 +17,7 @@ from hovis.ir import operations as ops
 from hovis.ir.analysis import Incoming, predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice import Any as AnyType
 from hovis.passes.counting import BOOL, INT, NONE, Shape, carried, closed, straight_loops
 from hovis.passes.fold import is_exact
 from hovis.passes.rewriting import Pass, drop_unreached
@@ -172,7 +173,7 @@ class _Typed:
         return self.outer[operand] if isinstance(operand, Param) and operand in self.stay else operand
 
     def _ask(self, operand: Operand) -> Param:
-        if operand.type != ANY:  # type: ignore[union-attr]
+        if not isinstance(operand.type, AnyType):  # type: ignore[union-attr]
             raise _Unfit
         return self.asked.setdefault(operand, Param(INT))
 
@@ -242,7 +243,7 @@ class _Typed:
     def _cell(self, op: Op) -> int:
         """The number in the index of the cell."""
         container = self._outside(op.args[0])
-        if container in self.inside or not isinstance(container, Param | Op) or not (container.type == ANY or is_exact(container, list)):
+        if container in self.inside or not isinstance(container, Param | Op) or not _may_be_list(container):
             raise _Unfit
         at = self.sum(op.args[1])
         if at.base is None:
@@ -254,6 +255,10 @@ class _Typed:
         if not fits or container is not self.list or at.base is not self.base or len(self.touched) >= MAX_CELLS:
             raise _Unfit
         return at.more
+
+
+def _may_be_list(container: Param | Op) -> bool:
+    return isinstance(container.type, AnyType) or is_exact(container, list)
 
 
 def _versioned(function: Function, head: Block, body: Block, incoming: Incoming) -> bool:

@@ -20,6 +20,7 @@ from hovis.ir.builder import BOOL, INT
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, edges
 from hovis.ir.operations import get, make_list, make_tuple, put, revise, slot_of
 from hovis.lattice import ANY, AbstractValue, Array, Const, Type, contains, leq
+from hovis.lattice import Any as AnyType
 from hovis.library.numpy.cotangents import (
     alike,
     apart,
@@ -330,7 +331,7 @@ class Sweep:
         if any(variable.value not in self.activity.live[end] for end in self.towards.get(block, ())):
             # where this leads it is not there yet
             return absent(variable, block)
-        if variable.type is ANY:
+        if isinstance(variable.type, AnyType):
             return Const(None)
         slot = slot_of(variable.type)
         if slot is not None:
@@ -374,14 +375,14 @@ class Sweep:
             total = writer.rule(owned, share)
         if not leq(type_of(total), variable.type):
             total = writer.rule(alike, total, value)
-            if type_of(total) == ANY:
+            if isinstance(type_of(total), AnyType):
                 assert isinstance(total, Op)
                 total.type, total.dims = variable.type, variable.dims
         self.variables.write(variable, writer.block, total)
 
     @staticmethod
     def _sum(writer: Writer, a: Operand, b: Operand, kind: AbstractValue) -> Operand:
-        return writer.op(united, a, b) if kind is ANY else writer.rule(added, a, b)
+        return writer.op(united, a, b) if isinstance(kind, AnyType) else writer.rule(added, a, b)
 
     def _reverse(self, writer: Writer, op: Op) -> None:
         """The shares of the cotangent of op's result that its operands get."""
@@ -411,7 +412,7 @@ class Sweep:
                 self._pull(writer, op, g, range(len(op.args) + len(op.kwargs)))
 
     def _pull(self, writer: Writer, op: Op, g: Operand, which: Iterable[int]) -> None:
-        if any(isinstance(value, Param | Op) and value.type == ANY for value in op.operands()):
+        if any(isinstance(value, Param | Op) and isinstance(value.type, AnyType) for value in op.operands()):
             # a rule that is traced for anything whatever takes long, and says nothing
             raise DerivativeError(f"what is given to {told(op)} is not known")
         places = [k for k in which if operand(op, k) in self.activity.active and operand(op, k) in self.activity.flows[op]]

@@ -7,6 +7,7 @@ from hovis.engine.tables import GiveUp
 from hovis.ir.analysis import operands
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, Return, Value
 from hovis.lattice import ANY, Array, Const
+from hovis.lattice import Any as AnyType
 from hovis.passes.rewriting import copy, substitute
 from hovis.transforms import rules
 from hovis.transforms.normal import joined, type_of
@@ -95,7 +96,7 @@ def shape_of(value: Operand) -> tuple[Operand, ...] | None:
 
 
 def _is_unknown(operand: Operand) -> bool:
-    return type_of(operand) == ANY
+    return isinstance(type_of(operand), AnyType)
 
 
 def _substitute(body: Function, new: dict[Value, Operand]) -> None:

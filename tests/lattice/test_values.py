@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hovis.lattice import ANY, BOTTOM, Array, Const, Partial, Type, Union, contains, forget, join, leq
+from hovis.lattice import ANY, BOTTOM, RAISED, SOME, Array, Const, Partial, Type, Union, contains, forget, join, leq
 from hovis.lattice.constants import constant_key, is_immutable, same_constant
 from hovis.lattice.values import UNION_CAP
 
@@ -21,15 +21,15 @@ NAN = float("nan")
 A_LIST = [1]
 AN_ARRAY = np.zeros((2, 3))
 VALUES = [0, 1, True, False, 0.0, -0.0, 1.0, NAN, "a", b"a", None, (), (1,), (1.0,), (1, "a"), (NAN,), A_LIST, [1, "a"], {}, {"a": 1}, {"a": 1, "b": "x"}, {"b": 1, "a": 1},
-          Box(1, 2), Box("a", None), AN_ARRAY, np.zeros(3), np.asfortranarray(np.ones((2, 3))), 1j, Box, len]  # fmt: skip
+          Box(1, 2), Box("a", None), AN_ARRAY, np.zeros(3), np.asfortranarray(np.ones((2, 3))), 1j, Box, len, KeyError(1)]  # fmt: skip
 
 FLOAT64 = np.dtype("float64")
-CLASSES = [int, float, bool, str, type(None), tuple, list]
+CLASSES = [int, float, bool, str, type(None), tuple, list, KeyError, OSError]
 
 types = st.sampled_from([Type(cls) for cls in CLASSES])
 arrays = st.sampled_from([Array(np.ndarray, FLOAT64, rank, layout) for rank in (1, 2) for layout in ("", "C", "F")])
 consts = st.sampled_from(VALUES).map(Const)
-simple = st.one_of(st.just(BOTTOM), st.just(ANY), types, consts, arrays)
+simple = st.one_of(st.just(BOTTOM), st.sampled_from([ANY, SOME, RAISED]), types, consts, arrays)
 
 
 def partials(inner):
@@ -137,7 +137,8 @@ def test_unions_have_a_cap():
     assert isinstance(at, Union)
     assert len(at.members) == UNION_CAP
     assert join(at, Type(made[0])) == at
-    assert join(at, Type(made[-1])) is ANY
+    assert join(at, Type(made[-1])) is SOME
+    assert join(SOME, Type(type(None))) is ANY
 
 
 def test_unions_hold_types_alone():

@@ -1,4 +1,5 @@
 """try and except around numbers, compiled: what is raised and caught in one function."""
+import contextlib
 import math
 
 import numpy as np
@@ -205,3 +206,77 @@ def test_a_view_of_the_path_that_was_not_taken():
     jitted = hovis_xla.jit(row, target="xla")
     for k in (0, 2, -3, 3, 300, 2**31, -4):
         agree(row, jitted, np.ones((3, 4)), k)
+
+
+@contextlib.contextmanager
+def scaled(state, factor):
+    old = state["scale"]
+    state["scale"] = factor
+    try:
+        yield state
+    finally:
+        state["scale"] = old
+
+
+class Clock:
+    """A context manager of a class that asks whether it is left by an exception."""
+
+    def __init__(self):
+        self.sections, self.failed, self.depth = 0, 0, 0
+
+    def __enter__(self):
+        self.depth += 1
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.depth -= 1
+        if kind is None and error is None and traceback is None:
+            self.sections += 1
+        else:
+            self.failed += 1
+        return False
+
+    @contextlib.contextmanager
+    def nested(self):
+        self.depth += 1
+        try:
+            yield self
+        except ValueError:
+            self.failed += 1
+            raise
+        finally:
+            self.depth -= 1
+
+
+def test_contexts_that_are_cleaned_up():
+    def in_a_loop(x):
+        state, total = {"scale": 1.0}, 0.0
+        for v in x:
+            with scaled(state, 2.0) as now:
+                total += math.sqrt(v) * now["scale"]
+            total += v * state["scale"]
+        return total, state
+
+    def of_an_object(x):
+        clock, total = Clock(), 0.0
+        for v in x:
+            with clock, clock.nested():
+                total += math.log(v) * clock.depth
+        return total, clock.sections, clock.failed, clock.depth
+
+    def left_by_an_exception(x):
+        clock = Clock()
+        try:
+            with clock, clock.nested():
+                found = math.sqrt(x) * clock.depth
+        except ValueError as error:
+            return str(error), clock.failed, clock.depth
+        return found, clock.failed, clock.depth
+
+    for fn in (in_a_loop, of_an_object):
+        check(fn, np.array([0.5, 2.0, 3.0]))
+        agree(fn, hovis_xla.jit(fn, target="xla"), np.array([0.5, -2.0, 3.0]))
+    check(left_by_an_exception, 2.0)
+    got = hovis_xla.jit(left_by_an_exception, target="xla")
+    for x in (4.0, -4.0, INF):
+        agree(left_by_an_exception, got, x)

@@ -9,6 +9,7 @@ import numpy as np
 from hovis.errors import DerivativeError
 from hovis.ir.operations import Slot, make_tuple, slot_of, tape_of
 from hovis.lattice import ANY, AbstractValue, Array, Const, Partial, Type, Union
+from hovis.lattice import Any as AnyType
 from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.tangents import fitted, spread, zeros_like
 
@@ -55,7 +56,7 @@ def cotangent_type(kind: AbstractValue) -> AbstractValue | None:
         if kind.cls in (float, complex) or issubclass(kind.cls, np.inexact):
             return kind
         return None if kind.cls in _CONSTANT or issubclass(kind.cls, np.generic) else ANY
-    return ANY if kind == ANY else None
+    return ANY if isinstance(kind, AnyType) else None
 
 
 _CONSTANT: Final = frozenset({bool, int, str, bytes, type(None), range, slice, type})

@@ -6,10 +6,10 @@ from hovis.engine import delegation, generators
 from hovis.engine.entering import call_function
 from hovis.engine.generators import GENERATOR
 from hovis.engine.machine import Machine
-from hovis.engine.values import NONE, Known, Ref
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, operand_of
 from hovis.ir import operations as ops
-from hovis.ir.model import Effect
-from hovis.lattice import Type
+from hovis.ir.model import Effect, Op, Operand
+from hovis.lattice import RAISED, Type, leq
 from hovis.library.virtual.base import Args, Named, action
 
 
@@ -50,19 +50,36 @@ def itself(m: Machine, args: Args, named: Named) -> Any:
     return args[0] if len(args) == 1 and not named else None
 
 
+def _thrown(m: Machine, args: Args) -> V | None:
+    """What is thrown: one operand, or the three that ``__exit__`` is given (the class of what was raised, itself, its traceback)."""
+    if len(args) == 2:
+        return args[1]
+    if len(args) != 4:
+        return None
+    kind, exception, traceback = args[1], m.resolve(args[2]), args[3]
+    real = m.state.heap[exception.aid].node if isinstance(exception, Ref) else operand_of(exception)
+    cls = m.class_of(exception)
+    fits = _is_of(kind, type, real) if cls is None else isinstance(kind, Known) and kind.value is cls
+    return exception if fits and _is_of(traceback, ops.traceback_of, real) else None
+
+
+def _is_of(value: V, asked: object, real: Operand | None) -> bool:
+    """Is value what was asked of an object?"""
+    return isinstance(value, Dyn) and isinstance(value.value, Op) and value.value.callee is asked and value.value.args[0] is real
+
+
 @action(GENERATOR.throw)
 def throw(m: Machine, args: Args, named: Named) -> Any:
-    if len(args) != 2 or named or not isinstance(args[0], Ref):
+    exception = _thrown(m, args)
+    if exception is None or named or not isinstance(args[0], Ref):
         return None
     obj = generators.virtual(m, args[0])
     if obj is None:
         return None
-    exception = args[1]
     if isinstance(exception, Known) and isinstance(exception.value, type) and issubclass(exception.value, BaseException):
         model: Any = delegation.throw_instance
         return call_function(m, Known(model), model, [args[0], exception, Known(GENERATOR.throw)], {})
-    cls = m.class_of(exception)
-    if cls is None or not issubclass(cls, BaseException):
+    if not leq(m.type_of(exception), RAISED):
         generators.refuse(m, obj)
     return generators.throw(m, args[0], exception, "value")
 
