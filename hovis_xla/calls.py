@@ -21,7 +21,6 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy.cotangents import scatter
-from hovis.library.numpy.entering import GIVE_NUMBERS
 from hovis.library.numpy.sharing import IN_PLACE
 from hovis_xla import emit, host, outward
 from hovis_xla.acting import Act, Reread
@@ -34,7 +33,7 @@ from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
 from hovis_xla.listing import ItemsSeen, Listing
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, lists, measured, ragged, sequences, storing, views
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, into, lists, measured, ragged, sequences, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.reading import read_if
@@ -316,7 +315,7 @@ class Calls(Arrays):
         if sized is not None:
             return sized
         if "out" in kwargs:
-            return self._into(kwargs, self.call(callee, args, {k: v for k, v in kwargs.items() if k != "out"}, op), callee)
+            return into.store(self, callee, args, kwargs, self.call(callee, args, into.without_out(self, callee, args, kwargs), op))
         found = views.view(self, callee, args, kwargs)
         if found is not None:
             return found
@@ -365,24 +364,6 @@ class Calls(Arrays):
             return row(self, *args, **kwargs), None
         except NotLowerable as reason:
             return None, reason
-
-    def _into(self, kwargs: dict[str, Operand], found: Operand, callee: Callable[..., Any]) -> Operand:
-        """``out=``.  Where ``where=`` of a ufunc does not hold, what was there stays."""
-        out, casting, where = (kwargs.get(name) for name in ("out", "casting", "where"))
-        assert out is not None
-        parts = out.parts if isinstance(out, Struct) and out.callee is operations.make_tuple else (out,)
-        if isinstance(out, Known) and out.value is None:
-            return found
-        if len(parts) != 1 or not isinstance(found, Val):
-            raise NotLowerable("out= of several results")
-        if not found.num.shape and callee in GIVE_NUMBERS:
-            raise NotLowerable("out= of a result without dimensions: what is given is a number")
-        mask = None
-        if isinstance(callee, np.ufunc) and where is not None and not (isinstance(where, Known) and where.value is True):
-            target = storing.target_of(self, parts[0])
-            mask = None if target is None else emit.broadcast(emit.convert(tensor(self.val(where)), BOOL), target.num.shape)
-        storing.assign(self, parts[0], found, casting.value if isinstance(casting, Known) and casting.value is not None else "same_kind", mask)
-        return parts[0]
 
     def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
         """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""

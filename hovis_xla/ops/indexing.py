@@ -52,9 +52,10 @@ def items_of(low: L, index: Operand) -> tuple[Operand, ...]:
         items = index.parts
     elif isinstance(index, Known) and type(index.value) is tuple:
         items = tuple(map(Known, index.value))
+    items = tuple(picking.as_array_item(low, i) for i in items)
     if any(map(_is_no_index, items)):
         raise Raises("an index that is no integer, slice, mask …: this raises", IndexError)
-    return tuple(picking.as_array_item(low, i) for i in items)
+    return items
 
 
 def _is_no_index(item: Operand) -> bool:

@@ -20,6 +20,18 @@ FUNCTIONS = {
     "a product put into an array without dimensions": lambda x: np.dot(x, x, out=np.zeros((), bool)),
     "weights of nothing": lambda x: np.bincount(x[:0].astype(int), weights=x[:0], minlength=2),
     "a choice by unsigned ints": lambda x: np.choose(x[:0].astype(np.uint64), [1, 2]),
+    "a sum of halves put into doubles": lambda x: np.sum(np.full(3, 0.1, np.float16) * x, out=np.zeros(())),
+    "a sum of doubles put into singles": lambda x: np.add.reduce(np.full(3, 1e8) + x, out=np.zeros((), np.float32)),
+    "a sum of unsigned ints put into complex numbers": lambda x: np.sum(np.full(3, 2**63, np.uint64), out=np.zeros((), complex)),
+    "products that go on, put into doubles": lambda x: np.cumprod(np.full(3, 1.1, np.float32), out=np.zeros(3)),
+    "a mean of singles put into doubles": lambda x: np.mean(np.full(3, 0.1, np.float32), out=np.zeros(())),
+    "what is rounded as singles put into doubles": lambda x: np.round(np.full(3, 0.1, np.float32), 1, out=np.zeros(3)),
+    "a sum put into an array of more dimensions": lambda x: np.sum(x.reshape(1, 3), axis=0, out=np.zeros((2, 3), int)),
+    "the largest of each row put into all of a matrix": lambda x: np.max(x.reshape(1, 3), axis=0, out=np.zeros((1, 3), bool)),
+    "a count put into an array": lambda x: np.count_nonzero(x.reshape(1, 3), axis=0, out=np.zeros(3, int)),
+    "what is taken put into another dtype": lambda x: np.take(x, [0, 1], out=np.zeros(2)),
+    "a list of floats as an index": lambda x: x[[0.0]],
+    "a store at a list of floats": lambda x: x.__setitem__([len(x) - 2.0], True),
 }
 
 
