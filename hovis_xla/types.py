@@ -218,10 +218,10 @@ def is_sequence(struct: Struct) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """A method of an array that has been looked up and not yet called."""
+    """A method of an array, or of a ufunc, that has been looked up and not yet called."""
 
     method: Callable[..., object]
-    instance: "Val | Ragged"
+    instance: "Val | Ragged | Known"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -497,10 +497,16 @@ def _len(low: L, a: Operand) -> Operand | None:
     return Known(len(a.parts)) if isinstance(a, Struct) and is_sequence(a) else None
 
 
+#: Methods of ufuncs: one with ``out=`` is looked up when it is called.
+_OF_UFUNCS: Final = frozenset({"reduce", "accumulate", "outer", "reduceat", "at"})
+
+
 def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     """``x.shape``, ``x.T`` …, and methods, which wait for their call."""
     if isinstance(x, Known) and isinstance(x.value, np.dtype | np.finfo | np.iinfo) and isinstance(name, Known):
         return Known(getattr(x.value, name.value))
+    if isinstance(x, Known) and isinstance(x.value, np.ufunc) and isinstance(name, Known) and name.value in _OF_UFUNCS:
+        return Bound(getattr(np.ufunc, name.value), x)
     if not isinstance(name, Known) or not is_numpy(x):
         return None
     val = low.val(x)

@@ -58,7 +58,7 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
     target = target_of(low, a)
     if target is None:
         return None
-    value = _listed(low, target, value)
+    given, value = value, _listed(low, target, value)
     if not (isinstance(value, Ragged) or is_numpy(value) or class_of(value) is not None):
         return None
     items = indexing.items_of(low, index)
@@ -79,6 +79,9 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
     if box is None:
         return None
     new = low.val(value)
+    whole = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
+    if len(new.num.shape) > len(box.shape) and (value is not given or not (box.shape or whole)):
+        raise NotLowerable("a list that is deeper than where it is stored, or an array as an element: this raises")
     place: Place = target.place.then(box)
     if not (isinstance(new, Stored) and same_memory(new.place, place)):
         low.write(place, _stored(low, new, target.num.dtype, box.shape))
@@ -216,9 +219,10 @@ def in_place(plain: Callable[..., Any], row: Row) -> Row:
 
 def _fill(low: L, a: Operand, value: Operand) -> Operand | None:
     target = target_of(low, a)
-    if target is None:
+    new = low.val(value)
+    if target is None or new.num.shape:
         return None
-    low.write(target.place, _stored(low, low.val(value), target.num.dtype, target.num.shape))
+    low.write(target.place, _stored(low, new, target.num.dtype, target.num.shape))
     return NOTHING
 
 

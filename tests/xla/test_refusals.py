@@ -1,4 +1,6 @@
 """What NumPy refuses, or gives with a dtype or of a class that one does not think of."""
+import operator
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,14 @@ FUNCTIONS = {
     "the largest of each row put into all of a matrix": lambda x: np.max(x.reshape(1, 3), axis=0, out=np.zeros((1, 3), bool)),
     "a count put into an array": lambda x: np.count_nonzero(x.reshape(1, 3), axis=0, out=np.zeros(3, int)),
     "what is taken put into another dtype": lambda x: np.take(x, [0, 1], out=np.zeros(2)),
+    "what adds up put where it comes from": lambda x: np.add.accumulate(y := np.arange(3.0) + x, out=y),
+    "a matrix stored into a vector, as a list": lambda x: operator.setitem(x, slice(None), [[1, 2, 3]]),
+    "a matrix stored into a vector, as an array": lambda x: operator.setitem(x, slice(None), np.ones((1, 3))),
+    "a list stored as an element": lambda x: operator.setitem(x.astype(float), 0, [2]),
+    "an array stored as an element": lambda x: operator.setitem(x.astype(float), 0, np.ones(1)),
+    "an array stored as an element of bools": lambda x: operator.setitem(x, 0, x[1:2]),
+    "an array without dimensions filled with an array": lambda x: operator.setitem(x.astype(float), (0, ...), np.ones(1)),
+    "an array filled with an array": lambda x: x.astype(float).fill(np.ones(1)),
     "a list of floats as an index": lambda x: x[[0.0]],
     "a store at a list of floats": lambda x: x.__setitem__([len(x) - 2.0], True),
 }
