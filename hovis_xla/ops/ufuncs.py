@@ -317,7 +317,10 @@ def scalar_call(cls: type[np.generic]) -> Row:
         if class_of(x) is None and not is_numpy(x):
             return None
         dtype = np.dtype(cls)
-        if class_of(x) is int and isinstance(x, Val) and dtype.kind in "iu":
+        if class_of(x) is float and dtype.kind in "iu":  # as Python makes an int of it: what does not fit raises
+            whole = low.call(int, [x], {})
+            return None if whole is None else row(low, whole)
+        if class_of(x) is int and dtype.kind in "iu":
             result = cast(low, x, dtype)
         else:
             result = emit.convert(tensor(low.val(x)), dtype)

@@ -49,3 +49,13 @@ FUNCTIONS = {
 def test_numpy_refuses_it_or_gives_what_one_does_not_think_of(name):
     f = FUNCTIONS[name]
     agree(f, hovis_xla.jit(f, target="xla"), MASK)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+def test_a_float_that_is_made_a_small_integer_has_to_fit(kind):
+    def f(x):
+        return kind(x)
+
+    jitted = hovis_xla.jit(f, target="xla")
+    for x in (5.5, -0.5, -2.5, 300.7, 1e30, float("nan"), float("-inf")):
+        agree(f, jitted, x)
