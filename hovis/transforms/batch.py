@@ -20,8 +20,9 @@ from hovis.lattice.constants import constant_key
 from hovis.library.batching import BATCHING
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
 from hovis.library.numpy.batching.base import NUMBER, copied, fitted, is_of_python, lane_by_lane, of_python, own, shaped, spread
-from hovis.library.numpy.batching.fitting import fitting
-from hovis.library.numpy.batching.shaping import FLAT, LANE_VIEWS
+from hovis.library.numpy.batching.fitting import OF_ELEMENTS, fitting, held
+from hovis.library.numpy.batching.shaping import FLAT, LANE_VIEWS, nested
+from hovis.library.numpy.sharing import is_in
 from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms.rules import Writer, declines, refusal, traced
@@ -331,11 +332,36 @@ class Batching:
             return part
         if isinstance(op.type, Union) and one_kind(op.type) is None:
             raise Diverging(told(op, "gives numbers of several kinds"))
-        fits = fitting(op.callee, op.type, list(map(_type_of, op.args)))
-        args = tuple([arg if to is None or not flag else writer.rule(fitted, arg, Const(to)) for arg, flag, to in zip(args, flags, fits, strict=True)])
+        if op.callee is operator.setitem:
+            value, differs = self.stored(writer, op, args[2])
+            args, flags = (*args[:2], value), (*flags[:2], differs)
+        elif is_in(op.callee, OF_ELEMENTS) and isinstance(op.type, Array):
+            args = (self._held(writer, op.args[0], args[0], str(op.type.dtype), isinstance(flags[0], tuple)), *args[1:])
+        else:
+            fits = fitting(op.callee, op.type, list(map(_type_of, op.args)))
+            args = tuple([arg if to is None or not flag else writer.rule(fitted, arg, Const(to)) for arg, flag, to in zip(args, flags, fits, strict=True)])
         found = self._computed(writer, op, flags, args, named)
         # what is a number in one lane shows no memory
         return writer.rule(copied, found) if op.callee is operator.getitem and not is_array(op) and self.groups.is_stored(op.args[0]) else found
+
+    def stored(self, writer: Writer, op: Op, value: Operand) -> tuple[Operand, bool]:
+        """What ``a[index] = value`` stores in each lane, whose numbers have to fit into the array; and whether it differs."""
+        which = self.of(op.args[2])
+        if not isinstance(kind := getattr(op.args[0], "type", None), Array):
+            return value, any_of(which)
+        indices = op.args[1].args if isinstance(op.args[1], Op) and op.args[1].callee in _CONTAINERS else op.args[1:2]
+        value = self._held(writer, op.args[2], value, str(kind.dtype), not any(map(is_array, indices)))
+        return (writer.rule(nested, Const(self.lanes), Const(which), value), True) if isinstance(which, tuple) else (value, which)
+
+    def _held(self, writer: Writer, old: Operand, new: Operand, dtype: str, alone: bool) -> Operand:
+        """Numbers that become elements of an array, one by one or as they are."""
+        if isinstance(self.of(old), tuple):
+            if not isinstance(new, Op) or new.callee not in _CONTAINERS:
+                raise Diverging("a container of what differs from lane to lane is passed on")
+            parts = [self._held(writer, part, one, dtype, True) for part, one in zip(old.args, new.args, strict=True)]  # type: ignore[union-attr]
+            return writer.op(new.callee, *parts, type=new.type)
+        to = held(_type_of(old), dtype, alone)
+        return new if to is None else writer.rule(fitted, new, Const(to))
 
     def _changed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...]) -> Operand:
         """``a *= b``: what a * b is in each lane, is stored into it."""

@@ -398,7 +398,8 @@ class Masked(Batching):
         index: Any = Const(Ellipsis)
         which: Any = (True, False, True)
         if op.callee is operator.setitem:
-            which, (_, index, given) = tuple(map(self.of, op.args)), map(self.value, op.args)
+            given, differs = self.stored(writer, op, self.value(op.args[2]))
+            which, index = (*map(self.of, op.args[:2]), differs), self.value(op.args[1])
         else:
             plain = not_in_place(op)
             found = {v: self.local[v] for v in op.operands() if isinstance(v, Op | Param) and v in self.memory}

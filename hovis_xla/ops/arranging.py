@@ -340,7 +340,9 @@ def _stored(array: Any, value: Any) -> Any:
         if array.dtype.kind in "iub" and value.dtype != array.dtype:
             raise NotLowerable("np.pad with a number that may not fit the array")
         return value
-    return np.full(1, value, array.dtype)[0]
+    cell = np.empty(1, array.dtype)
+    cell[0] = value
+    return cell[0]
 
 
 def _bordered(array: Any, axis: int, width: tuple[int, int], borders: list[Any]) -> Any:

@@ -45,6 +45,37 @@ def test_ints_that_do_not_fit_beside_small_ones() -> None:
         hovis.vmap(lambda v, k: v + int(k))(B, I * 100)
 
 
+def stored(dtype: Any, index: Any, made: Any) -> Any:
+    def fn(x: Any) -> Any:
+        a = np.zeros(2, dtype)
+        a[index] = made(x)
+        return a
+
+    return fn
+
+
+def stored_where_it_is_larger(x: Any) -> Any:
+    a = np.zeros(3, np.int8)
+    if x > 2:
+        a[1:] = [x, 2]
+    for k in range(int(abs(x)) % 4):
+        a[k % 2] = int(x) * 100
+    return a
+
+
+ELEMENTS = [
+    lambda x: np.array([int(x) * 100, 2], np.int8), lambda x: np.array(x, np.int8), lambda x: np.asarray([[x], [1]], dtype=np.uint8), stored_where_it_is_larger,
+    *[stored(np.int8, index, made) for index in (0, [0, 1], slice(None)) for made in (int, float, lambda x: x)],
+    stored(np.uint8, 0, float), stored(np.uint8, 0, lambda x: x), stored(np.int8, slice(None), lambda x: [x, 1]), stored(float, slice(None), lambda x: (1, x)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lanes", [[1.0, 2.5, -1.5], [1.0, 300.5], [-3.0, math.nan]], ids=str)
+@pytest.mark.parametrize("k", range(len(ELEMENTS)))
+def test_numbers_that_are_put_into_arrays_have_to_fit_one_by_one(k: int, lanes: list[float]) -> None:
+    assert same(ELEMENTS[k], (np.array(lanes),)) in ("right", "raises", "warns")
+
+
 def stored_behind(view: Any) -> Any:
     def fn(x: Any) -> Any:
         y = view(x)

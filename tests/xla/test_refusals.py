@@ -59,3 +59,12 @@ def test_a_float_that_is_made_a_small_integer_has_to_fit(kind):
     jitted = hovis_xla.jit(f, target="xla")
     for x in (5.5, -0.5, -2.5, 300.7, 1e30, float("nan"), float("-inf")):
         agree(f, jitted, x)
+
+
+def test_what_is_padded_with_has_to_fit():
+    def f(x):
+        return np.pad(np.zeros(1, np.int8), 1, constant_values=x)
+
+    jitted = hovis_xla.jit(f, target="xla")
+    for x in (-2, np.int64(300), np.float64(300.5), np.int64(3)):
+        agree(f, jitted, x)

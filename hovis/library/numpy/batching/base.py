@@ -180,10 +180,13 @@ def of_python(fn: Any) -> Any:
 
 
 def fitted(x: Any, dtype: str) -> Any:
-    """Numbers of Python's as NumPy takes them beside numbers of its own: in the dtype of these, into which ints have to fit."""
-    if np.dtype(dtype).kind in "iu" and x.dtype.kind == "i":
+    """Numbers of Python's as NumPy takes them beside numbers of its own: in the dtype of these, into which they have to fit if it is one of ints."""
+    x = np.asarray(x)
+    if np.dtype(dtype).kind in "iu" and x.dtype.kind in "iuf":
+        if x.dtype.kind == "f" and np.any(np.isnan(x)):
+            raise ValueError("cannot convert float NaN to integer")
         least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if np.any((x < least) | (x > most)):
+        if np.any((np.trunc(x) < least) | (np.trunc(x) >= float(most) + 1.0) if x.dtype.kind == "f" else (x < least) | (x > most)):
             raise OverflowError("Python integer out of bounds for " + dtype)
     return x.astype(dtype)
 

@@ -5,13 +5,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.lattice import AbstractValue, Array, Type
+from hovis.lattice import AbstractValue, Array, Type, Union
 from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS
 
 _PYTHON: Final = (bool, int, float, complex)
 _COMPARISONS: Final = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 #: What chooses among numbers has the dtype that they have together.
 _CHOICES: Final = frozenset({np.where, np.clip, np.ndarray.clip})
+#: What makes an array of numbers that it is given one by one, or in lists.
+OF_ELEMENTS: Final = frozenset({np.array, np.asarray})
 
 
 def fitting(callee: Any, result: AbstractValue, operands: list[AbstractValue]) -> list[str | None]:
@@ -55,3 +57,16 @@ def _dtypes(callee: Any, kinds: list[Any], strong: list[Any]) -> list[Any]:
         together = np.result_type(*strong, *[kind(0) for kind in kinds if isinstance(kind, type)])
         return [together] * len(kinds)
     return nothing
+
+
+def held(kind: AbstractValue, dtype: str, alone: bool) -> str | None:
+    """The dtype into which a number has to fit that becomes an element of an array; None where anything goes.
+
+    Python's numbers have to fit into ints; NumPy's into signed ones, where they come one by one (alone).
+    """
+    if isinstance(kind, Union):
+        return next((to for one in kind.members if (to := held(one, dtype, alone)) is not None), None)
+    found, into = None if isinstance(kind, Array) else _kind(kind), np.dtype(dtype)
+    if found is None or into.kind not in "iu" or np.can_cast(np.dtype(found), into) or np.dtype(found).kind not in "iuf":
+        return None
+    return dtype if isinstance(found, type) or (alone and into.kind == "i") else None
