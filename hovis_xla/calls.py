@@ -20,6 +20,7 @@ from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
+from hovis.library.numpy import arraylike
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.sharing import IN_PLACE
 from hovis_xla import emit, host, outward
@@ -33,7 +34,7 @@ from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
 from hovis_xla.listing import ItemsSeen, Listing
-from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, arraylike, exceptions, into, lists, measured, ragged, sequences, views
+from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, into, lists, measured, ragged, sequences, views
 from hovis_xla.ops.standin import row_of
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.reading import read_if

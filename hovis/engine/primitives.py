@@ -158,6 +158,11 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args), within=within)
 
 
+def answers(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> bool:
+    """Does a rule know what comes of these?"""
+    return _ask(m, rule, [describe(m, a) for a in args], {name: describe(m, v) for name, v in kwargs.items()}) is not None
+
+
 def describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
     """What is known of an argument, the parts of a container of this trace too."""
     if isinstance(value, Ref) and depth:

@@ -12,7 +12,7 @@ from hovis.library.core import Library
 from hovis.library.numpy import numpy_over
 from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
 from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
-from hovis.library.numpy.beside import BESIDE
+from hovis.library.numpy.beside import BESIDE, TAKING
 from hovis.library.numpy.calling import CALLING
 from hovis.library.numpy.entering import ENTERING
 from hovis.library.numpy.questions import ACTIONS as QUESTIONS
@@ -44,12 +44,13 @@ _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
 )
 
 _OPERATORS: Final = Library("operators beside arrays", actions=BESIDE)
+_LISTS: Final = Library("lists in the place of arrays", actions=TAKING)
+_ACTING: Final = Library("what NumPy's functions need", actions={**CALLING, **ENTERING, **ACTIONS, **QUESTIONS})
 _SUBSCRIPTS: Final = Library("subscripts", actions={fn: subscripted(fn) for fn in (operator.getitem, operator.setitem)})
 
-STANDARD: Final = _OPERATORS | _SUBSCRIPTS | WALKS | VIRTUAL | numpy_over(PYTHON)
+STANDARD: Final = _LISTS | _ACTING | _OPERATORS | _SUBSCRIPTS | WALKS | VIRTUAL | numpy_over(PYTHON)
 STANDARD.name = "standard"
 STANDARD.abstractions.update(ABSTRACTIONS)
-STANDARD.actions.update({**CALLING, **ENTERING, **ACTIONS, **QUESTIONS})
 STANDARD.fixed.update(FIXED)
 STANDARD.attributes.update(METHODS)
 STANDARD.attributes.update(_attributes())

@@ -97,3 +97,30 @@ def test_tuples_of_numpys_numbers_are_not_ordered_by_bools():
         jitted = hovis_xla.jit(fn, target=target)
         agree(fn, jitted, A)
         agree(fn, jitted, -A)
+
+
+def test_lists_of_the_callers_in_the_place_of_arrays():
+    def reduced(values):
+        total = 0.0
+        for v in values:
+            total += v * v
+        return np.sum(values), np.mean(values), np.std(values), np.max(values), np.argmax(values), np.median(values), total
+
+    def beside(values, a):
+        return np.dot(values, a), np.multiply(a, values), np.interp(0.5, values, a), np.cumsum(values) + a, np.where(a > 1, values, a)
+
+    def nested(rows, a):
+        return np.mean(rows, axis=0), np.max([a, a * 2, rows[0]], axis=0), np.linalg.norm(rows), np.shape(rows), np.sort((rows[1][0], 3, a[1]))
+
+    def changed(values):
+        before = np.array_equal(values, [1, 2, 3]), np.sum(values)
+        values[0] = values[0] + 10
+        return before, np.sum(values), np.exp(values)
+
+    a = np.arange(3.0)
+    check(reduced, ([0.5, -2.0, 3.0],), ([1, 2, 2],), ([True, False, True],))
+    check(beside, ([0.25, 1.0, 4.0], a), ([1, 2, 3], a), ((1.0, 2.0, 3.0), a.astype(np.float32)))
+    check(nested, ([[1.0, 2.0, 0.5], [0.5, -1.0, 2.0]], a), ([[1, 2, 3], [4, 5, 6]], a))
+    check(changed, ([1, 2, 3],))
+    for fn, args in ((reduced, ([],)), (beside, ([1.0], a)), (nested, ([[1.0, 2.0], [3.0]], a))):
+        agree(fn, hovis_xla.jit(fn, target="xla"), *args)

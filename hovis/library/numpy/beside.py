@@ -1,17 +1,19 @@
-"""Operators with an array on one side: what is no array on the other is made one, as NumPy does it, where it is known what is in it."""
+"""What is no array where NumPy makes one of it: beside an array, and as an argument of its functions, where it is known what is in it."""
 
 import operator
 from typing import Any, Final
 
 import numpy as np
 
+from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
-from hovis.engine.primitives import describe, primitive
+from hovis.engine.primitives import answers, call_builtin, describe, primitive
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.lattice import Array
-from hovis.library.core import Action
+from hovis.library.core import Action, Primitive
 from hovis.library.numpy import NUMPY
 from hovis.library.numpy.array import is_array
+from hovis.library.numpy.arraylike import positions
 from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS
 
 #: Of more numbers no array is made here.
@@ -32,6 +34,10 @@ def _beside(fn: Any, in_place: bool) -> Action:
         return None if made is None else primitive(m, m.library.rule(fn), [made, args[1]] if other == 0 else [args[0], made], {})
 
     return act
+
+
+def _is_real(m: Any, value: V) -> bool:
+    return isinstance(value, Ref) and m.state.heap[value.aid].node is not None
 
 
 def as_array(m: Any, value: V) -> V | None:
@@ -59,4 +65,26 @@ def _listed(m: Any, value: V) -> Ref | None:
     return m.new(VObj("list", list, tuple(map(Known, held))))  # type: ignore[no-any-return]
 
 
+def _taking(rule: Primitive) -> Action:
+    """The call, with arrays for the tuples and lists that the function makes arrays of, where its row knows nothing of these.
+
+    Where a back end compiles, those of the caller's are arrays of their items in any case: the objects themselves have no place there.
+    """
+
+    def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
+        places = [k for k in positions(rule.fn) if k < len(args) and m.class_of(args[k]) in (tuple, list)]
+        if not places or all(isinstance(constant_form(m, args[k]), Known) for k in places):
+            return None
+        if not (m.known_sizes and any(_is_real(m, args[k]) for k in places)) and answers(m, rule, args, kwargs):
+            return None
+        made = {k: as_array(m, args[k]) for k in places}
+        if None in made.values():
+            return None
+        return call_builtin(m, rule.fn, [made.get(k) or arg for k, arg in enumerate(args)], kwargs)
+
+    return act
+
+
 BESIDE: Final[dict[Any, Action]] = {**{fn: _beside(fn, False) for fn in _BINARY}, **{fn: _beside(fn, True) for fn in (*IN_PLACE, operator.imatmul)}}
+#: Functions that make arrays of their arguments.
+TAKING: Final[dict[Any, Action]] = {fn: _taking(rule) for fn, rule in NUMPY.primitives.items() if callable(fn) and positions(fn)}

@@ -8,7 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 #: What such parameters are called; sequences of arrays have other names (arrays, tup), and so have shapes.
-_NAMES: Final = frozenset({"a", "ar", "ar1", "ar2", "arr", "ary", "array", "b", "fp", "m", "p", "p1", "p2", "v", "x", "x1", "x2", "xp", "y"})
+_NAMES: Final = frozenset({
+    "a", "a1", "a2", "ar", "ar1", "ar2", "arr", "ary", "array", "b", "element", "fp", "m", "p", "p1", "p2", "test_elements", "v", "x", "x1", "x2", "xp", "y",
+})  # fmt: skip
 #: Functions that do not tell what their parameters are called.
 _TOLD: Final[dict[Any, int]] = {np.dot: 2, np.vdot: 2, np.inner: 2, np.where: 3}
 #: Functions that take a sequence of what they make arrays of.
