@@ -21,6 +21,7 @@ from hovis_xla.reals import (
     hidden,
     is_constant,
     is_rounded,
+    is_spread,
     is_zero,
     literal,
     may_turn_signed_zero,
@@ -123,6 +124,15 @@ def _without_sign(x: T) -> T:
     if (known := numbers([x.ir])) is not None:
         return like(known[0] + 0.0, x)
     return select(compare("EQ", x, like(0, x)), like(0, x), x)
+
+
+def begun_with_zero(total: T, *summed: tuple[T, Sequence[int]]) -> T:
+    """A sum along these axes, which has begun with 0.0 and is not -0.0: XLA forgets the beginning where it sees that all summands are the same."""
+    if total.dtype.kind not in "fc" or not all(is_spread(x.ir, axes) for x, axes in summed):
+        return total
+    if total.dtype.kind == "c":
+        return make_complex(_without_sign(real(total)), _without_sign(imag(total)))
+    return _without_sign(total)
 
 
 def _sum_with_zeros(a: T, b: T) -> T:

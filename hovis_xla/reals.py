@@ -116,6 +116,31 @@ def _part_may_turn_zero(number: Any, imag: bool) -> bool:
     return name_of(number) == "complex" and is_zero(number.owner.operands[imag])
 
 
+def is_spread(value: Any, axes: Sequence[int], most: int = 32) -> bool:
+    """May XLA find that an array is the same all along these axes: that nothing which varies along them is in what it is made of?
+
+    A sum of it is a product to XLA, which is -0.0 where a sum of -0.0 is 0.0.  Of more than so many operations it is assumed.
+    """
+    todo = [(value, set(axes))]
+    while todo and (most := most - 1):
+        value, along = todo.pop()
+        shape, name = value.type.shape, name_of(value)
+        varying = {k for k in along if shape[k] != 1}
+        if not varying:
+            continue
+        if name in ("", "iota", "while") or (name == "constant" and not value.owner.attributes["value"].is_splat):
+            return False
+        for source in value.owner.operands:
+            if name == "broadcast_in_dim":
+                along = {k for k, at in enumerate(value.owner.attributes["broadcast_dimensions"]) if at in varying}
+            elif name == "transpose":
+                along = {value.owner.attributes["permutation"][k] for k in varying}
+            else:
+                along = varying if source.type.shape == shape else set(range(len(source.type.shape)))
+            todo.append((source, along))
+    return True
+
+
 def goes_round(value: Any) -> bool:
     """Is this what a loop carries from round to round?"""
     return isinstance(value, ir.BlockArgument) and not str(value.owner.owner.name).startswith("func.")

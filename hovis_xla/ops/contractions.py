@@ -71,6 +71,10 @@ def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple
     sides = [_turned_back(x), _turned_back(y)]
     inner, outer = ([[order[k] for k in where[n]] for n, (_, order) in enumerate(sides)] for where in (axes, batch))
     found = emit.dot_general(sides[0][0], sides[1][0], (inner[0], inner[1]), (outer[0], outer[1]))
+    of_vector = [math.prod(t.shape[k] for k in rest[n]) == 1 for n, t in enumerate((x, y))]
+    # XLA's product of a vector and a matrix may begin with the first summands, as those of what is the same all along
+    summed = () if sum(of_vector) == 1 else tuple((t, along) for (t, _), along in zip(sides, inner, strict=True))
+    found = emit.begun_with_zero(found, *summed)
     # dot_general leaves the remaining dimensions in the order of its operands
     places = [[order[k] for k in rest[n]] for n, (_, order) in enumerate(sides)]
     count = len(batch[0])

@@ -47,7 +47,8 @@ def reduce(x: T, axes: Sequence[int], init: Any, body: Callable[[T, T], T]) -> T
     if count(x.shape, axes) == 1:  # XLA would leave out the identity, which takes the sign of -0.0
         element = emit.reshape(x, tuple(d for k, d in enumerate(x.shape) if k not in axes))
         return body(like(init, element), element)
-    return emit.reduce([x], [emit.constant(init, x.dtype)], axes, lambda a, b: [body(a, b)])[0]
+    found = emit.reduce([x], [emit.constant(init, x.dtype)], axes, lambda a, b: [body(a, b)])[0]
+    return emit.begun_with_zero(found, (x, axes)) if body is emit.add and not np.signbit(init) else found
 
 
 def total(x: T, axes: Sequence[int]) -> T:
@@ -120,9 +121,13 @@ def chosen(low: L, a: Operand, axis: Operand, where: Operand = TRUE) -> Chosen |
     return Chosen(x, axes, emit.broadcast(test, x.shape))
 
 
+def _is_left_out(initial: Operand) -> bool:
+    return isinstance(initial, Known) and initial.value is np._NoValue
+
+
 def _starting(low: L, result: T, initial: Operand, body: Callable[[T, T], T]) -> T | None:
     """The result together with ``initial=``; None: not for these."""
-    if isinstance(initial, Known) and initial.value is np._NoValue:
+    if _is_left_out(initial):
         return result
     start = low.val(initial) if isinstance(initial, Val) or (isinstance(initial, Known) and num_of_value(initial.value) is not None) else None
     if start is None or start.num.shape or (result.dtype.kind != "f" and start.num.dtype.kind not in {result.dtype.kind, "b"}):
@@ -154,8 +159,10 @@ def _folded(fn: Callable[..., object], identity: int, body: Callable[[T, T], T])
         combine = body if found != BOOL else or_ if identity == 0 else and_
         # NumPy adds halves up as singles
         wide = np.dtype(np.float32) if found == np.float16 else found
-        elements = emit.convert(emit.convert(Chosen(what.x, what.axes, what.where).filled(identity), found), wide)
-        result = _starting(low, emit.convert(reduce(elements, what.axes, identity, combine), found), initial, combine)
+        # a sum that begins with ``initial=`` may be -0.0
+        begun = -0.0 if identity == 0 and wide.kind in "fc" and not _is_left_out(initial) else identity
+        elements = Chosen(emit.convert(emit.convert(what.x, found), wide), what.axes, what.where).filled(begun)
+        result = _starting(low, emit.convert(reduce(elements, what.axes, begun, combine), found), initial, combine)
         return None if result is None else finish(result, what.axes, what.x.shape, keepdims)
 
     return row

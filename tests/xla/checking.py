@@ -29,7 +29,7 @@ def same(a, b, exact=False, bytes_of_floats=8):
         if a.dtype != b.dtype or a.shape != b.shape:
             return False
         if exact or a.dtype.kind not in "fc":
-            return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+            return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")) and (not exact or same_zeros(a, b))
         tolerance = TOLERANCE[min(np.empty(0, a.dtype).real.itemsize, bytes_of_floats)]
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -40,6 +40,12 @@ def same(a, b, exact=False, bytes_of_floats=8):
     if isinstance(a, complex):
         return same(a.real, b.real, exact) and same(a.imag, b.imag, exact)
     return a == b
+
+
+def same_zeros(a, b):
+    """Have zeros of arrays that are equal the same sign?"""
+    parts = [(a.real, b.real), (a.imag, b.imag)] if a.dtype.kind == "c" else [(a, b)] if a.dtype.kind == "f" else []
+    return all(np.array_equal(np.signbit(x[x == 0]), np.signbit(y[y == 0])) for x, y in parts)
 
 
 def arrays_of(value):

@@ -203,3 +203,28 @@ def test_a_zero_that_becomes_another_kind_is_added(start):
     for n in (1, 2):
         x = np.array([-0.0, -0.0])
         assert repr(jitted(x, n)) == repr(fn(x, n))
+
+
+def sums_of_the_same(x, y):
+    a = np.full((2, 5), x)
+    return a.sum(axis=1), a.mean(), a[0] @ np.full(5, 1.0), np.trace(a), (a * y).sum(axis=0), np.broadcast_to(y, (3, 4)).sum(axis=0), a[:, ::2].T.reshape(-1).sum()
+
+
+def sums_with_a_beginning(x):
+    return np.sum(x, initial=-0.0), np.sum(x, initial=-0.0, where=x > 1), np.add.reduce(x[:0], initial=-0.0), np.sum(x, initial=0.0), np.sum(x.astype("f2"), initial=-0.0)
+
+
+def products_in_a_loop(v, a, rounds):
+    for _ in range(rounds):
+        found = v @ a, a.T @ v, v[None] @ a, a.T @ v[:, None]
+    return found
+
+
+def test_a_sum_begins_with_zero():
+    check(sums_of_the_same, (-0.0, np.full(1, 2.0)), (-1.0, np.zeros(1)), (np.float32(-0.0), -np.zeros(1, "f4")), exact=True)
+    check(sums_with_a_beginning, (np.full(3, -0.0),), exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_a_product_with_a_vector_begins_with_zero(dtype):
+    check(products_in_a_loop, (np.full(5, -1.0, dtype), np.zeros((5, 3), dtype), 3), exact=True)
