@@ -17,7 +17,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
-from hovis.lattice import Const, Type
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy import arraylike
@@ -60,6 +60,7 @@ from hovis_xla.types import (
     Stored,
     Struct,
     Val,
+    abstract,
     num_of_type,
     num_of_value,
     view_roots,
@@ -245,6 +246,7 @@ class Calls(Arrays):
             with emit.at(op.location):
                 args = [self.operand(a) for a in op.args]
                 result = self._result(op, args)
+                _as_told(op.type, result)
                 self.env[op] = self.placed(op, result, args)
                 self.work.add(op, result, args, self.rounds)
         except NotLowerable as error:
@@ -542,3 +544,19 @@ def _what(operand: Operand) -> str:
     if isinstance(operand, OneOf):
         return " or ".join(map(_what, operand.members))
     return "a container" if isinstance(operand, Struct) else "a method"
+
+
+def _as_told(told: AbstractValue, found: Operand) -> None:
+    """Refuse a result of another dtype or class than the library has found for the op: NumPy itself was asked there."""
+    if isinstance(found, Struct) and isinstance(told, Partial) and len(told.parts) == len(found.parts):
+        for part, operand in zip(told.parts, found.parts, strict=True):
+            _as_told(part, operand)
+    elif isinstance(found, Val) and found.num.kind != EITHER and (isinstance(told, Array) or type(told) is Type):
+        seen = abstract(found)
+        if not isinstance(seen, Type) or _facets(told) != _facets(seen):
+            raise NotLowerable(f"what is {told} comes out as {seen}")
+
+
+def _facets(kind: Type) -> tuple[object, ...]:
+    """What is known of a value, but for the order of an array in memory."""
+    return (kind.cls, kind.dtype, kind.rank) if isinstance(kind, Array) else (kind.cls,)

@@ -300,12 +300,8 @@ def polyder(p: Any, m: int = 1) -> Any:
 # ------------------------------------------------------------------------------------------------- ranges
 
 
-def _inexact(*ends: Any) -> Any:
-    """The dtype of a range between these ends: at least a float."""
-    return np.result_type(*(_weak(e) for e in ends), 0.0)
-
-
 def _weak(x: Any) -> Any:
+    """A dtype, or a number of Python's for one that is not known."""
     if isinstance(x, StandIn):
         return x.dtype if x.number in (None, bool) else x.number(1)
     return x
@@ -319,7 +315,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     if count < 0:
         raise ValueError("Number of samples must be non-negative.")
     div = count - 1 if endpoint else count
-    real = np.result_type(*(np.asarray(_weak(e)).dtype if not is_numpy(e) else e.dtype for e in (start, stop)), 0.0)
+    real = np.linspace(*(np.zeros((), e.dtype) if is_numpy(e) else _weak(e) for e in (start, stop)), 1).dtype
     first = standing(start, stop)
     start, stop = (first.call(np.asarray, e).astype(real) for e in (start, stop))
     integer = dtype is not None and np.issubdtype(dtype, np.integer)

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from hovis_xla.ops import ROWS
+from hovis_xla.types import Known
 from tests.xla.checking import agree
 
 pytestmark = pytest.mark.xla
@@ -40,6 +42,9 @@ FUNCTIONS = {
     "an array stored as an element of bools": lambda x: operator.setitem(x, 0, x[1:2]),
     "an array without dimensions filled with an array": lambda x: operator.setitem(x.astype(float), (0, ...), np.ones(1)),
     "an array filled with an array": lambda x: x.astype(float).fill(np.ones(1)),
+    "singles at equal distances": lambda x: np.linspace(0, np.float32(3) * x[0], 3),
+    "halves at equal distances, and the distance": lambda x: np.linspace(np.float16(3) * x, 2, 3, retstep=True),
+    "singles at equal ratios": lambda x: np.logspace(0.5, np.float32(3) * x[0], 3),
     "a list of floats as an index": lambda x: x[[0.0]],
     "a store at a list of floats": lambda x: x.__setitem__([len(x) - 2.0], True),
 }
@@ -68,3 +73,11 @@ def test_what_is_padded_with_has_to_fit():
     jitted = hovis_xla.jit(f, target="xla")
     for x in (-2, np.int64(300), np.float64(300.5), np.int64(3)):
         agree(f, jitted, x)
+
+
+def test_a_row_that_gives_another_dtype_than_numpy_is_not_followed(monkeypatch):
+    monkeypatch.setitem(ROWS, np.cbrt, lambda low, x: low.call(np.ndarray.astype, [x, Known(np.float32)], {}))
+    f = lambda x: np.cbrt(x)  # noqa: E731
+    compiled = hovis_xla.jit(f, target="xla")
+    agree(f, compiled, np.ones(3))
+    assert "what is float64[:] comes out as float32[:]" in compiled.explain()
