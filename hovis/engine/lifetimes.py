@@ -77,11 +77,15 @@ def is_named(m: "Machine", value: Ref) -> bool:
     return any(isinstance(held, Ref) and held.aid == value.aid for frame in frames for held in frame.locals)
 
 
-def replaced(m: "Machine", old: tuple[V | None, ...], new: tuple[V | None, ...]) -> None:
+def replaced(m: "Machine", kind: str, old: tuple[V | None, ...], new: tuple[V | None, ...]) -> None:
     """The cells of an object are others now: it has let go of what it held in the old ones."""
-    if new[: len(old)] != old:
-        kept = set(map(id, new))
-        m.let_go.extend(value for value in old if value is not None and matters(m, value) and id(value) not in kept)
+    if new[: len(old)] == old:
+        return
+    kept = set(map(id, new))
+    gone = [(at, value) for at, value in enumerate(old) if value is not None and id(value) not in kept]
+    if kind == "list" and gone and gone[-1][0] - gone[0][0] == len(gone) - 1:
+        gone.reverse()  # items that stand side by side go from the last one on (list_ass_slice, list_clear)
+    m.let_go.extend(value for _, value in gone if matters(m, value))
 
 
 def settle(m: "Machine", operands: list[V] | None) -> None:

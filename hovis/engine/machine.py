@@ -197,7 +197,7 @@ class Machine(Reader, abc.ABC):
         if old.lent is not None:
             raise NotMaterializable(escape.lent_to(old.lent))
         if self.endings:
-            lifetimes.replaced(self, old.cells, obj.cells)
+            lifetimes.replaced(self, obj.kind, old.cells, obj.cells)
         if self.watched and ref.aid in self.watched:
             self._rewritten(self.watched[ref.aid])
         self.state.heap[ref.aid] = obj

@@ -118,6 +118,28 @@ def delete_by_index(method: Method, sequence: Any, key: Any) -> None:
     del sequence[as_index(method, key)]
 
 
+def length_hint(x: Any, default: Any, size: Method | None, hint: Method | None) -> Any:
+    """PyObject_LengthHint: by ``__len__`` or ``__length_hint__``, of which a TypeError is ignored."""
+    if size is not None:
+        try:
+            return length(size, x)
+        except TypeError:
+            pass
+    if hint is None:
+        return default
+    try:
+        result = hint(x)
+    except TypeError:
+        return default
+    if result is NotImplemented:
+        return default
+    if not isinstance(result, int):
+        raise TypeError(f"__length_hint__ must be an integer, not {type(result).__name__}")
+    if result < 0:
+        raise ValueError("__length_hint__() should return >= 0")
+    return result
+
+
 def as_index(method: Method, x: Any) -> int:
     """PyNumber_Index."""
     result = method(x)

@@ -89,6 +89,7 @@ class Deque:
 
     def clear(self) -> None:
         self.token = None
+        self.items.reverse()  # what is on the left ends first, and the last of a list does
         self.items.clear()
 
     def copy(self) -> Any:

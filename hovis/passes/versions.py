@@ -92,6 +92,8 @@ class _Typed:
         for op in self.head.ops:
             self._op(op)
         if self.new_body is not self.new_head:
+            if self.stored:
+                raise _Unfit  # it is stored once more where the loop is left
             cond = self._truth(branch.cond)
             self._begin(self.new_body)
             for op in self.body.ops:

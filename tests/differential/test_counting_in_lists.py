@@ -88,6 +88,16 @@ def a_variable_counts(t, n):
     return n
 
 
+def stores_in_front_of_its_test(t):
+    while True:
+        t[1], t[2] = 0, 7
+        if t[0] > 0:
+            t[2], t[1] = t[1] + t[2], 3
+            t[0] -= 1
+        else:
+            return t
+
+
 #: Of each, the spec of its second argument, and whether it gets a closed form.
 CASES = [
     (moves, None), (steps_by_two, Any), (at_an_index, Int), (until_false, None), (also_counts, None), (stores_what_counts, Any),
@@ -121,7 +131,7 @@ def drawn(fn, second):
 
 
 @pytest.mark.parametrize("spec", [list, Any])
-@pytest.mark.parametrize(("fn", "second"), CASES)
+@pytest.mark.parametrize(("fn", "second"), [*CASES, (stores_in_front_of_its_test, None)])
 def test_it_is_the_same(fn, second, spec):
     residual = hovis.specialize(fn, spec, *([] if second is None else [second]))
     for args in drawn(fn, second):

@@ -1,6 +1,8 @@
 """What another hostile review found: one minimal program each."""
 
+import collections
 import enum
+import operator
 import weakref
 
 import hovis
@@ -93,3 +95,91 @@ def test_weak_references_end_where_a_variable_lets_go():
     for specs in ((hovis.Int,), (hovis.Any,)):
         assert hovis.specialize(held_weakly, *specs)(1) == held_weakly(1)
     assert hovis.specialize(held_weakly, 1)() == hovis.jit(held_weakly)(1) == held_weakly(1)
+
+
+class Told:
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def __del__(self):
+        self.log.append(self.name)
+
+
+def lets_go_of_items(n):
+    log = []
+    for change in (
+        lambda items: items.__setitem__(slice(1, 4), []),
+        lambda items: items.__delitem__(slice(None, None, 2)),
+        list.clear,
+        lambda items: items.__imul__(0),
+        lambda items: collections.deque(items[:3]).clear(),
+    ):
+        items = [Told(k, log) for k in range(n)]
+        change(items)
+        log.append("then")
+        items = None
+    queue = collections.deque([Told("left", log), Told("right", log)])
+    queue.clear()
+    return log
+
+
+def test_items_side_by_side_end_from_the_last_one_on():
+    for spec in (hovis.Int, hovis.const(5)):
+        trace = hovis.trace(lets_go_of_items, spec)
+        assert (trace(5) if spec is hovis.Int else trace()) == lets_go_of_items(5)
+
+
+def asks_how_many(hint):
+    log = []
+
+    class Counted:
+        def __init__(self, left):
+            self.left = left
+
+        def __iter__(self):
+            log.append("iter")
+            return self
+
+        def __next__(self):
+            if not self.left:
+                raise StopIteration
+            self.left -= 1
+            return self.left
+
+        def __length_hint__(self):
+            log.append("hint")
+            return hint
+
+    class Sized(Counted):
+        def __len__(self):
+            log.append("len")
+            raise TypeError
+
+    for cls in (Counted, Sized):
+        for fn in (list, tuple, lambda x: [*x], [0].extend, lambda x: operator.length_hint(x, 3)):
+            try:
+                log.append(fn(cls(2)))
+            except (TypeError, ValueError) as error:
+                log.append(str(error))
+    return log
+
+
+def test_who_is_iterated_is_asked_for_a_hint():
+    for hint in (-1, "many", NotImplemented):
+        assert hovis.specialize(asks_how_many, type(hint))(hint) == asks_how_many(hint)
+
+
+NOTHING = ()
+
+
+def the_same_tuples(t, n):
+    own = (n, t)
+    empty = [tuple([]), own[2:], own * 0, t[:0], (*[],), tuple(x for x in ())]
+    return [e is NOTHING for e in empty], [s is own for s in (own[:], own[0:9], own + (), () + own, own * 1, tuple(own))], [s is t for s in (t[:], t + (), t * 1, tuple(t))]
+
+
+def test_a_tuple_is_itself_where_nothing_changes():
+    want = the_same_tuples((1, 2), 3)
+    assert hovis.specialize(the_same_tuples, tuple, hovis.Int)((1, 2), 3) == want
+    assert hovis.specialize(the_same_tuples, (hovis.Int, hovis.Int), hovis.Int)((1, 2), 3) == want
+    assert hovis.specialize(the_same_tuples, hovis.const((1, 2)), hovis.const(3))() == want

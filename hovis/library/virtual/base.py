@@ -9,7 +9,7 @@ from hovis.engine.folding import _MISSING, reify
 from hovis.engine.heap import VObj, reachable
 from hovis.engine.lookups import lookup
 from hovis.engine.machine import Machine
-from hovis.engine.values import STRONG, Known, Ref, V, labels_of
+from hovis.engine.values import STRONG, Known, Labels, Ref, V, labels_of
 from hovis.lattice import AbstractValue, Const
 from hovis.lattice.constants import is_immutable, is_key
 from hovis.library.core import Library
@@ -104,6 +104,16 @@ def use(m: Machine, *values: V) -> None:
 def kind_of(m: Machine, item: object) -> AbstractValue:
     """The type of an item of a known table, of which any may be meant."""
     return one_of_many(Const(item)) if type(item) is tuple else m.library.of_value(item)
+
+
+def tuple_of(m: Machine, cells: tuple[V, ...], labels: Labels) -> V:
+    """A tuple of these: there is only one of nothing."""
+    return m.new(VObj("tuple", tuple, cells), labels) if cells else Known((), labels)
+
+
+def is_whole(window: slice, size: int) -> bool:
+    """Does a tuple of this size give itself for this slice (tuplesubscript)?"""
+    return window.indices(size) == (0, size, 1)
 
 
 def slice_of(m: Machine, key: V) -> slice | None:

@@ -12,7 +12,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.values import NONE, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.lattice import Array
-from hovis.library.virtual.base import CELLS, Args, Named, action, is_iterator, own, use
+from hovis.library.virtual.base import CELLS, Args, Named, action, is_iterator, own, tuple_of, use
 
 
 @action(operator.add)
@@ -22,6 +22,8 @@ def concatenate(m: Machine, args: Args, named: Named) -> Any:
     x, y = cells_of(m, a), cells_of(m, b)
     if x is None or y is None or x[0] != y[0]:
         return None
+    if x[0] == "tuple" and not (x[1] and y[1]):
+        return a if x[1] else b
     return m.new(VObj(x[0], list if x[0] == "list" else tuple, x[1] + y[1]), labels_of(a, b))
 
 
@@ -57,7 +59,10 @@ def repeat(m: Machine, args: Args, named: Named) -> Any:
             continue
         if -sys.maxsize <= count.value and count.value * max(1, len(cells[1])) <= CELLS:
             use(m, count)
-            return m.new(VObj(cells[0], list if cells[0] == "list" else tuple, cells[1] * max(0, count.value)), labels_of(sequence, count))
+            times, labels = max(0, count.value), labels_of(sequence, count)
+            if cells[0] == "tuple":
+                return sequence if times == 1 else tuple_of(m, cells[1] * times, labels)
+            return m.new(VObj("list", list, cells[1] * times), labels)
     return None
 
 
@@ -99,12 +104,21 @@ def list_extend(m: Machine, args: Args, named: Named) -> Any:
         return NONE
     obj = own(m, args[0], "list")
     if obj is not None and len(args) == 2 and isinstance(args[1], Ref) and m.obj(args[1]) is not None:
-        return call_function(m, Known(_append_each), _append_each, args, {}, "value")
+        model: Any = _append_counted if m.obj(args[1], "instance") else _append_each
+        return call_function(m, Known(model), model, args, {}, "value")
     return None
 
 
 def _append_each(items: list[Any], iterable: Any) -> None:
     for item in iterable:
+        items.append(item)
+
+
+def _append_counted(items: list[Any], iterable: Any) -> None:
+    """list_extend asks an object of the user's how many items there are."""
+    iterator = iter(iterable)
+    operator.length_hint(iterable, 8)
+    while (item := next(iterator, ops.END)) is not ops.END:
         items.append(item)
 
 
@@ -182,17 +196,20 @@ def _constructor(kind: str, cls: type) -> Any:
         if named or len(args) > 1:
             return None
         if not args:
-            return m.new(VObj(kind, cls))
+            return m.new(VObj(kind, cls)) if kind == "list" else Known(())
         value = args[0]
         if kind == "tuple" and isinstance(value, Ref) and m.state.heap[value.aid].cls is tuple and m.obj(value) is not None:
             return value
+        if kind == "tuple" and isinstance(value, Known) and type(value.value) is tuple:
+            return value
         items = iteration.items_in_sight(m, value)
         if items is None:
-            if (isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value)) or (kind == "list" and _is_long(m, value)):
+            stepped = isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value)
+            if (stepped and not m.obj(value, "instance")) or (kind == "list" and _is_long(m, value)):
                 model: Any = _to_list if kind == "list" else _to_tuple
                 return call_function(m, Known(model), model, [value], {}, "value")
             return None
-        return m.new(VObj(kind, cls, tuple(items)), labels_of(value))
+        return m.new(VObj(kind, cls, tuple(items)), labels_of(value)) if kind == "list" else tuple_of(m, tuple(items), labels_of(value))
 
     return construct
 

@@ -118,6 +118,18 @@ def to_index(m: Machine, args: Args, named: Named) -> Any:
     return pushed(m, lambda: m.call(Known(protocols.as_index), [Known(found), args[0]], {}))
 
 
+@action(operator.length_hint, counts=(1, 2))
+def to_length_hint(m: Machine, args: Args, named: Named) -> Any:
+    size, hint = (models.special(m, args[0], name) for name in ("__len__", "__length_hint__"))
+    if size is NOT_MODELLED or hint is NOT_MODELLED:
+        return None
+    default = args[1] if len(args) == 2 else Known(0)
+    if size is ABSENT and hint is ABSENT:
+        return default
+    asked = [args[0], default, *(Known(None if found is ABSENT else found) for found in (size, hint))]
+    return pushed(m, lambda: m.call(Known(protocols.length_hint), asked, {}))
+
+
 #: Builtins whose result is that of the method, whatever it is: with the numbers of arguments, and the complaint where there is none.
 _PASSED_ON: Final[dict[Any, tuple[str, int, str]]] = {
     round: ("__round__", 2, "type {} doesn't define __round__ method"),

@@ -14,7 +14,23 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type
 from hovis.lattice.constants import is_immutable, is_key
-from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, kind_of, known_key, out_of_range, own, plain, settle_iterators, slice_of, use
+from hovis.library.virtual.base import (
+    CELLS,
+    Args,
+    Named,
+    action,
+    as_constant,
+    is_whole,
+    kind_of,
+    known_key,
+    out_of_range,
+    own,
+    plain,
+    settle_iterators,
+    slice_of,
+    tuple_of,
+    use,
+)
 
 
 @action(operator.getitem)
@@ -36,9 +52,10 @@ def _get_from_sequence(m: Machine, container: V, obj: VObj, key: V) -> Any:
     window = slice_of(m, key)
     if window is not None:
         cells = obj.cells[window]
-        cls = list if obj.kind == "list" else tuple
         use(m, container, key)
-        return m.new(VObj(obj.kind, cls, cells), labels_of(container))
+        if obj.kind == "list":
+            return m.new(VObj("list", list, cells), labels_of(container))
+        return container if obj.cls is tuple and is_whole(window, len(obj.cells)) else tuple_of(m, cells, labels_of(container))
     if isinstance(key, Known) and type(key.value) in (int, bool):
         use(m, container, key)
         index = int(key.value)  # type: ignore[call-overload]
@@ -94,8 +111,10 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         if not m.static(container):
             return None
         use(m, container, key)
+        if kind is tuple and is_whole(window, len(held)):  # type: ignore[arg-type]
+            return container
         cells = tuple(Known(x, container.labels) for x in held[window])  # type: ignore[index]
-        return m.new(VObj(kind.__name__, kind, cells), container.labels)
+        return tuple_of(m, cells, container.labels) if kind is tuple else m.new(VObj("list", list, cells), container.labels)
     if whole is None or not isinstance(whole, Known) or not known_key(whole):
         if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
             m.covers(held)
