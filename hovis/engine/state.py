@@ -237,9 +237,10 @@ def _replacer(old: object, new: V) -> Any:
     def replace(value: V | None) -> V | None:
         if not isinstance(value, Dyn) or value.value is not old:
             return value
-        if isinstance(new, Dyn) and (value.ends or value.among):
+        if isinstance(new, Dyn) and (value.ends or value.among or value.lost is not None):
             few = new.among or (value.among and tuple(x for x in value.among if contains(new.type, x)))
-            return Dyn(new.value, new.type, new.dims, new.lost, new.maybe_unbound, new.ends or value.ends, new.maybe_end, few)
+            lost = value.lost if new.lost is None else new.lost
+            return Dyn(new.value, new.type, new.dims, lost, new.maybe_unbound, new.ends or value.ends, new.maybe_end, few)
         return new
 
     return replace

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hovis.engine import models
 from hovis.engine.entering import call_function
@@ -48,48 +48,80 @@ _parser: Final[Any] = getattr(re, "_parser", None)
 _REPEATS: Final = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
+class Shape(NamedTuple):
+    """What is known of a pattern.
+
+    groups          those that take part in every match
+    repeats         how many repeats of no fixed length are tried again where what follows does not match (infinity: one in another)
+    repeats_to_end  the same where the match has to reach the end of the text
+    """
+
+    groups: frozenset[int]
+    repeats: float
+    repeats_to_end: float
+
+
 @functools.lru_cache(256)
-def shape(pattern: "re.Pattern[Any]") -> tuple[frozenset[int], float]:
-    """The groups that take part in every match, and how many repeats of no fixed length there are (infinity: one in another)."""
-    groups: set[int] = {0}
+def shape(pattern: "re.Pattern[Any]") -> Shape:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            repeats = _repeats(_parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG), groups, True)
-            return frozenset(groups), repeats
+            parsed = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+            return Shape(frozenset({0} | _taking_part(parsed)), _repeats(parsed, False)[0], _repeats(parsed, True)[0])
         except Exception:
-            return frozenset({0}), float("inf")
+            return Shape(frozenset({0}), float("inf"), float("inf"))
 
 
-def _repeats(parsed: Iterable[Any], groups: set[int], always: bool) -> float:
-    total = 0.0
+def _taking_part(parsed: Iterable[Any]) -> set[int]:
+    """The groups without which nothing matches."""
+    groups: set[int] = set()
     for op, argument in parsed:
         name = str(op)
         if name == "SUBPATTERN":
-            number, _, _, inner = argument
-            if always and number:
-                groups.add(number)
-            total += _repeats(inner, groups, always)
-        elif name in _REPEATS:
-            least, most, inner = argument
-            within = _repeats(inner, groups, always and least > 0)
-            if most <= 1:
-                total += 1 + within
-            elif all(str(o) in _SINGLE for o, _ in inner):
-                total += 1
-            else:
-                total += float("inf") if within or most > FEW else most
+            groups |= {argument[0]} - {None} | _taking_part(argument[3])
         elif name == "ATOMIC_GROUP":
-            total += _repeats(argument, groups, always)
-        elif name in ("ASSERT", "ASSERT_NOT"):
-            total += 1 + _repeats(argument[1], groups, always and name == "ASSERT")
-        elif name == "BRANCH":
-            total += max((_repeats(one, groups, False) for one in argument[1]), default=0)
-        elif name == "GROUPREF_EXISTS":
-            total += sum(_repeats(one, groups, False) for one in argument[1:] if one is not None)
-        elif name == "GROUPREF":
-            total += 1
-    return total
+            groups |= _taking_part(argument)
+        elif name == "ASSERT" or (name in _REPEATS and argument[0] > 0):
+            groups |= _taking_part(argument[-1])
+    return groups
+
+
+def _repeats(parsed: Iterable[Any], fails: bool) -> tuple[float, bool]:
+    """How many repeats are tried again in a sequence, and whether it may not match; fails: may what comes behind it not match?"""
+    total = 0.0
+    mine = False
+    for op, argument in reversed(list(parsed)):
+        more, may = _repeats_of(str(op), argument, fails)
+        total += more
+        fails, mine = fails or may, mine or may
+    return total, mine
+
+
+def _repeats_of(name: str, argument: Any, fails: bool) -> tuple[float, bool]:
+    if name == "SUBPATTERN":
+        return _repeats(argument[3], fails)
+    if name in _REPEATS:
+        return _repeats_of_repeat(*argument, fails)
+    if name == "ATOMIC_GROUP":
+        return _repeats(argument, fails)
+    if name in ("ASSERT", "ASSERT_NOT"):
+        return 1 + _repeats(argument[1], True)[0], True
+    if name == "BRANCH":
+        found = [_repeats(one, fails) for one in argument[1]]
+        return max((total for total, _ in found), default=0), any(may for _, may in found)
+    if name == "GROUPREF_EXISTS":
+        return sum(_repeats(one, True)[0] for one in argument[1:] if one is not None), True
+    return float(name == "GROUPREF"), True
+
+
+def _repeats_of_repeat(least: int, most: Any, inner: Iterable[Any], fails: bool) -> tuple[float, bool]:
+    if most <= 1:
+        within, may = _repeats(inner, fails)
+        return fails + within, may and least > 0
+    within, _ = _repeats(inner, True)
+    if all(str(o) in _SINGLE for o, _ in inner):
+        return float(fails), least > 0
+    return float("inf") if within or most > FEW else most, least > 0
 
 
 #: What matches one character.
@@ -97,9 +129,10 @@ _SINGLE: Final = frozenset({"LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY"})
 FEW: Final = 3
 
 
-def quick(pattern: "re.Pattern[Any]", text: Any) -> bool:
+def quick(pattern: "re.Pattern[Any]", text: Any, to_end: bool = False) -> bool:
     """Is what a pattern finds in a text quickly found?"""
-    _, repeats = shape(pattern)
+    known = shape(pattern)
+    repeats = known.repeats_to_end if to_end else known.repeats
     return repeats < 12 and (len(text) + 2) ** min(repeats + 1, 12) <= STEPS
 
 
@@ -168,8 +201,9 @@ def _found(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: Any, *b
     return method(pattern, text, *bounds)
 
 
-def _known_text(pattern: "re.Pattern[Any]", text: AbstractValue, bounds: tuple[AbstractValue, ...]) -> bool:
-    return isinstance(text, Const) and all(isinstance(b, Const) for b in bounds) and quick(pattern, text.value)
+def _known_text(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: AbstractValue, bounds: tuple[AbstractValue, ...]) -> bool:
+    known = isinstance(text, Const) and all(isinstance(b, Const) for b in bounds)
+    return known and quick(pattern, text.value, method is re.Pattern.fullmatch)  # type: ignore[union-attr]
 
 
 def _finding(method: Callable[..., Any]) -> Callable[..., Answer | None]:
@@ -184,7 +218,7 @@ def _finding(method: Callable[..., Any]) -> Callable[..., Answer | None]:
         kind = class_of(string)
         if known is None or type(known.pattern) is not kind:
             return Answer(join(MATCH, NONE), effect | RAISES)
-        if effect is PURE and _known_text(known, string, bounds):
+        if effect is PURE and _known_text(method, known, string, bounds):
             found = _found(method, known, string.value, *(b.value for b in bounds))  # type: ignore[attr-defined]
             return Answer(Const(None) if found is None else Refined(re.Match, (known, kind, found)))
         return Answer(join(Refined(re.Match, (known, kind, None)), NONE), effect)
@@ -387,7 +421,7 @@ def _text_of(facts: Facts, number: int) -> AbstractValue:
     pattern, kind, found = facts
     if found is not None:
         return Const(found.group(number))
-    return Type(kind) if number in shape(pattern)[0] else join(Type(kind), NONE)
+    return Type(kind) if number in shape(pattern).groups else join(Type(kind), NONE)
 
 
 _ANY_TEXT: Final = join(join(STR, BYTES), NONE)
@@ -415,7 +449,7 @@ def groups_of(match: AbstractValue, default: AbstractValue = _NO_DEFAULT) -> Ans
         return Answer(Type(tuple)) if class_of(match) is re.Match else None
     if facts[2] is not None and isinstance(default, Const) and is_immutable(default.value):
         return Answer(Const(facts[2].groups(default.value)))
-    kind, always = Type(facts[1]), shape(facts[0])[0]
+    kind, always = Type(facts[1]), shape(facts[0]).groups
     other = Type(type(default.value)) if isinstance(default, Const) else default
     return Answer(tuple_of(*[kind if n in always else join(kind, other) for n in range(1, facts[0].groups + 1)]))
 

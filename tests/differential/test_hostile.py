@@ -3,9 +3,12 @@
 import collections
 import enum
 import operator
+import re
 import weakref
 
 import hovis
+from hovis.ir import operations as ops
+from hovis.library import patterns
 
 
 def ends_in_a_handler(n):
@@ -183,3 +186,50 @@ def test_a_tuple_is_itself_where_nothing_changes():
     assert hovis.specialize(the_same_tuples, tuple, hovis.Int)((1, 2), 3) == want
     assert hovis.specialize(the_same_tuples, (hovis.Int, hovis.Int), hovis.Int)((1, 2), 3) == want
     assert hovis.specialize(the_same_tuples, hovis.const((1, 2)), hovis.const(3))() == want
+
+
+def runs(code, x):
+    at = total = 0
+
+    def step(jump):
+        nonlocal at
+        at = at + 1 if jump is None else jump
+        if at < len(code):
+            return code[at]
+        raise StopIteration
+
+    op = code[0]
+    try:
+        while True:
+            jump = None
+            if op == "down":
+                x -= 1
+            elif op == "add":
+                total += 2
+            elif op == "loop":
+                if x > 0:
+                    jump = 0
+            op = step(jump)
+    except StopIteration:
+        return total
+
+
+def test_a_jump_that_may_be_none_is_told_from_others_behind_the_test_for_none():
+    code = ("down", "add", "loop")
+    trace = hovis.trace(runs, hovis.const(code), hovis.Int)
+    assert "getitem" not in str(trace)
+    assert [trace(x) for x in (-1, 1, 5)] == [runs(code, x) for x in (-1, 1, 5)]
+
+
+def tokens(text):
+    return [(match.lastgroup, match.group()) for match in re.finditer(r"(?P<number>\d+(\.\d*)?)|(?P<name>[A-Za-z_]\w*)|(?P<op>[-+*/()<,])|\s+", text)]
+
+
+def test_what_is_quickly_found_although_much_repeats():
+    text = "maximum(sin(x1), 2.5 * -other, choose(x1 < 1, 3, y))"
+    trace = hovis.trace(tokens, hovis.const(text))
+    assert not trace.blocks[0].ops or {op.callee for op in trace.blocks[0].ops} <= {ops.make_list}
+    assert trace() == tokens(text)
+    for pattern, slow in [("a*a*a*a*", False), ("a*a*a*a*b", True), ("(a*)*b", True), ("(x|a*a*a*a*)$", True), (r"\d+\.?\d*|\w+", False)]:
+        assert patterns.quick(re.compile(pattern), "a" * 60) is not slow
+    assert not patterns.quick(re.compile("a*a*a*a*"), "a" * 60, to_end=True)
