@@ -101,7 +101,8 @@ def _repeats_of(name: str, argument: Any, fails: bool) -> tuple[float, bool]:
     if name == "SUBPATTERN":
         return _repeats(argument[3], fails)
     if name in _REPEATS:
-        return _repeats_of_repeat(*argument, fails)
+        least, most, inner = argument
+        return _repeats_of_repeat(least, most, inner, fails)
     if name == "ATOMIC_GROUP":
         return _repeats(argument, fails)
     if name in ("ASSERT", "ASSERT_NOT"):
@@ -202,8 +203,9 @@ def _found(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: Any, *b
 
 
 def _known_text(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: AbstractValue, bounds: tuple[AbstractValue, ...]) -> bool:
-    known = isinstance(text, Const) and all(isinstance(b, Const) for b in bounds)
-    return known and quick(pattern, text.value, method is re.Pattern.fullmatch)  # type: ignore[union-attr]
+    if not isinstance(text, Const) or not all(isinstance(b, Const) for b in bounds):
+        return False
+    return quick(pattern, text.value, method is re.Pattern.fullmatch)
 
 
 def _finding(method: Callable[..., Any]) -> Callable[..., Answer | None]:
