@@ -12,6 +12,7 @@ from operator import is_
 from types import CellType
 from typing import Any, Final, NamedTuple
 
+from hovis.engine.logs import fate
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable, same_constant
 
@@ -29,6 +30,7 @@ class Guard(NamedTuple):
     type      the class of an instance                               cell      the contents of a cell
     function  the code and the defaults of a function
     asked     an abstract class about another class: that one, and the answer
+    logs      a logger by a level: what becomes of what it is given
     """
 
     kind: str
@@ -132,6 +134,8 @@ class _Writer:
         elif kind == "asked":
             cls, answer = value
             self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
+        elif kind == "logs":
+            self.tests.append(f"{self.name(fate)}({self.name(holder)}, {name}) == {value!r}")
         elif kind in ("items", "dict"):
             check = _same_items if kind == "items" else _same_pairs
             self.tests.append(f"{self.name(check)}({self.name(holder)}, {self.name(value)})")

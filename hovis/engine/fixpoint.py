@@ -295,7 +295,7 @@ class Engine(Meeting):
         found: Entry = self.homes[self.state.frames[0].ctx]
         return found
 
-    def add(self, op: Op, land: Landing | None = None, within: int | None = None) -> None:
+    def add(self, op: Op, land: Landing | None = None, within: "int | type | None" = None) -> None:
         home = self.homes[self.state.frames[0].ctx]
         if op.effect._value_ & ~home.effect._value_:
             self._spread(home, home.result, op.effect)

@@ -248,17 +248,20 @@ class Machine(Reader, abc.ABC):
         self.state.world = 0
         self.split(same, changed)
 
-    def forget(self, opaque: bool = True, within: int | None = None) -> None:
+    def forget(self, opaque: bool = True, within: "int | type | None" = None) -> None:
         """Somebody else may have written: the contents of escaped objects are not known any more.
 
         An exception that only the interpreter holds can be had by opaque code alone.  within: it was this object that
-        was written to, and whoever did it knows what it holds now.  NOWHERE: it was none of them.
+        was written to, and whoever did it knows what it holds now; or one of exactly this class.  NOWHERE: it was none of them.
         """
         heap = self.state.heap
         if not heap or within == NOWHERE:
             return
         for aid, obj in heap.items():
-            if within is not None and (aid == within or not may_be_one(obj, heap[within])):
+            if isinstance(within, type):
+                if obj.cls is not within:
+                    continue
+            elif within is not None and (aid == within or not may_be_one(obj, heap[within])):
                 continue
             if obj.node is not None and not obj.forgotten and not obj.immutable and (opaque or obj.extra != exceptions.HANDLED):
                 if obj.kind == "class":
@@ -318,11 +321,11 @@ class Machine(Reader, abc.ABC):
         dims: tuple[V | None, ...] | None = None,
         lost: Labels | None = None,
         land: "Landing | None" = None,
-        within: int | None = None,
+        within: "int | type | None" = None,
     ) -> Dyn:
         """Leave a call in the residual.  land: what is to become of an exception out of it, instead of unwinding.
 
-        within: it writes to this object of the heap alone, or to NOWHERE in it (see forget).
+        within: it writes to this object of the heap alone, to one of this class, or to NOWHERE in it (see forget).
         """
         self.pinned = (*args, *kwargs.values()) if kwargs else args
         operands = tuple([self.operand(a) for a in args])
@@ -345,7 +348,7 @@ class Machine(Reader, abc.ABC):
         ends = self.endings and (taken or holds(type))
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
-    def add(self, op: Op, land: "Landing | None" = None, within: int | None = None) -> None:
+    def add(self, op: Op, land: "Landing | None" = None, within: "int | type | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
         effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op

@@ -23,7 +23,7 @@ from hovis.engine.sizing import bounds, use_sizes
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import AbstractValue, Array, Const, Partial, Union, join
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, join
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Stand
 
@@ -153,8 +153,7 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)
         m.thaw_item(args[0].value, args[1].value if by_key else UNBOUND)  # type: ignore[union-attr]
-    # a store into an array changes its numbers, and nothing that this trace knows the parts of
-    within = NOWHERE if effect._value_ & _WRITES and types_ and isinstance(types_[0], Array) else None
+    within = _written(types_[0]) if effect._value_ & _WRITES and types_ else None
     return m.emit(rule.fn, args, kwargs, result, effect, dims, None if effect._value_ & _IMPURE else lost_of(*args), within=within)
 
 
@@ -171,6 +170,13 @@ def describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
             keys = obj.keys if obj.kind == "dict" else range(len(obj.cells))
             return Partial(obj.cls, keys, [describe(m, c, depth - 1) for c in obj.cells])
     return m.type_of(value)
+
+
+def _written(target: AbstractValue) -> int | type | None:
+    """Where what is written to this may be among what the trace knows the parts of (see ``Machine.forget``)."""
+    if isinstance(target, Array):
+        return NOWHERE
+    return list if isinstance(target, Type) and target.cls is list else None
 
 
 _WRITES: Final = Effect.WRITES.value

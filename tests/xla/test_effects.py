@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+import hovis
 import hovis_xla
 from tests.xla.checking import agree, check, compiled
 
@@ -408,3 +409,74 @@ def test_pieces_that_act_and_give_up():
         for _ in range(2):
             agree(prints_in_pieces, jitted, *args)
     assert sum(p.calls for v in variants(jitted) if v.parts for p in v.parts.pieces) > 2, jitted.explain()
+
+
+class Settings:
+    def __init__(self, rate, steps):
+        self.rate, self.steps = rate, steps
+
+
+def descend(x, settings, state, log):
+    losses = []
+    for step in range(settings.steps):
+        x = x - settings.rate * x * state["scale"]
+        loss = float((x * x).sum())
+        losses.append(loss)
+        if step % 2 == 0:
+            log.info("step %d: %.6f", step, loss)
+    log.debug("done %s", x)
+    return x, losses
+
+
+def logger_with(name, handler):
+    log = logging.Logger(name)
+    log.propagate = False
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    return log
+
+
+def test_logging_beside_objects_of_the_callers():
+    def told(run, *args, handler=None):
+        stream = io.StringIO()
+        handler = handler or logging.StreamHandler(stream)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+        PLAIN.handlers[:] = [handler]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            x, losses = run(*args)
+        return x.tolist(), losses, stream.getvalue()
+
+    def fn(x, settings, state):
+        return descend(x, settings, state, PLAIN)
+
+    x = np.linspace(-1.0, 1.0, 5)
+    got = hovis_xla.jit(fn, strict=True, target="xla")
+    for steps in (5, 5, 8, 0):
+        wanted, seen = (told(run, x, Settings(0.25, steps), {"scale": 0.5}) for run in (fn, got))
+        assert np.allclose(seen[0], wanted[0], rtol=1e-12)
+        assert np.allclose(seen[1], wanted[1], rtol=1e-12)
+        assert seen[2] == wanted[2]
+
+    class Meddling(logging.Handler):
+        """It changes what the program reads."""
+
+        def __init__(self, settings, state):
+            super().__init__()
+            self.settings, self.state = settings, state
+
+        def emit(self, record):
+            self.settings.rate = 0.125 if record.args[0] else 1
+            self.state["scale"] = 2.0
+
+    for run in (hovis_xla.jit(fn, target="xla"), hovis.jit(fn)):
+        told(run, x, Settings(0.25, 5), {"scale": 0.5})
+        settings, state = Settings(0.25, 5), {"scale": 0.5}
+        wanted = told(fn, x, settings, state, handler=Meddling(settings, state))
+        settings, state = Settings(0.25, 5), {"scale": 0.5}
+        seen = told(run, x, settings, state, handler=Meddling(settings, state))
+        assert np.allclose(seen[0], wanted[0], rtol=1e-12)
+        assert np.allclose(seen[1], wanted[1], rtol=1e-12)
+
+
+PLAIN = logger_with("plain", logging.NullHandler())

@@ -10,7 +10,9 @@ from typing import Any
 from hovis.engine import frames, scopes
 from hovis.engine.entering import call_function
 from hovis.engine.heap import VObj
+from hovis.engine.logs import OPEN, PLAIN, SILENT, fate
 from hovis.engine.machine import Machine
+from hovis.engine.primitives import answers
 from hovis.engine.values import NONE, Known
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
@@ -96,6 +98,35 @@ def _walks(fn: Any) -> Any:
     return walk
 
 
+def _logs(fn: Any, level: int | None) -> Any:
+    """It looks at the frames above it, and may run anything; where neither is so as the logger is set up, it only writes, or does nothing."""
+    walk = _walks(fn)
+
+    def log(m: Machine, args: Args, named: Named) -> Any:
+        becomes = _fate(m, args, level) if not named and not m.frozen and m.state.world < 2 else None
+        if becomes == SILENT:
+            return NONE
+        if becomes == PLAIN:
+            return m.emit(fn, args, type=Type(type(None)), effect=Effect.IO | Effect.RAISES | Effect.READS)
+        return walk(m, args, named)
+
+    return log
+
+
+def _fate(m: Machine, args: Args, level: int | None) -> str | None:
+    """What becomes of a call of a known logger with values that run nothing by themselves (if they are looked at), which is relied upon from here on."""
+    if not args or not isinstance(args[0], Known) or not isinstance(args[0].value, logging.Logger):
+        return None
+    at = Known(level) if level is not None else args[1] if len(args) > 1 else None
+    if not isinstance(at, Known) or type(at.value) is not int or id(args[0].value) in m.tables.thawed:
+        return None
+    found = fate(args[0].value, at.value)
+    if found == OPEN or (found == PLAIN and not answers(m, m.library.rule(print), args[1:], {})):
+        return None
+    m.guard("logs", args[0].value, at.value, found)
+    return found
+
+
 #: Functions of traceback that look at the stack, not at an exception.
 _STACK = frozenset({"print_stack", "format_stack", "extract_stack", "walk_stack"})
 for _name, _fn in list(vars(traceback).items()):
@@ -104,7 +135,8 @@ for _name, _fn in list(vars(traceback).items()):
 for _owner in (logging, logging.Logger, logging.LoggerAdapter):
     for _name, _fn in list(vars(_owner).items()):
         if isinstance(_fn, types.FunctionType) and _fn.__module__ == "logging" and _name in _LOGS:
-            action(_fn)(_walks(_fn))
+            _level = getattr(logging, _name.upper(), None)
+            action(_fn)(_logs(_fn, _level) if _owner is logging.Logger and (_level is not None or _name == "log") else _walks(_fn))
 
 
 # ------------------------------------------------------------------------------------------------- warnings
