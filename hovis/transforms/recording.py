@@ -16,7 +16,7 @@ from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Location, Op
 from hovis.library.derivatives import TABLE, Derivative
 from hovis.library.numpy import shadows
-from hovis.library.numpy.cotangents import alike, overwritten, scatter, taken
+from hovis.library.numpy.cotangents import alike, overwritten, repeats, scatter, taken, taken_last, whole_to
 from hovis.library.numpy.tangents import added, fitted
 from hovis.transforms import rules
 from hovis.transforms.boxes import OPEN, RAW, Box, bare, bared, boxes_in, record
@@ -97,7 +97,10 @@ class Store:
         """What is there came from what was stored; what was there before is put back."""
         shadow = tape.shadow(self.target)
         if shadow is not None:
-            g = tape.run(overwritten if self.sign else taken, shadow, self.index)
+            if not self.sign and repeats(self.index):
+                g = tape.run(taken_last, shadow, self.index, whole_to(shadow.dtype))
+            else:
+                g = tape.run(overwritten if self.sign else taken, shadow, self.index)
             if has_box(self.value, tape):
                 tape.share(self.value, _parted(tape, -g if self.sign < 0 else g, self.value))
         tape.outer(o.setitem, (self.target, self.index, self.before), {})

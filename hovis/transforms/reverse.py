@@ -28,6 +28,7 @@ from hovis.library.numpy.cotangents import (
     given,
     is_basic,
     item,
+    may_repeat,
     overwritten,
     owned,
     placed,
@@ -35,8 +36,10 @@ from hovis.library.numpy.cotangents import (
     returned,
     scatter,
     taken,
+    taken_last,
     united,
     whole,
+    whole_to,
     zero_of,
     zero_tape,
 )
@@ -501,7 +504,10 @@ class Sweep:
             self.add(writer, op.args[2], writer.rule(fitted, writer.rule(overwritten, shadow, op.args[1]), op.args[2]))
             return
         if is_store(op):
-            g = writer.rule(taken, shadow, op.args[1])
+            if may_repeat(op.args[1]):
+                g = writer.rule(taken_last, shadow, op.args[1], Const(whole_to(target.type.dtype)))  # type: ignore[union-attr]
+            else:
+                g = writer.rule(taken, shadow, op.args[1])
             if op.args[2] in self.activity.active:
                 self.add(writer, op.args[2], writer.rule(fitted, g, op.args[2]))
             return

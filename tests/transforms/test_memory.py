@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hovis
+import hovis_xla
 
 X = np.array([0.7, -1.2, 0.4, 1.9])
 D = np.array([0.3, 0.5, -1.0, 0.2])
@@ -155,3 +156,69 @@ def test_a_function_whose_own_variable_is_bound_anew_within_it_is_recorded() -> 
         return sum(kept) + x
 
     assert np.isclose(hovis.grad(f)(1.5), (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6)
+
+
+TWICE = np.array([1, 0, 2, 1])
+
+
+def put_twice(a: Any, v: Any, at: Any) -> Any:
+    a = a * 1.0
+    a[at] = v
+    return a * a[0]
+
+
+def added_twice(a: Any, v: Any, at: Any) -> Any:
+    a = a * 1.0
+    a[at] += v * a[3]
+    a[[1, 1]] *= v[:2]
+    return a
+
+
+def rows_twice(a: Any, v: Any, at: Any) -> Any:
+    m = np.outer(a, a)
+    m[:, at] *= v
+    m[at, at] = v[0] * v
+    m[np.ix_(at, at[:2])] += v[:2] * m[0, 0]
+    return m
+
+
+def held_in_a_list(a: Any, v: Any, at: Any) -> Any:
+    held = [a * 1.0]
+    for _ in range(2):
+        held[0][at] = held[0] * v
+    return held[0]
+
+
+@pytest.mark.parametrize("f", [put_twice, added_twice, rows_twice, held_in_a_list])
+def test_of_what_is_stored_at_one_place_the_last_is_there(f: Any) -> None:
+    def known(a: Any, v: Any) -> Any:
+        return np.sum(f(a, v, TWICE) * np.cos(np.arange(4.0)))
+
+    def unknown(a: Any, v: Any, at: Any) -> Any:
+        return np.sum(f(a, v, at) * np.cos(np.arange(4.0)))
+
+    steps = 1e-6 * np.eye(4)
+    want = np.array([[known(X + h, D) - known(X - h, D), known(X, D + h) - known(X, D - h)] for h in steps]).T / 2e-6
+    derived = hovis.grad(unknown, argnums=(0, 1))
+    assert np.allclose(hovis.grad(known, argnums=(0, 1))(X, D), want)
+    assert np.allclose(derived(X, D, TWICE), want)
+    assert np.allclose(hovis_xla.jit(derived)(X, D, TWICE), want)
+
+
+def test_it_is_so_with_second_derivatives() -> None:
+    def slope(x: Any) -> Any:
+        return np.sum(hovis.grad(lambda a: np.sum(put_twice(a, a * a, TWICE) * D))(x * X))
+
+    assert np.isclose(hovis.grad(slope)(1.0), (slope(1.0 + 1e-6) - slope(1.0 - 1e-6)) / 2e-6)
+
+
+def test_a_small_float_tells_apart_which_of_many_was_last() -> None:
+    at = np.arange(6000) * 7 % 4000
+    last = np.isin(np.arange(6000), [np.flatnonzero(at == k)[-1] for k in set(at.tolist())])
+
+    def f(v: Any) -> Any:
+        a = np.zeros(4000, np.float16)
+        a[at] = v
+        return np.sum(a.astype(float))
+
+    assert np.array_equal(hovis.grad(f)(np.ones(6000, np.float16)), last)

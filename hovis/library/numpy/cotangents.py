@@ -160,6 +160,48 @@ def taken(shadow: Any, index: Any) -> Any:
     return found
 
 
+def may_repeat(index: Any) -> bool:
+    """May an index name a place twice?  A basic one does not, nor a mask, nor one whose places are known."""
+    if is_basic(index):
+        return False
+    if isinstance(index, Const):
+        return repeats(index.value)
+    kind = getattr(index, "type", None)
+    return not (isinstance(kind, Array) and getattr(kind.dtype, "kind", "") == "b")
+
+
+def repeats(index: Any) -> bool:
+    """May an index that is known name a place twice?"""
+    parts = [np.asarray(part) for part in (index if isinstance(index, tuple) else (index,)) if isinstance(part, list | np.ndarray)]
+    if not parts or (len(parts) == 1 and parts[0].dtype.kind == "b"):
+        return False
+    if any(part.dtype.kind not in "iu" or (part.min(initial=0) < 0 <= part.max(initial=-1)) for part in parts):
+        return True
+    places = np.stack([np.ravel(part) for part in np.broadcast_arrays(*parts)])
+    return bool(np.unique(places, axis=1).shape[1] < places.shape[1])
+
+
+def whole_to(dtype: Any) -> int:
+    """Up to which number a float of this kind tells all whole ones apart."""
+    return int(2 / np.finfo(dtype).eps)
+
+
+def taken_last(shadow: Any, index: Any, most: int) -> Any:
+    """What is in parts of a shadow, as the cotangent of what was stored there, and zero from now on; of what was stored at one place the last has it.
+
+    Which one that was is found by storing numbers there: digits of them, where floats of this kind tell fewer apart (most).
+    """
+    found = overwritten(shadow, index)
+    numbers = np.arange(found.size).reshape(found.shape)
+    steps = tuple([most**k for k in range(1, 4) if most**k < 2**62]) if most < 2**53 and found.size > most else ()
+    for step in (1, *steps):
+        digits = numbers // step % most if steps else numbers
+        shadow[index] = digits
+        found = np.where(shadow[index] == digits, found, zeros_like(found))
+    shadow[index] = 0.0
+    return found
+
+
 def apart(a: Any, b: Any) -> None:
     """Two arrays of which one is stored into must not share memory: their cotangents would."""
     if np.may_share_memory(a, b):
