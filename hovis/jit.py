@@ -50,9 +50,6 @@ def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = Fals
     """
     if fn is None:
         return lambda wrapped: jit(wrapped, static=static, strict=strict, **choices)
-    if not callable(fn):
-        outside = f": put @{type(fn).__name__} outside of @jit" if isinstance(fn, classmethod | staticmethod) else ""
-        raise SpecError(f"hovis.jit takes a callable, not a {type(fn).__name__}{outside}")
     names = (static,) if isinstance(static, str) else tuple(static)
     return Jitted(fn, names, api.Options(strict=strict, frozen=False, **choices))
 
@@ -67,7 +64,10 @@ def _mark_coroutine(made: Any) -> None:
 class Jitted:
     """A function that is compiled for what it is called with.  Use :func:`jit`."""
 
-    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], options: api.Options) -> None:
+    def __init__(self, fn: Any, static: tuple[str, ...], options: api.Options) -> None:
+        if not callable(fn):
+            outside = f": put @{type(fn).__name__} outside of @jit" if isinstance(fn, classmethod | staticmethod) else ""
+            raise SpecError(f"jit takes a callable, not a {type(fn).__name__}{outside}")
         functools.update_wrapper(self, fn, updated=())
         # a residual has a trace of its own, which is not this one's
         self.__dict__.update((name, value) for name, value in getattr(fn, "__dict__", {}).items() if not hasattr(type(self), name))

@@ -4,6 +4,7 @@ import traceback
 import numpy as np
 import pytest
 
+import hovis
 import hovis_xla
 
 pytestmark = pytest.mark.xla
@@ -76,6 +77,10 @@ def test_effects_happen_once_under_debug_nans(capsys):
 
 
 def test_values_of_options():
+    with pytest.raises(hovis.SpecError, match="takes a callable, not a int"):
+        hovis_xla.jit(3)
+    with pytest.raises(hovis.SpecError, match="put @classmethod outside"):
+        hovis_xla.jit(classmethod(len))
     with pytest.raises(ValueError, match="int_overflow is one of 'replay', 'raise', not 'wrap'"):
         hovis_xla.jit(product, int_overflow="wrap")
     with pytest.raises(ValueError, match="debug_nans is False, True or 'inf', not 'nan'"):
