@@ -156,9 +156,14 @@ def guarded(enter: Callable[..., Any], record: list[Any], log: "Log") -> Callabl
 
 
 class Log(threading.local):
-    """What has been done of a call that is done again: asked by each act of the residual, in order."""
+    """What has been done of a call that is done again: asked by each act of the residual, in order.
 
-    def __init__(self) -> None:
+    ``apart``: the residual is of another trace than the program, in which other calls may be written out: of an act's place only the
+    line that it stands in counts, and not whence it was called.
+    """
+
+    def __init__(self, apart: bool = False) -> None:
+        self.apart = apart
         self.done: list[Any] = []
         self.at = 0
 
@@ -184,7 +189,7 @@ class Log(threading.local):
             return None
         found = self.done[self.at]
         place, value, error = found if type(found) is tuple else (found, None, None)
-        if place != site:
+        if place != site and not (self.apart and place is not None and site is not None and place[:-1] == site[:-1]):
             self.begin(())
             return None
         self.at += 1

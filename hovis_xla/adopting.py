@@ -18,17 +18,20 @@ from hovis.engine.environment import Guard, compile_guards
 from hovis.engine.tables import Promote
 from hovis.engine.trace import Fixed, Leaf, Structure
 from hovis.errors import TraceError
-from hovis.ir.model import Block, Effect, Function, Op, Return, edges
-from hovis.ir.operations import make_tuple
+from hovis.ir.model import Block, Effect, Function, Op, Return, callees, edges
+from hovis.ir.operations import make_object, make_tuple
 from hovis.keys import KNOWN, Path
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import same_constant
+from hovis.library.signatures import is_atomic
 from hovis.passes.rewriting import copy
 from hovis.specs import is_named_tuple
+from hovis_xla.acting import Log
 from hovis_xla.arguments import MOST, NUMBERS, Walk, attributes, structure
 from hovis_xla.calling import BAILED
 from hovis_xla.calls import BUILDERS
 from hovis_xla.contest import Contest
+from hovis_xla.deeds import acts
 from hovis_xla.executable import Executable
 from hovis_xla.interface import Keyed
 from hovis_xla.layout import Writer
@@ -137,8 +140,9 @@ class Adopting:
         _check(function, handles)
         types = [Known(Handle(k)) if id(p) in handles else None for k, p in enumerate(self.params)]
         self.executable = Executable.of(function, types, exact, hurry=True)
-        if self.executable.lowered.record is not None or self.executable.lowered.texts:
-            raise NotLowerable("what it prints may show an object that is changed", function.location)
+        self.executable.log = Log(apart=True)
+        if any(acts(op) and _may_look(op) for one in callees(function) for op in one.ops()):
+            raise NotLowerable("what is called may look at an object that is changed", function.location)
 
     @staticmethod
     def of(traced: api.Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str], exact: bool) -> "Adopting | None":
@@ -421,6 +425,17 @@ def _uses(function: Function) -> Iterator[tuple[Any, Any]]:
         end = block.terminator
         yield from ((getattr(end, name), end) for name in ("value", "cond") if hasattr(end, name))
         yield from ((v, edge) for edge in edges(end) for v in edge.args)
+
+
+def _may_look(op: Op) -> bool:
+    """May what the op calls look at objects of the caller's?  Not, if it prints numbers, texts, and lists of these."""
+    return bool(op.effect & Effect.OPAQUE) and not (op.callee is print and all(map(_is_plain, op.operands())))
+
+
+def _is_plain(operand: Any) -> bool:
+    if isinstance(operand, Const):
+        return is_atomic(operand.value)
+    return not isinstance(operand, Op) or operand.callee not in BUILDERS or (operand.callee is not make_object and all(map(_is_plain, operand.args)))
 
 
 def _used(function: Function) -> list[Any]:

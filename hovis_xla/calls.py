@@ -47,6 +47,7 @@ from hovis_xla.types import (
     PYTHON,
     SCALAR,
     Bound,
+    Handle,
     Known,
     NotLowerable,
     Num,
@@ -61,6 +62,7 @@ from hovis_xla.types import (
     Struct,
     Val,
     abstract,
+    is_handle,
     num_of_type,
     num_of_value,
     view_roots,
@@ -198,9 +200,9 @@ class Calls(Arrays):
             leaves.append(Val(WHICH, operand.which))
             at = len(leaves) - 1
             return "oneof", at, tuple(self._tree_of_act(m, leaves, callee) for m in operand.members)
-        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray | Raised):
+        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray | Raised | Handle):
             return "known", operand.value
-        if not isinstance(operand, Known | Val) or _is_raised(operand):
+        if not isinstance(operand, Known | Val) or _is_raised(operand) or is_handle(operand):
             raise NotLowerable(f"{_name(callee)} of {_what(operand)}")
         value = self.val(operand)
         if value.num.kind == EITHER:

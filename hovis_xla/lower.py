@@ -69,6 +69,7 @@ from hovis_xla.types import (
     Slot,
     Struct,
     Val,
+    holds_handle,
     num_of_value,
     view_roots,
 )
@@ -224,6 +225,8 @@ class Lowering(Calls):
         if isinstance(operand, Struct):
             if isinstance(operand.callee, Listing):
                 lists.enough(self, operand)
+            if operand.callee not in BUILDERS and holds_handle(operand):
+                raise NotLowerable("a text of an argument that is changed", location)
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(self._builder(operand.callee, location)), parts, number

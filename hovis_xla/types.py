@@ -164,6 +164,16 @@ class Handle:
     argument: int
 
 
+def is_handle(operand: object) -> bool:
+    return isinstance(operand, Known) and isinstance(operand.value, Handle)
+
+
+def holds_handle(operand: object) -> bool:
+    """Is there such an argument in what is put together?"""
+    parts = operand.parts if isinstance(operand, Struct) else operand.members if isinstance(operand, OneOf) else ()
+    return is_handle(operand) or any(map(holds_handle, parts))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Raised:
     """What stands for an exception that is caught: its class."""

@@ -79,7 +79,7 @@ class Variant(PythonVariant):
         self.settling = 0
         executable = self.xla
         #: may a call that is given up have done something that can be seen?
-        self.acts = isinstance(executable, Sized) or (executable is not None and (executable.lowered.record is not None or executable.lowered.texts))
+        self.acts = isinstance(executable, Sized) or (executable is not None and does_something(executable))
         self._auto = target == "auto"
         self.contest = self._contest()
 
@@ -145,6 +145,7 @@ class Variant(PythonVariant):
         self.adopting = adopting
         self.decision = Decision(adopting.executable)
         self.xla = adopting.executable
+        self.acts = does_something(adopting.executable)
         self.told = ""
         self.contest = self._contest()
 
@@ -382,6 +383,11 @@ def without_checks(traced: api.Trace) -> Callable[..., Any] | None:
     names = [f"leaf_{k}" for k in range(len(params))]
     target = api.python_function(traced.fn)[0]
     return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
+
+
+def does_something(executable: Executable) -> bool:
+    """May what it does be seen from outside before its call is over?"""
+    return executable.lowered.record is not None or executable.lowered.texts
 
 
 def never(*values: Any) -> Any:

@@ -1,6 +1,8 @@
 """What compiled code does that can be seen: in order, once, and with the exceptions of the original."""
+import contextlib
 import io
 import logging
+import os
 import random
 import sys
 import time
@@ -384,7 +386,7 @@ def test_a_stream_that_calls_the_function_again():
 
 
 def prints_in_pieces(x, out, k):
-    out.append("begin")
+    out.append(os.getpid())
     s = 0
     for i in range(k):
         s = s * 3 + i
@@ -480,3 +482,52 @@ def test_logging_beside_objects_of_the_callers():
 
 
 PLAIN = logger_with("plain", logging.NullHandler())
+
+
+class Tally:
+    def __init__(self, weights):
+        self.weights, self.count, self.best = weights, 0, None
+
+    def add(self, row, every):
+        self.weights = self.weights + row
+        self.count += 1
+        if self.count % every == 0:
+            print(f"after {self.count}: {self.weights.sum():.3f}", self.count)
+        if self.weights[0] > 10:
+            raise OverflowError("too much", self.count)
+
+
+def test_objects_are_changed_between_prints():
+    def method(tally, rows, every):
+        for row in rows:
+            tally.add(row, every)
+        return f"{tally.count} rows"
+
+    def table(held, values):
+        for k, v in enumerate(values):
+            held["total"] += v
+            print(k, held["total"], end=";")
+            if v < 0:
+                raise ValueError(f"{v} is negative")
+        print([held["total"], len(values)])
+        return held
+
+    def shown(tally, x):
+        tally.count += 1
+        print([tally.count, x])
+        return tally.count
+
+    rows = np.arange(12.0).reshape(4, 3)
+    for rows_given in (rows, rows + 1.0):
+        check(method, (Tally(np.ones(3)), rows_given[:3], 2))
+        agree(method, hovis_xla.jit(method, target="xla"), Tally(np.ones(3)), rows_given + 2.0, 1)
+    check(table, ({"total": 0.5, "other": [1]}, rows[0]))
+    got = hovis_xla.jit(table, target="xla")
+    for values in (rows[1], rows[2], -rows[1], rows[1] - 4.0):
+        agree(table, got, {"total": 0.5, "other": [1]}, values)
+        wanted, found = {"total": 0.5}, {"total": 0.5}
+        for run, held in ((table, wanted), (got, found)):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(ValueError):
+                run(held, values)
+        assert wanted == found
+    agree(shown, hovis_xla.jit(shown, target="xla"), Tally(np.ones(3)), 2.0)
