@@ -35,9 +35,19 @@ def _compare(direction: str) -> Make:
             a, b = ((emit.real(v), emit.imag(v)) for v in (x, y))
             strict = direction[0] + "T"
             return or_(compare(strict, a[0], b[0]), and_(compare("EQ", a[0], b[0]), compare(direction, a[1], b[1])))
+        if x.dtype != y.dtype:
+            return _compare_signed(direction, x, y)
         return compare(direction, x, y)
 
     return make
+
+
+def _compare_signed(direction: str, x: T, y: T) -> T:
+    """NumPy compares an int64 with a uint64 exactly: one that is negative is less."""
+    signed = x if x.dtype.kind == "i" else y
+    found = compare(direction, *(emit.convert(v, np.dtype(np.uint64)) for v in (x, y)))
+    less = direction in ("NE", *(("LT", "LE") if signed is x else ("GT", "GE")))
+    return select(compare("LT", signed, like(0, signed)), like(less, found), found)
 
 
 def _logical(combine: Make) -> Make:

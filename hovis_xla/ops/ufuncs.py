@@ -104,9 +104,26 @@ def apply(low: L, u: np.ufunc, *args: Operand, of_operator: bool = False) -> T |
         return None
     if of_operator and dtypes[0].kind == "c" and not any(map(_is_array, args)):
         make = OF_NUMBERS.get(u, make)
+    beyond = _beyond(u, args, dtypes)
+    if beyond is not None:
+        return beyond
     operands = _operands(low, args, dtypes)
     result = _rooted(args, operands, of_operator) if u is np.power else make(*operands)
     return emit.convert(result, dtypes[-1]) if result.dtype != dtypes[-1] else result
+
+
+def _beyond(u: np.ufunc, args: tuple[Operand, ...], dtypes: "tuple[np.dtype[Any], ...]") -> T | None:
+    """A comparison of integers with one of Python's that their dtype has no place for: all are less, or none is."""
+    for k, (arg, dtype) in enumerate(zip(args, dtypes, strict=False)):
+        if u in _COMPARISONS and isinstance(arg, Known) and class_of(arg) is int and dtype.kind in "iu":
+            least, most = arith.integer_range(dtype)
+            if not least <= arg.value <= most:
+                side = -1 if arg.value < least else 1
+                return emit.broadcast(emit.constant(bool(u(side, 0) if k == 0 else u(0, side))), shape_of(args[1 - k]))
+    return None
+
+
+_COMPARISONS: Final = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 
 
 def _rooted(args: tuple[Operand, ...], operands: list[T], of_operator: bool) -> T:

@@ -148,6 +148,20 @@ def test_a_python_int_that_does_not_fit():
     check(lambda a, n: a + n, (np.uint8(3), 4), (np.uint8(3), 300))
 
 
+def test_integers_of_two_signs_are_compared_exactly():
+    def f(x, y):
+        return x < y, y <= x, x == y, y != x, x[2] > y[1], y[3] >= x[0], max(x[0], y[0]), np.isin(x, y)
+
+    check(f, (np.array([1, 2**63, 2**64 - 1, 0], np.uint64), np.array([-1, -(2**63), 2**62, 0])), (np.zeros(4, np.uint64), np.arange(-2, 2, dtype=np.int8)))
+
+
+def test_integers_are_compared_with_those_that_they_have_no_place_for():
+    def f(x):
+        return x > 300, 300 > x, x == -129, -129 != x, x <= 2**70, x[0] < -(2**70), 2**64 >= x[0]
+
+    check(f, *((np.array([0, 1, 100], dtype),) for dtype in (np.uint8, np.int8, np.int64, np.uint64)))
+
+
 def test_what_stays_python():
     stays_python(lambda s, n: s * n, "ab", 3)
     text = stays_python(lambda x: str(x), 1.5)
