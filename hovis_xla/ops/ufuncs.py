@@ -21,7 +21,7 @@ from hovis_xla import emit
 from hovis_xla.emit import T, compare, like, not_, or_, select
 from hovis_xla.ops import arith
 from hovis_xla.ops.complexes import OF_NUMBERS
-from hovis_xla.ops.elementwise import PAIRS, REAL_ONLY, UFUNCS, conjugate, reciprocal
+from hovis_xla.ops.elementwise import PAIRS, REAL_ONLY, UFUNCS, Make, conjugate, reciprocal
 from hovis_xla.ops.python import L, Row, class_of, known
 from hovis_xla.slots import tensor
 from hovis_xla.types import (
@@ -94,13 +94,20 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise NotLowerable(f"shapes {shapes} do not fit together: this raises") from None
 
 
+def _loop(u: np.ufunc, dtypes: "tuple[np.dtype[Any], ...]") -> Make | None:
+    """What makes the result of a ufunc in the loop of these dtypes."""
+    if any(d.kind not in "biufc" or d.itemsize > (16 if d.kind == "c" else 8) for d in dtypes):
+        return None
+    if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0] == np.float16 and u in (np.ldexp, np.nextafter)):
+        return None
+    return UFUNCS.get(u)
+
+
 def apply(low: L, u: np.ufunc, *args: Operand, of_operator: bool = False) -> T | None:
     """The result of a ufunc with one output, as a tensor; or of its operator, which is C's own between NumPy's scalars."""
     dtypes = loop_dtypes(u, args)
-    make = UFUNCS.get(u)
-    if dtypes is None or make is None or any(d.kind not in "biufc" or d.itemsize > (16 if d.kind == "c" else 8) for d in dtypes):
-        return None
-    if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0] == np.float16 and u in (np.ldexp, np.nextafter)):
+    make = None if dtypes is None else _loop(u, dtypes)
+    if dtypes is None or make is None:
         return None
     if of_operator and dtypes[0].kind == "c" and not any(map(_is_array, args)):
         make = OF_NUMBERS.get(u, make)
@@ -193,7 +200,7 @@ def _with_options(low: L, u: np.ufunc, args: tuple[Operand, ...], where: Operand
     if isinstance(casting, Known) and casting.value is not None:
         options["casting"] = casting
     dtypes = loop_dtypes(u, args, **{k: v.value for k, v in options.items()})
-    make = UFUNCS.get(u)
+    make = None if dtypes is None else _loop(u, dtypes)
     mask = tensor(low.val(where)) if is_numpy(where) or isinstance(where, Known) else None
     if dtypes is None or make is None or mask is None or mask.dtype != BOOL or any(d.kind == "c" for d in dtypes) or u is np.power:
         return None
