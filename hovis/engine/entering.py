@@ -9,7 +9,7 @@ from typing import Any, Final
 from hovis.bytecode.normalize import normalize
 from hovis.engine import escape, templates
 from hovis.engine.escape import materialize
-from hovis.engine.heap import VObj, reachable, shape_in
+from hovis.engine.heap import VObj, form_in, reachable
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish, opaque
 from hovis.engine.sharing import shared
@@ -236,7 +236,7 @@ def _differ_inside(m: Machine, now: list[V | None], before: list[tuple[V | None,
             if new is old or old is None or a.aid in seen or new.bulk:
                 continue
             seen.add(a.aid)
-            if new.shape() != old.shape() and not _has_grown(new.shape(), old.shape()):
+            if new.form() != old.form() and not _has_grown(new.form(), old.form()):
                 return True
             if b.aid in reachable(heap, [a.aid]):
                 continue      # what was there is in it: that is how it grows from call to call
@@ -319,7 +319,7 @@ def known_arguments(m: Machine, bound: list[V | None]) -> Any:
             if value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
                 found.append((place, constant_key(value.value)))
         elif isinstance(value, Ref):
-            found.append((place, shape_in(heap, value.aid)))
+            found.append((place, form_in(heap, value.aid)))
             obj = heap[value.aid]
             if obj.kind in _CODE and value.aid not in seen and len(todo) < MOST_KNOWN:
                 seen.add(value.aid)
@@ -338,14 +338,16 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)
-    crossing = _crossing(m, refs)
+    # what comes from several places is one there; if it has to be real, it is for all of them
+    site = m.tables.contexts["given", known.code.code]
+    crossing = _crossing(m, refs, site in m.tables.not_virtual)
     lent = _lent(m, known.code.code, bound, crossing)
     crossing |= lent
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
         cells = tuple(_across(m, c, crossing) for c in m.state.heap[aid].cells)
         obj = m.state.heap[aid]      # by now it may be real, with another
-        heap[aid] = obj.replace(cells=cells, lent=known.code.code if aid in lent and obj.node is None and not obj.immutable else None)
+        heap[aid] = obj.made_at(site).replace(cells=cells, lent=known.code.code if aid in lent and obj.node is None and not obj.immutable else None)
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
     frame.extra = known_arguments(m, bound)
     frame.given = given(m, bound)
@@ -370,8 +372,8 @@ def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
     return [Ref(aid) for aid in classes]
 
 
-def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
-    """The objects that a residual function may take apart."""
+def _crossing(m: Machine, refs: list[Ref], real: bool) -> set[int]:
+    """The objects that a residual function may take apart; real: not those that say where they were made."""
     found: set[int] = set()
     heap = m.state.heap
     shared: set[int] | None = None
@@ -380,8 +382,8 @@ def _crossing(m: Machine, refs: list[Ref]) -> set[int]:
         aid, depth = todo.pop(0)
         obj = heap[aid]
         # functions and cells are code more than data: how deep they go is a matter of the program, not of its input
-        deeper = depth if obj.kind in _CODE else depth + 1
-        if aid in found or obj.kind == "generator" or deeper > MAX_NESTING:
+        deeper = depth if obj.kind in _CODE or obj.inner else depth + 1
+        if aid in found or obj.kind == "generator" or deeper > MAX_NESTING or (real and (obj.sited or obj.content is not None)):
             continue
         if not (obj.immutable or obj.kind == "class"):
             if shared is None:
@@ -400,6 +402,7 @@ def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> s
         return set()
     heap = m.state.heap
     found: set[int] = set()
+    held: set[int] = set()
     count = 0
     seen: set[int] = set()
     todo = [value.aid for value in bound if type(value) is Ref]
@@ -410,9 +413,15 @@ def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> s
         seen.add(aid)
         obj = heap[aid]
         if aid not in crossing:
-            count += len(obj.cells)
-            if obj.kind not in _LENT or obj.node is not None or obj.forgotten or obj.inner or obj.content is not None or count > MOST_LENT:
+            content = obj.content
+            # what an instance of a builtin class's subclass holds goes with it
+            inside = [content.aid] if type(content) is Ref else []
+            count += sum(len(heap[each].cells) for each in (aid, *inside)) if not obj.inner else 0
+            if obj.kind not in _LENT or obj.node is not None or obj.forgotten or count > MOST_LENT:
                 continue
+            if (obj.inner and aid not in held) or (content is not None and not inside):
+                continue
+            held.update(inside)
             found.add(aid)
         todo += [cell.aid for cell in obj.cells if type(cell) is Ref]
     return found

@@ -155,6 +155,22 @@ class VObj:
         return self._shape
 
     @property
+    def sited(self) -> bool:
+        """Does it say where it was made (in the second place of its extra)?"""
+        return self.kind == "model" or self.inner
+
+    def made_at(self, site: int) -> "VObj":
+        return self.replace(extra=(self.extra[0], site, *self.extra[2:])) if self.sited else self
+
+    def form(self) -> Hashable:
+        """The shape of an object, wherever it was made."""
+        shape: Any = self.shape()
+        if not self.sited:
+            return shape  # type: ignore[no-any-return]
+        what, _, *more = shape[4]
+        return (*shape[:4], (what, *more), *shape[5:])
+
+    @property
     def immutable(self) -> bool:
         if self.kind == "model":
             return bool(self.extra[0].frozen)
@@ -278,6 +294,13 @@ def shape_in(heap: dict[int, VObj], aid: int) -> Hashable:
     obj = heap[aid]
     content = obj.content
     return (obj.shape(), heap[content.aid].shape()) if isinstance(content, Ref) else obj.shape()
+
+
+def form_in(heap: dict[int, VObj], aid: int) -> Hashable:
+    """The same, wherever they were made."""
+    obj = heap[aid]
+    content = obj.content
+    return (obj.form(), heap[content.aid].form()) if isinstance(content, Ref) else obj.form()
 
 
 def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:

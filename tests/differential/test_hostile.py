@@ -233,3 +233,102 @@ def test_what_is_quickly_found_although_much_repeats():
     for pattern, slow in [("a*a*a*a*", False), ("a*a*a*a*b", True), ("(a*)*b", True), ("(x|a*a*a*a*)$", True), (r"\d+\.?\d*|\w+", False)]:
         assert patterns.quick(re.compile(pattern), "a" * 60) is not slow
     assert not patterns.quick(re.compile("a*a*a*a*"), "a" * 60, to_end=True)
+
+
+class Scope(dict):
+    def __init__(self, outer=None, **names):
+        super().__init__(names)
+        self.outer = outer
+
+    def find(self, name):
+        return self if name in self else self.outer.find(name)
+
+
+class Procedure:
+    def __init__(self, names, body, scope):
+        self.names, self.body, self.scope = names, body, scope
+
+
+def value_of(x, scope):
+    if isinstance(x, str):
+        return scope.find(x)[x]
+    if not isinstance(x, tuple):
+        return x
+    if x[0] == "if":
+        return value_of(x[2], scope) if value_of(x[1], scope) else value_of(x[3], scope)
+    if x[0] == "lambda":
+        return Procedure(x[1], x[2], scope)
+    if x[0] == "define":
+        scope[x[1]] = value_of(x[2], scope)
+        return None
+    called, *given = [value_of(y, scope) for y in x]
+    if isinstance(called, Procedure):
+        return value_of(called.body, Scope(called.scope, **dict(zip(called.names, given, strict=True))))
+    return called(*given)
+
+
+def scheme(forms, n):
+    scope = Scope(None, n=n, less=operator.lt, minus=operator.sub, plus=operator.add)
+    for form in forms:
+        result = value_of(form, scope)
+    return result
+
+
+FIBONACCI = (
+    ("define", "fib", ("lambda", ("k",), ("if", ("less", "k", 2), "k", ("plus", ("fib", ("minus", "k", 1)), ("fib", ("minus", "k", 2)))))),
+    ("fib", "n"),
+)
+
+
+def test_recursion_of_a_guest_whose_scopes_are_a_subclass_of_dict():
+    trace = hovis.trace(scheme, hovis.const(FIBONACCI), hovis.Int)
+    assert not {"lambda", "less", "define", "find"} & set(re.findall(r"\w+", str(trace).split("\n", 1)[1]))
+    assert [trace(n) for n in (0, 1, 7)] == [0, 1, 13]
+
+
+def writes_to_what_is_lent(n):
+    top = Scope(z=n)
+
+    def walk(scope, k):
+        if k < 1:
+            scope.find("z")["z"] += 1
+            return scope.find("z")["z"]
+        a = walk(Scope(top, k=k), k - 1)
+        scope["w"] = a
+        return a + walk(Scope(scope, k=k), k - 2) + len(scope)
+
+    return walk(Scope(top), n), top
+
+
+def gives_away_what_is_lent(n):
+    top, kept = Scope(z=n), []
+
+    def walk(scope, k):
+        kept.append(scope)
+        if k < 1:
+            return repr(scope)
+        return walk(Scope(top, k=k), k - 1) + walk(scope, k - 2)
+
+    return walk(top, n), [x is top for x in kept], kept
+
+
+def counts_in_what_is_given(n):
+    top = collections.Counter()
+
+    def walk(counted, k):
+        counted[k % 2] += 1
+        top.update(counted)
+        if k < 1:
+            return counted.total()
+        other = collections.defaultdict(int, counted)
+        return walk(collections.Counter(other), k - 1) + walk(counted, k - 2) + other["q"]
+
+    return walk(top, n), top
+
+
+def test_recursion_that_changes_or_keeps_what_it_is_given():
+    for fn in (writes_to_what_is_lent, gives_away_what_is_lent, counts_in_what_is_given):
+        trace = hovis.trace(fn, hovis.Int)
+        assert not trace.fallback
+        for n in (0, 1, 4):
+            assert repr(trace(n)) == repr(fn(n))
