@@ -9,6 +9,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis.library.numpy.sharing import is_in, is_sharing
+from hovis.library.numpy.ufuncs import OPERATORS
 from hovis_xla import emit, outward
 from hovis_xla.adapter import context, ir
 from hovis_xla.affine import difference
@@ -171,7 +172,7 @@ class Arrays(Walker):
         if isinstance(found, Stored) or (found.place is not None and not mutable and not (op.callee is operator.getitem and found.place.own)):
             return found
         own = found.place is not None and found.place.own and found.place.location.owner is None
-        if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or is_sharing(op) or _is_of(found, args))):
+        if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or _may_share(op) or _is_of(found, args))):
             if mutable:
                 raise NotLowerable("a view (or what may be one) of an array that is stored into")
             near = [a for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
@@ -263,6 +264,14 @@ def _cell(place: Place) -> list[Any] | None:
 def is_visible(t: T) -> bool:
     """Is it made here or further out?"""
     return is_within(ir.InsertionPoint.current.block, block_of(t.ir))
+
+
+#: Operators that give arrays of their own of the arrays and numbers that compiled code has, whatever was known of these before.
+_COMPUTING: Final = frozenset((*OPERATORS, operator.matmul))
+
+
+def _may_share(op: Op) -> bool:
+    return is_sharing(op) and not is_in(op.callee, _COMPUTING)
 
 
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:

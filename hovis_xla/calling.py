@@ -78,6 +78,7 @@ class _Writer:
     def input_names(self) -> list[str]:
         """The names of the leaves that are inputs, and of the arrays that are read besides."""
         names = [f"v{k}" for k, t in enumerate(self.types) if isinstance(t, Num)]
+        names += [f"u{k}" for k in range(len(self.lowered.variables))]
         return names + [self.constant(array) for array in self.lowered.constants]
 
     def function(self) -> Callable[..., Any]:
@@ -94,6 +95,8 @@ class _Writer:
 
     def check(self) -> None:
         """Are the leaves, and what else is read, what was compiled for?"""
+        for k, one in enumerate(self.lowered.variables):
+            self.lines += [f"try: u{k} = {self.constant(one.read)}(*{self.constant(one.where)})", "except Exception: return BAILED"]
         tests = [test for name, num in zip(self.inputs, self.lowered.inputs, strict=True) for test in leaf_tests(name, num, self.constant)]
         for read, where, value in self.lowered.environment:
             tests.append(f"{self.constant(read)}(*{self.constant(where)}) is not {self.constant(value)}")
@@ -240,9 +243,10 @@ class _Writer:
         return f"v{owner}" if isinstance(owner, int) else self.constant(owner)
 
     def write_back(self) -> list[str]:
-        """Lines that give the caller's arrays what they have become."""
+        """Lines that give the caller's arrays, and variables that outlive the call, what they have become."""
+        stores = [f"{self.constant(one.write)}(*{self.constant(one.where)}, {self.sources[at]})" for at, one in self.lowered.kept]
         written = [(self.owned(owner), at) for at, owner in self.lowered.written]
-        return [f"{array}[...] = {self.plain(at)}" for array, at in written]
+        return stores + [f"{array}[...] = {self.plain(at)}" for array, at in written]
 
     def plain(self, at: int) -> str:
         """An output that is an array, to be copied from."""

@@ -23,7 +23,7 @@ from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy import arraylike
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.sharing import IN_PLACE
-from hovis_xla import emit, host, outward
+from hovis_xla import emit, host, outliving, outward
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
 from hovis_xla.adapter import stablehlo as hlo
@@ -36,6 +36,8 @@ from hovis_xla.kinds import WHICH
 from hovis_xla.listing import ItemsSeen, Listing
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS, exceptions, into, lists, measured, ragged, sequences, views
 from hovis_xla.ops.standin import row_of
+from hovis_xla.outliving import Variable
+from hovis_xla.places import Location
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.reading import read_if
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
@@ -91,6 +93,8 @@ class Calls(Arrays):
     op: Op | None
     #: lists that grow, by the ops that make them
     listings: dict[Op, Listing]
+    #: variables that outlive the call, by what they are known by
+    outliving: dict[Any, Location]
 
     @abstractmethod
     def inline(self, function: Function, args: list[Operand]) -> Operand:
@@ -285,6 +289,10 @@ class Calls(Arrays):
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """What a call gives: folded, a container, or by its row."""
+        if self.outliving and callee in outliving.CALLS:
+            found = self._outliving(callee, args)
+            if found is not None:
+                return found
         if callee in ENVIRONMENT:
             return self._environment(callee, args)
         if op is not None and acts(op):
@@ -429,6 +437,25 @@ class Calls(Arrays):
         if len(found) < len(named):
             raise NotLowerable(f"an argument {next(iter(named.keys() - found.keys()))} that is not known")
         return found
+
+    def outlives(self, key: Any, variable: Variable, value: Any) -> None:
+        """A variable that outlives the call, of which the program is given what it holds."""
+        num = variable.num
+        location = self.outliving[key] = Location(num.dtype, (), True, owner=variable)
+        self.memory.bottom[location] = T(value, num.dtype, ())
+
+    def _outliving(self, callee: Callable[..., Any], args: list[Operand]) -> Operand | None:
+        """A read of such a variable, or a store into it."""
+        location = self.outliving.get(outliving.key_of(callee, [a.value if isinstance(a, Known) else None for a in args]))
+        if location is None:
+            return None
+        num = location.owner.num
+        if callee in outliving.READS:
+            return Val(num, self.memory.read(location).ir)
+        if num_of(args[-1]) != num:
+            raise NotLowerable("a variable that outlives the call, and becomes a value of another kind")
+        self.memory.write(location, tensor(as_val(args[-1], num)))
+        return Known(None)
 
     def _environment(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:
         """A global or cell that is read again after a call that could have changed it.

@@ -9,6 +9,7 @@ import numpy as np
 from hovis.ir.model import Location
 from hovis.lattice.constants import constant_key
 from hovis_xla.cost import Work
+from hovis_xla.outliving import Variable
 from hovis_xla.types import Num, Owned
 
 
@@ -59,6 +60,9 @@ class Lowered:
     #: outputs that are what arguments (by number) and constants have become; arguments that have to be in C order
     written: list[tuple[int, Any]] = field(default_factory=list)
     contiguous: list[int] = field(default_factory=list)
+    #: variables that outlive the call (``outliving``): inputs behind the leaves; outputs that are what they hold then
+    variables: list[Variable] = field(default_factory=list)
+    kept: list[tuple[int, Variable]] = field(default_factory=list)
     #: what its ops take
     work: Work = field(default_factory=Work)
     #: does it give up where it takes long (``fuel``)?

@@ -36,6 +36,7 @@ from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
 from hovis_xla.ops import extents, lists
 from hovis_xla.ops.tapes import Reel, reels
+from hovis_xla.outliving import Variable, variables
 from hovis_xla.paired import paired
 from hovis_xla.places import is_contiguous
 from hovis_xla.ranges import SMALL, Ranges
@@ -143,6 +144,8 @@ class Lowering(Calls):
         #: lists that grow, by the ops that make them
         self.listings: dict[Op, Listing] = {}
         self.mutable_constants: set[object] = set()
+        #: variables that outlive the call, by what they are known by
+        self.outliving = {}
 
     # --------------------------------------------------------------------------------------------- functions
 
@@ -362,7 +365,7 @@ def lower(
 def _lower_main(
     module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int], seen: Mapping[Op, Item]
 ) -> Lowered:
-    nums = [a for a in args if isinstance(a, Num)]
+    nums = [a for a in args if isinstance(a, Num)] + [v.num for v in variables(function).values()]
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
     lowering.main = main
     lowering.module = module
@@ -380,6 +383,8 @@ def _lower_main(
                 operands.append(lowering.given(arg, next(values), k, param in written))
             else:
                 operands.append(Val(arg, next(values)))
+        for key, variable in variables(function).items():
+            lowering.outlives(key, variable, next(values))
         if any(changes(op) for op in _all_ops(function)):
             lowering.token, lowering.fuel = outward.create_token(), None
         lowering.reels = reels(function, slots)
@@ -417,11 +422,16 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
         outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
     written: list[tuple[int, Any]] = []
     tapes: list[Tape] = []
+    kept: list[tuple[int, Variable]] = []
     for location, before in lowering.memory.bottom.items():
         after = lowering.memory.read(location)
         if after.ir != before.ir and location is not lowering.fuel:
             if isinstance(location.owner, Reel):
                 tapes.append(location.owner.tape(len(outputs)))
+            elif isinstance(location.owner, Variable):
+                kept.append((len(outputs), location.owner))
+                outputs.append((location.owner.num, after.ir))
+                continue
             else:
                 written.append((len(outputs), location.owner))
             outputs.append((content(after).num, after.ir))
@@ -440,6 +450,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     module.operation.verify()
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
-        lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(), lowering.work,
+        lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
+        [location.owner for location in lowering.outliving.values()], kept, lowering.work,
         lowering.fuel is not None, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
     )  # fmt: skip

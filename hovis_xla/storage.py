@@ -279,6 +279,8 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
     program, low = executable.program, executable.lowered
     if low.record is not None and low.bail is not None:
         raise StorageError("it can't be stored: it prints, and may have to be done again by Python after that")
+    if low.variables:
+        raise StorageError("it can't be stored: it stores into variables that outlive the call")
     header = {
         **circumstances(executable.exact),
         "name": executable.name,
