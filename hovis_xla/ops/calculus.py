@@ -65,7 +65,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     steps = given * len(axes) if len(given) < len(axes) else given
     if len(varargs) == 1 and len(axes) > 1 and np.ndim(_known(varargs[0])):
         raise TypeError("invalid number of arguments")
-    found = [_gradient_along(f, k, _spacing(f, h, f.shape[k]), edge_order) for k, h in zip(axes, steps, strict=True)]
+    found = [_gradient_along(f, k, _spacing(f, h, f.shape[k]), edge_order).astype(f.dtype) for k, h in zip(axes, steps, strict=True)]
     return found[0] if len(axes) == 1 else tuple(found)
 
 

@@ -380,7 +380,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         found = up
     else:
         (~(rising | falling)).refuse()
-        down = len(bins) - _searched(np.flip(bins), x, right)
+        down = len(bins) - _searched(np.flip(bins), x, not right)
         # bins that are all the same rise
         found = np.where(rising, up, down)
     return found[()] if scalar and is_array(found) else found

@@ -399,6 +399,8 @@ def _clipped(low: L, a: Val, a_min: Operand, a_max: Operand) -> Operand | None:
 
 
 def clip(low: L, a: Operand, a_min: Operand = NONE, a_max: Operand = NONE) -> Operand | None:
+    if all(isinstance(b, Known) and b.value is None for b in (a_min, a_max)):
+        return ufunc_row(np.positive)(low, a)
     found: Operand = a
     plain = all(class_of(b) in (int, float) or (isinstance(b, Known) and b.value is None) for b in (a_min, a_max))
     if isinstance(a, Val) and a.num.dtype.kind == "f" and plain:

@@ -46,6 +46,9 @@ FUNCTIONS = {
     "halves at equal distances, and the distance": lambda x: np.linspace(np.float16(3) * x, 2, 3, retstep=True),
     "singles at equal ratios": lambda x: np.logspace(0.5, np.float32(3) * x[0], 3),
     "the next half, asked for as such": lambda x: np.nextafter(np.array([2**16 - 1, 1], np.uint16), np.uint8(0), dtype=np.float16, casting="same_kind"),
+    "elements that are bounds of falling bins": lambda x: (np.digitize(x, [3, 1, 0]), np.digitize(x, [3.0, 1, 0], right=True)),
+    "a clip that leaves all as it is": lambda x: np.clip(y := x.astype(int), None, None) is y,
+    "a gradient of singles at places of doubles": lambda x: np.gradient(x.astype(np.float32), [0, 1, 3]),
     "a list of floats as an index": lambda x: x[[0.0]],
     "a store at a list of floats": lambda x: x.__setitem__([len(x) - 2.0], True),
 }
