@@ -90,6 +90,17 @@ class Listing:
         return any(num.kind == ARRAY and num.shape for num in self.nums())
 
 
+@dataclass(frozen=True, eq=False)
+class AsTuple:
+    """What makes a tuple of what a list holds."""
+
+    listing: Listing
+    __name__ = "a tuple"
+
+    def __call__(self, count: Any, *memory: Any) -> tuple[Any, ...]:
+        return tuple(self.listing(count, *memory))
+
+
 def _nums(item: Item) -> Iterator[Num]:
     if isinstance(item, tuple):
         for part in item:

@@ -30,7 +30,7 @@ from hovis_xla.interface import Keyed, Lowered, Tape, Template
 from hovis_xla.intervals import Interval, meet
 from hovis_xla.joining import Arrival, as_tensor
 from hovis_xla.kinds import WHICH
-from hovis_xla.listing import Item, ItemsSeen, Listing
+from hovis_xla.listing import AsTuple, Item, ItemsSeen, Listing
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
 from hovis_xla.nests import nested
@@ -258,7 +258,7 @@ class Lowering(Calls):
 
     def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
         """What makes a part of the result on the host."""
-        if callee in BUILDERS or isinstance(callee, Listing) or (isinstance(callee, type) and callee is not str):
+        if callee in BUILDERS or isinstance(callee, Listing | AsTuple) or (isinstance(callee, type) and callee is not str):
             return callee
         self.texts = True
         if not self.worked and self.token is None:

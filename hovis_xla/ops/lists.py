@@ -12,7 +12,7 @@ from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis_xla import emit
 from hovis_xla.emit import T, and_, compare, like, or_, select
-from hovis_xla.listing import GROWS, Item, ItemsSeen, Listing, listings
+from hovis_xla.listing import GROWS, AsTuple, Item, ItemsSeen, Listing, listings
 from hovis_xla.ops import arith, ordering, ragged, sequences
 from hovis_xla.ops.python import L
 from hovis_xla.ops.storing import NOTHING
@@ -65,6 +65,9 @@ def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -
     first = args[0]
     if callee is operations.arrange:
         return _arrange(low, *args)
+    if callee in _COMPARES and len(args) == 2:
+        one, other = args
+        return _equal(low, callee is operator.ne, one, other) if isinstance(one, Struct) and isinstance(other, Struct) and is_listing(one) else None
     does = _ROWS.get(callee)
     if does is not None and isinstance(first, Struct) and is_listing(first) and (not kwargs or callee is list.sort):
         found: Operand | None = does(low, *args, **kwargs) if not any(map(is_listing, args[1:])) else None
@@ -354,9 +357,93 @@ def _reverse(low: L, a: Struct) -> Operand:
     return NOTHING
 
 
+# ------------------------------------------------------------------------------------------------- all items at once
+
+
+def _columns(a: Struct) -> list[T]:
+    """The arrays that hold the numbers of the items."""
+    arrays, found = _arrays(a), []
+    for kind in _flat(_of(a).item):
+        found.append(tensor(next(arrays)))
+        if kind.kind == EITHER:
+            next(arrays)
+    return found
+
+
+def _numbers(low: L, item: Item, value: Operand) -> list[T] | None:
+    """The numbers of a value, if it is made as items are, of numbers of the same kind: whatever it equals is the same then."""
+    if isinstance(item, tuple):
+        parts = [Known(v) for v in value.value] if isinstance(value, Known) and type(value.value) is tuple else getattr(value, "parts", ())
+        if len(parts) != len(item) or (isinstance(value, Struct) and value.callee is not operations.make_tuple):
+            return None
+        found = [_numbers(low, kind, part) for kind, part in zip(item, parts, strict=True)]
+        return None if any(f is None for f in found) else [t for f in found for t in f or ()]
+    num = num_of(value)
+    return [tensor(low.val(value))] if num is not None and num.dtype == item.dtype and not num.shape else None
+
+
+def _within(t: T, count: T) -> T:
+    """Which of the places in an array hold items."""
+    places = emit.iota(INT64, (t.shape[0],), 0)
+    return compare("LT", places, emit.broadcast(count, places.shape))
+
+
+def _is_compared(a: Struct) -> bool:
+    """Does it hold real numbers, or tuples of them?"""
+    listing = _of(a)
+    return listing.is_known and not listing.holds_arrays and not any(kind.dtype.kind == "c" for kind in _flat(listing.item))
+
+
+def _contains(low: L, a: Struct, value: Operand) -> Operand | None:
+    """``value in a``; a nan is in a list if it is that very object, which only Python knows."""
+    if not _is_compared(a):
+        return None
+    wanted = _numbers(low, _of(a).item, value)
+    if wanted is None:
+        return None
+    enough(low, a)
+    columns = _columns(a)
+    same = _within(columns[0], _count(a))
+    for column, t in zip(columns, wanted, strict=True):
+        low.bail_if(emit.is_nan(t))
+        same = and_(same, compare("EQ", column, emit.broadcast(t, column.shape)))
+    return Val(TRUTH, arith.any_of(same).ir)
+
+
+def _form(item: Item) -> Any:
+    return tuple(map(_form, item)) if isinstance(item, tuple) else item.dtype
+
+
+def _equal(low: L, negated: bool, a: Struct, b: Struct) -> Operand | None:
+    """``a == b`` of two lists that hold the same kind of items."""
+    if not is_listing(b) or not _is_compared(a) or not _is_compared(b) or _form(_of(a).item) != _form(_of(b).item):
+        return None
+    enough(low, a)
+    enough(low, b)
+    count = _count(a)
+    equal = compare("EQ", count, _count(b))
+    for x, y in zip(_columns(a), _columns(b), strict=True):
+        slots = max(x.shape[0], y.shape[0])
+        x, y = _longer(x, slots), _longer(y, slots)
+        inside = _within(x, count)
+        low.bail_if(arith.any_of(and_(emit.is_nan(x), inside)))
+        equal = and_(equal, emit.not_(arith.any_of(and_(compare("NE", x, y), inside))))
+    return Val(TRUTH, (emit.not_(equal) if negated else equal).ir)
+
+
+def _as_tuple(low: L, a: Struct) -> Operand | None:
+    """``tuple(a)``: what is in it now."""
+    if not _of(a).is_known:
+        return None
+    enough(low, a)
+    return Struct(AsTuple(_of(a)), tuple(Val(part.num, tensor(part).ir) if isinstance(part, Stored) else part for part in a.parts), object())
+
+
+_COMPARES: Final = frozenset({operator.eq, operator.ne})
+
 _ROWS: Final[dict[Any, Any]] = {
     list.append: _append, list.insert: _insert, list.pop: _pop, list.sort: _sort, list.clear: _clear, list.reverse: _reverse,
-    operator.getitem: _getitem, operator.setitem: _setitem,
+    operator.getitem: _getitem, operator.setitem: _setitem, operator.contains: _contains, builtins.tuple: _as_tuple,
     builtins.len: _len, operator.truth: _truth, builtins.bool: _truth,
     operator.not_: _empty, operations.drop: lambda low, a: NOTHING,
 }  # fmt: skip

@@ -1,10 +1,12 @@
 """Lists that grow in loops of unknown length: filled, looked at, emptied, made into arrays and given back."""
 
+import math
+
 import numpy as np
 import pytest
 
 import hovis_xla
-from tests.xla.checking import check, stays_python
+from tests.xla.checking import agree, check, stays_python
 
 pytestmark = pytest.mark.xla
 
@@ -256,3 +258,36 @@ def test_rows_are_no_list_of_one_shape():
         return np.mean([a, b], axis=0), np.sum((a, b * 2)), np.concatenate([a, b])
 
     check(f, (X, X + 1))
+
+
+def test_all_items_at_once():
+    def seen(n, k):
+        residues, pairs, late = [], [], 0
+        for i in range(n):
+            r = i * i % 37
+            if r not in residues:
+                residues.append(r)
+            if (r, i % 3) in pairs:
+                late += 1
+            else:
+                pairs.append((r, i % 3))
+        return tuple(residues), tuple(pairs), late, k in residues, -1 in residues
+
+    def alike(x, y, least):
+        a, b = [], []
+        for v in x:
+            if v > least:
+                a.append(v)
+        for v in y:
+            if v > least:
+                b.append(v)
+        was = tuple(a)
+        a.append(least)
+        return a == b, a != b, a == a, was, least in a, x[0] in b, tuple(b)
+
+    check(seen, (60, 4), (1, 0), (0, 0), (200, 5))
+    x = np.arange(6.0)
+    check(alike, (x, x, 1.0), (x, np.append(x, 0.5), 0.5), (x, -x, 9.0), (np.tile(x, 40), np.tile(x, 40), 2.0))
+    got = hovis_xla.jit(alike, target="xla")
+    agree(alike, got, np.array([math.nan, 1.0]), x, math.nan)
+    agree(alike, got, x, np.array([math.nan, 1.0, math.inf]), -1.0)
