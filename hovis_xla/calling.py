@@ -257,6 +257,7 @@ class _Writer:
         arrays: list[tuple[str, Any]] = [(f"v{k}", k) for k, t in enumerate(self.types) if isinstance(t, Num) and t.kind == ARRAY]
         arrays += [(self.owned(c), c) for c in self.lowered.constants]
         tests = [f"not v{k}.flags.c_contiguous" for k in self.lowered.contiguous]
+        tests += [f"{self.owned(a)} is {self.owned(b)}" for a, b in self.lowered.apart]
         done: list[Any] = []
         for _, owner in self.lowered.written:
             name = self.owned(owner)

@@ -144,6 +144,7 @@ class Lowering(Calls):
         #: lists that grow, by the ops that make them
         self.listings: dict[Op, Listing] = {}
         self.mutable_constants: set[object] = set()
+        self.apart: list[tuple[Any, Any]] = []
         #: variables that outlive the call, by what they are known by
         self.outliving = {}
 
@@ -451,6 +452,6 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
-        [location.owner for location in lowering.outliving.values()], kept, lowering.work,
+        lowering.apart, [location.owner for location in lowering.outliving.values()], kept, lowering.work,
         lowering.fuel is not None, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
     )  # fmt: skip

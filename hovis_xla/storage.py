@@ -292,6 +292,7 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
         "starts": low.starts,
         "written": [[at, _owner(owner, low.constants)] for at, owner in low.written],
         "contiguous": low.contiguous,
+        "apart": [[_owner(owner, low.constants) for owner in pair] for pair in low.apart],
         "bail": low.bail,
         "choice": low.choice,
         "constants": [[a.dtype.str, list(a.shape), _bytes(a.tobytes())] for a in low.constants],
@@ -314,6 +315,7 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     lowered = Lowered(None, inputs, outputs, templates, header["starts"], header["bail"], header["choice"], constants, callbacks, failures)
     lowered.written = [(at, _owner_of(owner, constants)) for at, owner in header["written"]]
     lowered.contiguous = header["contiguous"]
+    lowered.apart = [(_owner_of(a, constants), _owner_of(b, constants)) for a, b in header["apart"]]
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
     try:

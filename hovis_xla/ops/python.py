@@ -358,13 +358,32 @@ def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
 
 
 def is_(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Numbers are never None; whether two numbers are one object is not said."""
+    """Numbers are never None; whether two numbers are one object is not said, of arrays it may be known."""
     if isinstance(a, Known) and isinstance(b, Known):
         return Known(a.value is b.value)
     one = a if isinstance(a, Known) else b
     if isinstance(one, Known) and class_of(one) is None and not isinstance(one.value, np.ndarray | np.generic):
         return Known(False)
-    return None
+    return _is_one_array(low, a, b)
+
+
+def _is_one_array(low: L, a: Operand, b: Operand) -> Operand | None:
+    """Are both the very array that owns some memory?  Arguments are taken to be different ones, which is tested where a call begins."""
+    arrays = [low.val(x) if isinstance(x, Known) else x for x in (a, b) if isinstance(x, Val) or (isinstance(x, Known) and isinstance(x.value, np.ndarray))]
+    places = [x.place for x in arrays if x.num.kind == ARRAY and x.place is not None]
+    if len(places) < 2:
+        return None
+    one, other = places
+    if one.own != other.own:
+        return Known(False)  # one is a view
+    if not one.own:
+        return None
+    if one.location is other.location:
+        return Known(True)
+    owners = [place.location.owner for place in places]
+    if not any(owner is None for owner in owners):
+        low.apart.append(tuple(owners))
+    return Known(False)
 
 
 def is_not(low: L, a: Operand, b: Operand) -> Operand | None:

@@ -1,4 +1,6 @@
 """Arrays that are stored into: arguments, views, views of views, and which of several is meant."""
+import copy
+
 import numpy as np
 import pytest
 
@@ -391,3 +393,38 @@ def test_a_view_that_is_chosen_is_the_very_one():
             found, wanted = jitted(x, n), fn(x, n)
             assert [[a is b for a in found] for b in found] == [[a is b for a in wanted] for b in wanted]
             agree(fn, jitted, x, n)
+
+
+LEVELS = np.arange(4.0)
+
+
+def test_which_array_it_is():
+    def same(x, y):
+        return 1.0 if x is y else x @ y
+
+    def filled(x, out=None):
+        if out is None:
+            out = np.empty_like(x)
+        for i in range(len(x)):
+            out[i] = x[i] * 2
+        return out is x, out
+
+    def told(x, y):
+        x += y
+        views = x[:] is x, x.T is x, x.reshape(4) is x, np.ravel(x) is x, x.squeeze() is x, x.astype(float) is x
+        return views, np.asarray(x) is x, x.astype(float, copy=False) is x, np.multiply(x, 2.0, out=y) is y, x is not y, x is LEVELS, x
+
+    def held(p, q):
+        return p["w"] is q["w"], p["w"] + q["w"]
+
+    x, y = np.arange(4.0), np.arange(4.0) + 1
+    for fn, whole, others in (
+        (same, (x, y), [(x, x)]), (filled, (x, y), [(x,), (x, x)]), (told, (x, y), [(x, x)]), (held, ({"w": x}, {"w": y}), [({"w": x}, {"w": x})]),
+    ):  # fmt: skip
+        hovis_xla.jit(fn, strict=True, target="xla")(*copy.deepcopy(whole))
+        for calls in ([whole, *others], [*others[::-1], whole]):
+            got = hovis_xla.jit(fn, target="xla")
+            for args in (*calls, *calls):
+                agree(fn, got, *args)
+    got = hovis_xla.jit(lambda x, y: (x is LEVELS, y is LEVELS, x + y), target="xla")
+    assert [got(a, b)[:2] for a, b in ((x, y), (LEVELS, y), (x, LEVELS), (y, x))] == [(False, False), (True, False), (False, True), (False, False)]
