@@ -181,7 +181,7 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     Of the library's own code there is no end to be feared: it is the user's that recurses through it.  But an
     interpreter of hovis's recurses with its program, whose functions are functions of the residual.
     """
-    if m.is_model(code):
+    if m.is_model(code) or code.code.co_name in _COMPREHENSIONS:
         return False
     active = [frame for frame in m.state.frames if frame.code is code]
     if m.interprets(code):
@@ -206,6 +206,10 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
         if same and not _differ_inside(m, bound, frame.given):
             return True
     return False
+
+
+#: What recurses through these recurses through the function that they stand in, too (of which they are part since Python 3.12).
+_COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 
 def _same_constants(now: list[V | None], before: list[tuple[V | None, VObj | None]] | None) -> bool:
