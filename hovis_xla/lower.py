@@ -43,7 +43,7 @@ from hovis_xla.ranges import SMALL, Ranges
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
 from hovis_xla.repeating import repeated
 from hovis_xla.rerolling import rerolled
-from hovis_xla.results import owner_key, rebuild, same_object, sources_of
+from hovis_xla.results import owner_key, rebuild, same_object, settled, sources_of
 from hovis_xla.room import roomy
 from hovis_xla.slots import TAG, as_val, tensor
 from hovis_xla.stores import stored_into
@@ -439,6 +439,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     templates, starts = [], []
     for template, slots in lowering.found:
         starts.append(len(outputs))
+        slots = [settled(slot, num) for slot, num in zip(slots, template.nums, strict=True)]
         sources, more = sources_of(slots, template)
         outputs += more
         owners = lowering._owners(slots, template.location)

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from hovis_xla import emit
 from hovis_xla.buckets import clipped
 from hovis_xla.emit import T
 from hovis_xla.interface import Template
 from hovis_xla.kinds import WHICH
 from hovis_xla.places import Location, Place
 from hovis_xla.slots import TAG, as_val, num_of
-from hovis_xla.types import ARRAY, EITHER, INT64, Known, NotLowerable, Num, OneOf, Operand, Ragged, Slot, Stored, Struct, Val
+from hovis_xla.types import ARRAY, EITHER, INT32, INT64, Known, NotLowerable, Num, OneOf, Operand, Ragged, Slot, Stored, Struct, Val
 
 
 def owner_key(value: Val) -> object:
@@ -50,6 +51,17 @@ def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Opera
     if number not in built:
         built[number] = Struct(tree[1].value, tuple(rebuild(p, slots, built) for p in tree[2]), object())
     return built[number]
+
+
+def settled(slot: Slot, num: Num) -> Slot:
+    """A leaf for which several returns bring several arrays: the one that it is, which may share memory with what any of them does."""
+    if not isinstance(slot, OneOf):
+        return slot
+    first, *others = (as_val(settled(m, num), num) for m in slot.members)
+    found, which = T(first.ir, num.dtype, num.shape), T(slot.which, INT32, ())
+    for k, other in enumerate(others, 1):
+        found = emit.select(emit.compare("EQ", which, emit.constant(k, INT32)), T(other.ir, num.dtype, num.shape), found)
+    return Val(num, found.ir, roots=first.roots.union(*(other.roots for other in others)))
 
 
 def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], list[tuple[Num, Any]]]:

@@ -85,8 +85,12 @@ def as_val(slot: Slot, num: Num) -> Val:
         return Val(num, plain.ir, emit.constant(kind is not None and kind.kind == SCALAR).ir)
     if isinstance(slot, Val):
         return slot
+    if slot is UNDEF:
+        return Val(num, emit.zeros(num.dtype, num.shape).ir)
+    if not isinstance(slot, Known):
+        raise NotLowerable(f"a number or an array is expected here, and not {describe(slot)}")
     try:
-        return Val(num, (emit.constant(slot.value, num.dtype) if isinstance(slot, Known) else emit.zeros(num.dtype, num.shape)).ir)
+        return Val(num, emit.constant(slot.value, num.dtype).ir)
     except OverflowError:
         raise NotLowerable("an integer of more than 64 bits") from None
 

@@ -213,10 +213,25 @@ class Drawing:
             if self.error is None:
                 self.statement()
         results = [n for n in self.values if n.startswith("v")][-6:]
-        parts = [f"np.array({n})" if isinstance(self.values[n], np.ndarray) and self.chance(2) else n for n in results]
         names = [f"x{k}" for k in range(len(self.args))]
-        body = "\n".join("    " + line for line in [*self.lines, f"return [{', '.join(parts)}]"])
+        body = "\n".join("    " + line for line in [*self.lines, *self.early(results), self.result(results)])
         return f"def f({', '.join(names)}):\n{body}\n", results
+
+    def result(self, results):
+        parts = [f"np.array({n})" if isinstance(self.values[n], np.ndarray) and self.chance(2) else n for n in results]
+        return f"return [{', '.join(parts)}]"
+
+    def early(self, results):
+        """A return in a branch, of what is like the results: their arrays are others, or the same in another order."""
+        test = self.variable(lambda v: np.ndim(v) < 2 and np.asarray(v).dtype.kind in "biuf", exact=True)
+        if test is None or self.choose(3):
+            return []
+        alike = [[m for m in results if _kind(self.values[m]) == _kind(self.values[n]) and self.rounded[m] == self.rounded[n]] for n in results]
+        return [f"if np.sum({test}) {self.pick(['>', '<', '!='])} 1:", "    " + self.result([self.pick(names) for names in alike])]
+
+
+def _kind(value):
+    return type(value), getattr(value, "dtype", None), np.shape(value)
 
 
 def _names(text):

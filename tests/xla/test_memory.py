@@ -428,3 +428,50 @@ def test_which_array_it_is():
                 agree(fn, got, *args)
     got = hovis_xla.jit(lambda x, y: (x is LEVELS, y is LEVELS, x + y), target="xla")
     assert [got(a, b)[:2] for a, b in ((x, y), (LEVELS, y), (x, LEVELS), (y, x))] == [(False, False), (True, False), (False, True), (False, False)]
+
+
+def _of_two_returns():
+    """What is stored into, or what is made of it, by several returns."""
+
+    def another(w, p, x):
+        return (w * 2) if x > 0 else w
+
+    def crossed(w, p, x):
+        v = p * 3
+        v[1] = 2
+        return (w, v) if x > 0 else (v, w)
+
+    def views(w, p, x):
+        return (w[1:], w[:-1]) if x > 0 else (w[:-1], w[1:])
+
+    def argument(w, p, x):
+        return p if x > 0 else w
+
+    def beside_another(w, p, x):
+        return [p * 2, w] if x > 0 else [w, p * 3]
+
+    def in_rounds(w, p, x):
+        for i in range(3):
+            w = w * i
+            w[0] = x
+            if w[1] > x:
+                return w
+            if w[2] > x:
+                return p + i
+        return p * 8
+
+    return another, crossed, views, argument, beside_another, in_rounds
+
+
+@pytest.mark.parametrize("fn", _of_two_returns(), ids=lambda fn: fn.__name__)
+def test_a_return_gives_what_it_returns(fn):
+    """And nothing of what another return gives in its place: an array that is stored into, and another of its kind."""
+
+    def stored(p, x):
+        w = p * 2
+        w[0] = 1
+        return fn(w, p, x)
+
+    jitted = hovis_xla.jit(stored, target="xla")
+    for x in (1.0, -1.0, 3.0):
+        agree(stored, jitted, np.array([2.0, -2.5, 0.5, -0.5]), x)
