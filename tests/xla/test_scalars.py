@@ -1,11 +1,13 @@
 """Python's numbers in compiled code: floor division, overflow, exceptions, comparisons of int with float."""
+import enum
 import math
 import operator
 
 import numpy as np
 import pytest
 
-from tests.xla.checking import check, stays_python
+import hovis_xla
+from tests.xla.checking import agree, check, stays_python
 
 pytestmark = pytest.mark.xla
 
@@ -205,3 +207,45 @@ def test_functions_of_floats_in_a_loop_give_up_in_some_round():
 
     check(sums, (0.5, 100), (0.5, 0), (math.inf, 0), (math.nan, 20), (-30.0, 20), bails=False)
     check(sums, (-30.0, 30), (1e308, 20), (math.inf, 2), bails=True)
+
+
+class Column(enum.IntEnum):
+    TIME, MASS, FAR = 0, 2, 300
+
+
+class Flag(enum.IntFlag):
+    ODD, LARGE = 1, 2
+
+
+class Own(int):
+    """It has a say in what it is added to."""
+
+    def __radd__(self, other):
+        return "mine"
+
+
+OWN = Own(2)
+
+
+def test_enumerations_beside_arrays():
+    """They are int64 there, and no numbers without a dtype."""
+
+    def arithmetic(x):
+        return x * Column.MASS, Column.MASS - x, x == Column.MASS, x.sum() + Column.FAR, x // Flag.LARGE, Flag.ODD / (x + 1), x + Column.FAR
+
+    def indices(x):
+        y = x.reshape(1, -1).copy()
+        y[0, Column.MASS] = 7
+        y[:, Column.MASS :] += Flag.ODD
+        return x[Column.MASS], x[Column.TIME : Column.MASS], y, y[..., Column.MASS], y[Column.TIME, Flag.LARGE], x[(Column.MASS,)]
+
+    def own(x):
+        return OWN + x, x + OWN, x - OWN, x[OWN]
+
+    for dtype in ("int8", "int64", "float32", "float64"):
+        x = np.array([0, 1, 3, 5], dtype)
+        check(indices, (x,))
+        if dtype != "int8":
+            check(arithmetic, (x,))
+        agree(arithmetic, hovis_xla.jit(arithmetic, target="xla"), x)
+        agree(own, hovis_xla.jit(own, target="xla"), x)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.engine import enums
 from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
 from hovis.engine.machine import NOWHERE
@@ -80,6 +81,10 @@ def subscripted(fn: Any) -> Action:
         if len(args) > 1 and isinstance(args[1], Dyn) and m.class_of(args[0]) in (list, tuple) and is_integer(args[1].type):
             index = primitive(m, m.library.rule(int), [args[1]], {})
             return None if index is None else call_builtin(m, fn, [args[0], index, *args[2:]], kwargs)
+        if len(args) > 1 and isinstance(args[0], Dyn) and isinstance(args[0].type, Array):
+            plain = _plain_index(m, args[1])
+            if plain is not None:
+                return call_builtin(m, fn, [args[0], plain, *args[2:]], kwargs)
         if len(args) > 1 and isinstance(args[0], Dyn) and isinstance(args[0].type, Array) and isinstance(args[1], Ref):
             index = m.obj(args[1], "list", "tuple", "range")
             found = _without_lists(m, args[1], index) if index is not None else None
@@ -88,6 +93,22 @@ def subscripted(fn: Any) -> Action:
         return None
 
     return act
+
+
+def _plain_index(m: Any, index: V) -> V | None:
+    """An index with ints for what is of a class derived from int; None if there is no such thing in it."""
+    if isinstance(index, Known):
+        if type(index.value) is tuple:
+            return _plain_index(m, m.new(VObj("tuple", tuple, tuple(map(Known, index.value))))) if any(map(enums.base_of, index.value)) else None
+        found = enums.plain(index.value, int, ("__index__",)) if enums.base_of(index.value) is int else None
+        return None if found is None else Known(found, index.labels)
+    held = m.obj(index, "tuple", "slice")
+    if held is None or held.cls not in (tuple, slice):
+        return None
+    made = [_plain_index(m, cell) for cell in held.cells]
+    if not any(made):
+        return None
+    return m.new(VObj(held.kind, held.cls, tuple(new or cell for new, cell in zip(made, held.cells, strict=True)), held.keys))  # type: ignore[no-any-return]
 
 
 def is_integer(kind: Any) -> bool:

@@ -5,14 +5,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.engine import enums
 from hovis.engine.folding import constant_form
 from hovis.engine.heap import VObj
+from hovis.engine.operators import INPLACE, NAMES
 from hovis.engine.primitives import answers, call_builtin, describe, primitive
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.lattice import Array
 from hovis.library.core import Action, Primitive
 from hovis.library.numpy import NUMPY
-from hovis.library.numpy.array import is_array
+from hovis.library.numpy.array import dtype_of, is_array
 from hovis.library.numpy.arraylike import positions
 from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS
 
@@ -26,6 +28,9 @@ def _beside(fn: Any, in_place: bool) -> Action:
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
         if len(args) != 2 or kwargs:
             return None
+        numbers = _numbers(fn, args)
+        if numbers is not None:
+            return primitive(m, m.library.rule(fn), numbers, {})
         arrays = [isinstance(a, Dyn) and is_array(a.type) for a in args]
         if arrays not in ([True, False], [False, True]) or (in_place and not arrays[0]):
             return None
@@ -34,6 +39,27 @@ def _beside(fn: Any, in_place: bool) -> Action:
         return None if made is None else primitive(m, m.library.rule(fn), [made, args[1]] if other == 0 else [args[0], made], {})
 
     return act
+
+
+#: What an object may have by which NumPy makes something else of it than a number.
+_PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__", "__array_priority__", "__array_ufunc__")
+
+
+def _numbers(fn: Any, args: list[V]) -> list[V] | None:
+    """The operands, where one of them is a known object of a class derived from int (an IntEnum), and the other NumPy's: such an object
+    is an int64 there, and no number without a dtype, as an int is.
+    """
+    places = [k for k, a in enumerate(args) if isinstance(a, Known) and enums.base_of(a.value) is int]
+    if len(places) != 1 or not (isinstance(other := args[1 - places[0]], Dyn) and dtype_of(other.type) is not None):
+        return None
+    held = args[places[0]]
+    assert isinstance(held, Known)
+    names = tuple(name for name in NAMES.get(INPLACE.get(fn, fn), ()) if name is not None)
+    plain = enums.plain(held.value, int, names)
+    if not names or plain is None or any(hasattr(type(held.value), name) for name in _PROTOCOLS) or not -(2**63) <= plain < 2**63:
+        return None
+    made = Known(np.int64(plain), held.labels)
+    return [made, args[1]] if places[0] == 0 else [args[0], made]
 
 
 def _is_real(m: Any, value: V) -> bool:
