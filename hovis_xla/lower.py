@@ -47,6 +47,7 @@ from hovis_xla.results import owner_key, rebuild, same_object, settled, sources_
 from hovis_xla.room import roomy
 from hovis_xla.slots import TAG, as_val, tensor
 from hovis_xla.stores import stored_into
+from hovis_xla.striding import one_by_one
 from hovis_xla.tailcalls import looped
 from hovis_xla.turning import turned
 from hovis_xla.types import (
@@ -325,7 +326,7 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def shaped(function: Function) -> Function:
     """The function with loops and values as they are lowered."""
-    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(in_step(ended(looped(function))))))))))))
+    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(in_step(ended(looped(one_by_one(function)))))))))))))
 
 
 def in_rounds(function: Function) -> Function:

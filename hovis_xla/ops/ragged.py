@@ -497,7 +497,7 @@ def _attribute(low: L, x: Ragged, name: str) -> Operand | None:
 def part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
     """An array of which along some axes only start … stop counts, as a view: the very same where both are known to be."""
     shape = array.num.shape
-    clipped = {axis: (_clipped(low, start, 0, shape[axis]), _clipped(low, stop, shape[axis], shape[axis])) for axis, (start, stop) in bounds.items()}
+    clipped = {axis: (clipped_bound(low, start, 0, shape[axis]), clipped_bound(low, stop, shape[axis], shape[axis])) for axis, (start, stop) in bounds.items()}
     whole = (array.place.location, array.place.skeleton, *(s.ir for s in array.place.starts)) if isinstance(array, Stored) else array.ir
     key = whole, shape, tuple((axis, *(b.ir if isinstance(b, T) else b for b in pair)) for axis, pair in clipped.items())
     found: Ragged | None = low.parts.get(key)
@@ -527,7 +527,7 @@ def _wide(start: Any) -> T:
     return emit.constant(start, INT64) if isinstance(start, int) else start
 
 
-def _clipped(low: L, bound: Operand, default: int, size: int) -> Any:
+def clipped_bound(low: L, bound: Operand, default: int, size: int) -> Any:
     """A bound of a slice as Python takes it."""
     if isinstance(bound, Known):
         return default if bound.value is None else slice(bound.value, None).indices(size)[0]

@@ -11,11 +11,11 @@ from hovis.ir import operations
 from hovis.library.numpy.array import dtype_of
 from hovis.library.numpy.ufuncs import ufunc_result
 from hovis_xla import emit
-from hovis_xla.emit import T, compare
+from hovis_xla.emit import T, and_, compare, like
 from hovis_xla.memory import same_memory
 from hovis_xla.ops import extents, indexing, picking, ragged
 from hovis_xla.ops.arith import check_range
-from hovis_xla.ops.python import L, Row, class_of
+from hovis_xla.ops.python import L, Row, class_of, position
 from hovis_xla.ops.shaping import leaves_of
 from hovis_xla.places import Location, Place
 from hovis_xla.slots import tensor
@@ -61,7 +61,7 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
     given, value = value, _listed(low, target, value)
     if not (isinstance(value, Ragged) or is_numpy(value) or class_of(value) is not None):
         return None
-    items = indexing.items_of(low, index)
+    items = _striding(low, target, indexing.items_of(low, index), value)
     if any(map(picking.is_picking, items)):
         return _set_picked(low, target, items, value)
     shape = target.num.shape
@@ -86,6 +86,29 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
     if not (isinstance(new, Stored) and same_memory(new.place, place)):
         low.write(place, _stored(low, new, target.num.dtype, box.shape))
     return NOTHING
+
+
+def _striding(low: L, target: Stored, items: tuple[Operand, ...], value: Operand) -> tuple[Operand, ...]:
+    """The items of an index, for a number that is stored by a step that is not known (``sieve[p * p :: p] = False``) with the mask that it means."""
+    steps = [k for k, item in enumerate(items) if isinstance(item, Struct) and item.callee is slice and len(item.parts) == 3 and isinstance(item.parts[2], Val)]
+    if len(steps) != 1 or any(isinstance(item, Known) and item.value in (None, Ellipsis) for item in items) or low.val(value).num.shape:
+        return items
+    (axis,) = steps
+    strided = items[axis]
+    assert isinstance(strided, Struct)
+    size = target.num.shape[axis]
+    start, stop, step = strided.parts
+    by = position(low, step)
+    low.bail_if(compare("LE", by, like(0, by)))
+    places = emit.iota(INT64, (size,), 0)
+    first, last, by = (
+        emit.broadcast(emit.constant(t, INT64) if isinstance(t, int) else t, places.shape)
+        for t in (ragged.clipped_bound(low, start, 0, size), ragged.clipped_bound(low, stop, size, size), by)
+    )
+    inside = and_(compare("GE", places, first), compare("LT", places, last))
+    far = emit.op("remainder", emit.sub(places, first), emit.op("maximum", by, like(1, by)))
+    mask = and_(inside, compare("EQ", far, like(0, far)))
+    return (*items[:axis], Val(Num(ARRAY, mask.dtype, mask.shape), mask.ir), *items[axis + 1 :])
 
 
 def updated(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:

@@ -475,3 +475,34 @@ def test_a_return_gives_what_it_returns(fn):
     jitted = hovis_xla.jit(stored, target="xla")
     for x in (1.0, -1.0, 3.0):
         agree(stored, jitted, np.array([2.0, -2.5, 0.5, -0.5]), x)
+
+
+def test_stores_by_a_step_that_is_not_known():
+    def part(a, start, stop, step):
+        a[start:stop:step] = 7
+        return a
+
+    def sieve(n):
+        prime = np.ones(n + 1, dtype=bool)
+        prime[:2] = False
+        p = 2
+        while p * p <= n:
+            if prime[p]:
+                prime[p * p :: p] = False
+            p += 1
+        return np.nonzero(prime)[0]
+
+    def rows(a, step, value):
+        a[1, ::step] = value
+        a[::step] = value + 1
+        a[:, 1::step] = 0
+        return a
+
+    check(sieve, (200,), (4,), (2,))
+    check(rows, *((np.arange(12.0).reshape(3, 4), step, 0.5) for step in (1, 2, 3, 9)))
+    jitted = hovis_xla.jit(part, target="xla")
+    for start in (-12, -3, 0, 9, 20):
+        for stop in (-12, -2, 0, 5, 30):
+            for step in (1, 3, 11, -2, 0):
+                agree(part, jitted, np.arange(10), start, stop, step)
+    assert "one XLA executable" in jitted.explain()
