@@ -323,7 +323,9 @@ class Walker(ABC):
         return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
 
     def kept(self, block: Block) -> set[Location]:
-        """What is referred to from block on, but by its slots."""
+        """What is referred to from block on, but by its slots; within an expression, all that there is."""
+        if block not in self.live and not self.is_exit(block):
+            return self.memory.known()
         own = {*block.params, *self.carried_out.get(block, ())}
         found = {loc for v in self.live.get(block, ()) if v not in own for loc in locations(self.env.get(v))}
         return found | self.pinned

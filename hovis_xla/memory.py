@@ -59,6 +59,10 @@ class Memory:
         """Is it there at this place, and not made on some path only?"""
         return location in self.content or location in self.bottom or any(location in loop.outer for loop in self.loops)
 
+    def known(self) -> set[Location]:
+        """All that is there at this place."""
+        return {*self.content, *self.bottom, *(location for loop in self.loops for location in loop.outer)}
+
     def write(self, location: Location, new: T) -> None:
         self.content[location] = new
 

@@ -506,3 +506,19 @@ def test_stores_by_a_step_that_is_not_known():
             for step in (1, 3, 11, -2, 0):
                 agree(part, jitted, np.arange(10), start, stop, step)
     assert "one XLA executable" in jitted.explain()
+
+
+def test_a_store_through_a_view_of_one_of_several():
+    def fn(a, n):
+        c = np.zeros(6)
+        u = a * 2 if n < 3 else c
+        c[-1] = a[0]
+        v = u[1:]
+        v[0] = 7
+        u[::-1][0] += 1
+        u.reshape(2, 3).T[0] = -1
+        return u + 1, c * 1
+
+    jitted = hovis_xla.jit(fn, strict=True, target="xla")
+    for n in (0, 4):
+        agree(fn, jitted, np.arange(6.0) + 1, n)

@@ -18,15 +18,23 @@ class Writer:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.lines = [
-            "def f(a, b, m, n):", " c = np.zeros(6)", f" u = {self.choose('a', 'b', 'c', 'm[1]', 'a[::-1]', 'm[:, 2]')}",
+            "def f(a, b, m, n):", *self.helper(), " c = np.zeros(6)", f" u = {self.choose('a', 'b', 'c', 'm[1]', 'a[::-1]', 'm[:, 2]')}",
             f" v = {self.choose('u', 'u[::-1]', 'a * 2', 'm[n]', 'm.T[1]', 'b.reshape(2, 3).T.reshape(6)')}", " i = j = k = 0; s = 0.0",
         ]
         for _ in range(3):
             self.block(1, 0, False)
-        self.lines.append(f" return {self.choose('a', 'u', 'v', '(u, v)', '(c, v[1:])', 's')}, s * 1.0")
+        self.lines.append(f" {self.result()}")
 
     def choose(self, *options):
         return self.random.choice(options)
+
+    def helper(self):
+        """A function within, with returns of its own."""
+        ways = self.choose("x", "y", "x[::-1]"), self.choose("x", "y", "y * 2", "x + y", "x.copy()")
+        return " def g(x, y):", f"  {self.choose('x[0] = 1.5', 'y = y * 1', 'pass')}", f"  if {self.choose('x[1] > y[2]', 'n > 3')}: return {ways[0]}", f"  return {ways[1]}"
+
+    def result(self):
+        return f"return {self.choose('a', 'u', 'v', '(u, v)', '(v, u)', '(c, v[1:])', 's', 'u * 2', 'c', '(u * 2, c)', '(v, c * 2)', 'a + b')}, s * 1.0"
 
     def array(self):
         name = self.choose(*NAMES)
@@ -65,7 +73,7 @@ class Writer:
             p, q = self.choose(*NAMES), self.choose(*NAMES)
             self.lines.append(pad + self.choose(
                 f"{p} = {q}", f"{p} = {q} * 0.5", f"{p}, {q} = {q}, {p}", f"{p} += {q}", f"{p} = {q}[::-1]", f"{p} = {q}.copy()", f"{p} = m[{self.index()}]",
-                f"{p}[{q} > 0] = 0.25", f"{p}.fill(s * 0.01)", f"np.multiply({p}, 0.5, out={q})",
+                f"{p}[{q} > 0] = 0.25", f"{p} = g({q}, {p})", f"{p}.fill(s * 0.01)", f"np.multiply({p}, 0.5, out={q})",
             ))  # fmt: skip
         elif kind < 0.85 and nested < 3:
             self.lines.append(f"{pad}if {self.test()}:")
@@ -73,8 +81,8 @@ class Writer:
             if self.random.random() < 0.5:
                 self.lines.append(pad + "else:")
                 self.block(depth + 1, nested + 1, loop)
-            elif loop and self.random.random() < 0.4:
-                self.lines.append(pad + " " + self.choose("break", "continue"))
+            elif self.random.random() < 0.4:
+                self.lines.append(pad + " " + self.choose(*["break", "continue"] * loop, self.result()))
         elif nested < 2:
             self.lines.append(f"{pad}for {'ij'[nested]} in range({self.choose('n', '3')}):")
             self.block(depth + 1, nested + 1, True)
