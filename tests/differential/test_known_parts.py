@@ -138,3 +138,21 @@ def parts_of_int(x, y):
 @pytest.mark.parametrize("fn", [backwards, backwards_between, backwards_over_much, parts_of_int], ids=lambda f: f.__name__)
 def test_ranges_and_ints(fn):
     test_beside_itself(fn)
+
+
+def in_order_by_names(x, y):
+    table = {"c": x, "a": y, "b": x * 2}
+    rows = [(3, y), (1, x), (2, x)]
+    told = [(k, v) for k, v in sorted(table.items())]
+    rows.sort(reverse=True)
+    return told, sorted(table.items(), reverse=True), rows, sorted([(1, y), (1, x)]), sorted([("a", x), ("a", y), ("A", y)])
+
+
+def in_order_by_what_can_not_be_compared(x, y):
+    return sorted([(1, x), ("a", y)])
+
+
+@pytest.mark.parametrize("fn", [in_order_by_names, in_order_by_what_can_not_be_compared], ids=lambda f: f.__name__)
+def test_what_tuples_begin_with_decides(fn):
+    test_beside_itself(fn)
+    assert "sorted" not in str(hovis.trace(lambda x: [v for _, v in sorted({"b": x, "a": 1.0}.items())], Float))

@@ -38,11 +38,24 @@ def _options(m: Machine, named: Named) -> tuple[V, V] | None:
     return m.resolve(named.get("key", NONE)), Known(bool(reverse.value))
 
 
+def _fronts(m: Machine, keys: list[V]) -> list[Known] | None:
+    """What tuples begin with, if that alone decides: known texts or integers, none of them twice (``sorted(table.items())``)."""
+    tuples = [m.obj(key, "tuple") for key in keys]
+    fronts = [held.cells[0] if held is not None and held.cls is tuple and held.cells else NONE for held in tuples]
+    known = [front for front in fronts if isinstance(front, Known) and type(front.value) in (str, int)]
+    values = [front.value for front in known]
+    alike = len(values) == len(keys) > 0 and len(set(map(type, values))) == 1 and len(set(values)) == len(values)
+    return known if alike else None
+
+
 def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | None:
     """The order of known keys; the error where they cannot be compared; None if they are not known."""
     held = [reify(m, key) for key in keys]
     if any(key is _MISSING for key in held):
-        return None
+        fronts = _fronts(m, keys)
+        if fronts is None:
+            return None
+        keys, held = [*fronts], [front.value for front in fronts]
     use(m, *keys)
     try:
         return sorted(range(len(held)), key=held.__getitem__, reverse=reverse)
