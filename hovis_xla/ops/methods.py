@@ -32,7 +32,7 @@ def _folding(u: Any, dtype: Any) -> Any:
 @model(np.ufunc.outer)
 def outer(u: Any, a: Any, b: Any, /) -> Any:
     first = standing(a, b)
-    left, right = (x if isinstance(x, StandIn) else arrayed(x, first) if isinstance(x, list | tuple) else x for x in (a, b))
+    left, right = (arrayed(x, first) for x in (a, b))  # numbers, too: they are not weak here
     if isinstance(left, StandIn) and left.ndim and np.ndim(right if not isinstance(right, StandIn) else np.empty(right.shape)):
         left = np.reshape(left, left.shape + (1,) * right.ndim)
     return u(left, right)

@@ -388,19 +388,21 @@ def where(low: L, condition: Operand, x: Operand, y: Operand) -> Operand | None:
 
 def _clipped(low: L, a: Val, a_min: Operand, a_max: Operand) -> Operand | None:
     """Between numbers of Python's: what is equal to a bound stays what it is (-0.0)."""
-    if a.num.kind != ARRAY or not a.num.shape:
-        return None
     x = tensor(a)
     for bound, direction in ((a_min, "LT"), (a_max, "GT")):
         if not (isinstance(bound, Known) and bound.value is None):
             limit = emit.broadcast(cast(low, bound, x.dtype), x.shape)
             x = select(or_(compare(direction, x, limit), emit.is_nan(limit)), limit, x)
-    return Val(a.num, x.ir)
+    return Val(num_of_dtype(x.dtype, x.shape), x.ir)
 
 
 def clip(low: L, a: Operand, a_min: Operand = NONE, a_max: Operand = NONE) -> Operand | None:
     if all(isinstance(b, Known) and b.value is None for b in (a_min, a_max)):
         return ufunc_row(np.positive)(low, a)
+    cls = class_of(a)
+    if cls is not None:  # what is clipped is made an array, a number of Python's, too
+        dtype = np.asarray(cls(0)).dtype
+        a = Val(Num(SCALAR, dtype), emit.convert(tensor(low.val(a)), dtype).ir)
     found: Operand = a
     plain = all(class_of(b) in (int, float) or (isinstance(b, Known) and b.value is None) for b in (a_min, a_max))
     if isinstance(a, Val) and a.num.dtype.kind == "f" and plain:
@@ -454,7 +456,7 @@ ROWS: Final[dict[Any, Row]] = {
     **{u: ufunc_row(u) for u in [*UFUNCS, *PAIRS, np.divmod]},
     **{cls: scalar_call(cls) for cls in SCALARS},
     np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip,
-    np.ndarray.clip: lambda low, a, min=NONE, max=NONE: clip(low, a, min, max),
+    **dict.fromkeys((np.ndarray.clip, np.generic.clip), lambda low, a, min=NONE, max=NONE: clip(low, a, min, max)),
     np.real: _part("real"), np.imag: _part("imag"), np.ndarray.conj: _conjugated, np.ndarray.conjugate: _conjugated, np.generic.conj: _conjugated,
     np.generic.conjugate: _conjugated, np.astype: lambda low, x, dtype, *, copy=TRUE, device=NONE: astype(low, x, dtype, copy=copy),
     np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,

@@ -49,6 +49,9 @@ FUNCTIONS = {
     "elements that are bounds of falling bins": lambda x: (np.digitize(x, [3, 1, 0]), np.digitize(x, [3.0, 1, 0], right=True)),
     "a clip that leaves all as it is": lambda x: np.clip(y := x.astype(int), None, None) is y,
     "a gradient of singles at places of doubles": lambda x: np.gradient(x.astype(np.float32), [0, 1, 3]),
+    "a number that is clipped to arrays": lambda x: (np.clip(1, x.astype(np.int8), 3), np.clip(2.5, x.astype(np.float32), 3)),
+    "a number and an array put together by a ufunc": lambda x: np.add.outer(1, np.arange(2, dtype=np.float32) + x[0]),
+    "the ends of integers": lambda x: (np.quantile(x.astype(int), 1), np.quantile(x.astype(int), [0, 1]), np.quantile(x.astype(int), 0.5)),
     "a list of floats as an index": lambda x: x[[0.0]],
     "a store at a list of floats": lambda x: x.__setitem__([len(x) - 2.0], True),
 }

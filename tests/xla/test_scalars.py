@@ -164,6 +164,13 @@ def test_integers_are_compared_with_those_that_they_have_no_place_for():
     check(f, *((np.array([0, 1, 100], dtype),) for dtype in (np.uint8, np.int8, np.int64, np.uint64)))
 
 
+def test_numbers_are_clipped():
+    def f(x, y, low):
+        return np.clip(x, 0, 1), np.clip(y, low, 2.5), x.clip(low, None), np.clip(np.array(x), low, 1), float(x.clip(max=0.5))
+
+    check(f, *((np.float64(x), x, low) for x in (-0.5, 0.75, 3.0, math.nan, math.inf) for low in (-1, 0)))
+
+
 def test_what_stays_python():
     stays_python(lambda s, n: s * n, "ab", 3)
     text = stays_python(lambda x: str(x), 1.5)
