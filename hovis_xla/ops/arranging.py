@@ -300,9 +300,11 @@ def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
 @model(np.pad)
 def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
     widths = _widths(pad_width, array.ndim)
+    told = {k: 0 if k.endswith("_values") else v for k, v in options.items()}
+    np.pad(np.zeros([min(n, 1) for n in array.shape]), widths, mode, **told)  # it raises where it does
     if mode in ("edge", "reflect", "symmetric", "wrap", "empty"):
         if mode == "empty":
-            mode, options = "constant", {}
+            mode = "constant"
         elif options.get("reflect_type", "even") != "even" or not set(options) <= {"reflect_type"}:
             raise NotLowerable("np.pad with reflect_type='odd'")
         else:

@@ -19,6 +19,7 @@ from hovis_xla.emit import T, add, compare, like, or_, select
 from hovis_xla.ops import picking, ragged, ufuncs
 from hovis_xla.ops.arith import int_floor_mod
 from hovis_xla.ops.python import L, Row, class_of, position
+from hovis_xla.ops.reductions import axis_of
 from hovis_xla.places import Box, box_of
 from hovis_xla.reading import read_if
 from hovis_xla.slots import tensor
@@ -177,7 +178,7 @@ def _compress(low: L, condition: Operand, a: Operand, axis: Operand = NONE) -> O
     if axis.value is None:
         array, at = low.call(np.ravel, [a], {}), 0
     else:
-        at = axis.value % max(len(array.num.shape), 1)
+        at = axis_of(axis, len(array.num.shape))
     if kind.dtype.kind != "b" or len(kind.shape) != 1 or not array.num.shape or kind.shape[0] != array.num.shape[at]:
         return None
     index = Struct(operations.make_tuple, (*(Known(slice(None)) for _ in range(at)), condition), object())
@@ -358,7 +359,7 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
     if axis.value is None:
         t, where = emit.reshape(t, (t.size,)), 0
     else:
-        where = axis.value % len(t.shape)
+        where = axis_of(axis, len(t.shape))
     places = wrapped(low, at, t.shape[where], mode.value)
     if places is None:
         return None

@@ -33,6 +33,14 @@ def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
     return tuple(int(a) % rank for a in found)
 
 
+def axis_of(axis: Known, rank: int) -> int:
+    """A known axis as a position."""
+    found = axes_of(axis, rank)
+    if found is None or len(found) != 1:
+        raise NotLowerable(f"axis {axis.value} of {rank} dimensions")
+    return found[0]
+
+
 def finish(result: T, axes: Sequence[int], shape: tuple[int, ...], keepdims: Operand) -> Val | None:
     """The result with the dimensions of size 1 that keepdims asks for."""
     if not isinstance(keepdims, Known):

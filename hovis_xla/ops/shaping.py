@@ -14,7 +14,7 @@ from hovis_xla import emit
 from hovis_xla.emit import T
 from hovis_xla.ops.arith import check_range
 from hovis_xla.ops.python import L, Row, class_of
-from hovis_xla.ops.reductions import axes_of
+from hovis_xla.ops.reductions import axes_of, axis_of
 from hovis_xla.ops.ufuncs import cast
 from hovis_xla.places import rely_on_order
 from hovis_xla.slots import tensor
@@ -163,7 +163,7 @@ def _swapaxes(low: L, x: Operand, a: Operand, b: Operand) -> Operand | None:
     if t is None or not isinstance(a, Known) or not isinstance(b, Known):
         return None
     order = list(range(len(t.shape)))
-    i, j = a.value % len(order), b.value % len(order)
+    i, j = axis_of(a, len(order)), axis_of(b, len(order))
     order[i], order[j] = order[j], order[i]
     return as_array(emit.transpose(t, order))
 
@@ -261,14 +261,14 @@ def _concatenate(low: L, items: Operand, axis: Operand = ZERO) -> Operand | None
         return None
     if axis.value is None:
         return _concatenated([emit.reshape(p, (p.size,)) for p in parts], 0)
-    return _concatenated(parts, axis.value)
+    return _concatenated(parts, axis_of(axis, len(parts[0].shape)))
 
 
 def _stack(low: L, items: Operand, axis: Operand = ZERO) -> Operand | None:
     parts = _tensors(low, items)
     if parts is None or not isinstance(axis, Known):
         return None
-    at = axis.value % (len(parts[0].shape) + 1)
+    at = axis_of(axis, len(parts[0].shape) + 1)
     return _concatenated([emit.reshape(p, (*p.shape[:at], 1, *p.shape[at:])) for p in parts], at)
 
 
@@ -310,18 +310,15 @@ def _repeat(low: L, a: Operand, repeats: Operand, axis: Operand = NONE) -> Opera
     repeats = literal(repeats)
     if t is None or not isinstance(repeats, Known) or not isinstance(axis, Known):
         return None
+    if axis.value is None:
+        t, at = emit.reshape(t, (t.size,)), 0
+    else:
+        at = axis_of(axis, len(t.shape))
     if isinstance(repeats.value, tuple | list):
-        if axis.value is None:
-            t = emit.reshape(t, (t.size,))
-        at = 0 if axis.value is None else axis.value % len(t.shape)
         places = np.repeat(np.arange(t.shape[at]), repeats.value)
         return as_array(emit.take(t, emit.constant(places), at))
     if not isinstance(repeats.value, int):
         return None
-    if axis.value is None:
-        t, at = emit.reshape(t, (t.size,)), 0
-    else:
-        at = axis.value % len(t.shape)
     n = repeats.value
     wide = emit.broadcast(emit.reshape(t, (*t.shape[: at + 1], 1, *t.shape[at + 1 :])), (*t.shape[: at + 1], n, *t.shape[at + 1 :]))
     return as_array(emit.reshape(wide, (*t.shape[:at], t.shape[at] * n, *t.shape[at + 1 :])))
