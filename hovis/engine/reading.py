@@ -29,6 +29,8 @@ class Reader:
         self.guards: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
+        #: what is relied upon before anything is traced: the function is what it was
+        self.granted: set[Any] = set()
         #: places of the known data that the program has come to (see budget)
         self.covered: set[tuple[int, object]] = set()
         #: where the known data begins, and how many places it has

@@ -35,6 +35,7 @@ def finish(engine: Engine) -> list[Function]:
         owned.update(map(id, function.blocks))
         if len(owned) < before + len(function.blocks):
             raise GiveUp("two residual functions came to the same place")  # better a call of the original than the wrong way on
+    start.reads |= engine.granted
     if not engine.frozen:
         entries = (entry for table in engine.entries.values() for entry in table.values())
         environment.spread(entries, [start.reads, *(look.keys for look in engine.looks)])

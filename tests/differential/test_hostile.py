@@ -353,3 +353,27 @@ def test_recursion_that_changes_or_keeps_what_it_is_given():
         assert not trace.fallback
         for n in (0, 1, 4):
             assert repr(trace(n)) == repr(fn(n))
+
+
+def keeps_in_its_defaults():
+    def fn(x, seen=[], *, counted={}):  # noqa: B006
+        seen.append(x)
+        counted[x] = counted.get(x, 0) + 1
+        return len(seen), dict(counted)
+
+    def calls(f):
+        yield f(1)
+        yield f(1)
+        fn.__kwdefaults__ = {"counted": {}}
+        yield f(1)
+        fn.__defaults__ = ([7, 7],)
+        yield f(1)
+
+    return fn, calls
+
+
+def test_defaults_that_are_written_to_are_replaced_between_calls():
+    fn, calls = keeps_in_its_defaults()
+    want = list(calls(fn))
+    fn, calls = keeps_in_its_defaults()
+    assert list(calls(hovis.jit(fn))) == want
