@@ -13,9 +13,9 @@ from hovis_xla.types import ARRAY, EITHER, INT32, INT64, Known, NotLowerable, Nu
 
 
 def owner_key(value: Val) -> object:
-    """Whose array a leaf is, where it is the caller's."""
+    """Whose array a leaf is, where it is the caller's, and which part of it."""
     owner = value.place.location.owner if value.num.kind == ARRAY and value.place is not None else None
-    return owner if owner is None or isinstance(owner, int) else ("constant", id(owner))
+    return None if owner is None else (owner if isinstance(owner, int) else ("constant", id(owner)), value.place.skeleton)
 
 
 def same_object(a: Val, b: Val) -> bool:
@@ -58,6 +58,8 @@ def settled(slot: Slot, num: Num) -> Slot:
     if not isinstance(slot, OneOf):
         return slot
     first, *others = (as_val(settled(m, num), num) for m in slot.members)
+    if any(m.place is not None and m.place.location.owner is not None for m in (first, *others)):
+        raise NotLowerable("the result is one of several arrays of the caller's")
     found, which = T(first.ir, num.dtype, num.shape), T(slot.which, INT32, ())
     for k, other in enumerate(others, 1):
         found = emit.select(emit.compare("EQ", which, emit.constant(k, INT32)), T(other.ir, num.dtype, num.shape), found)

@@ -96,7 +96,7 @@ def test_returned_arguments_of_two_paths():
     jitted = compiled(g)
     assert jitted(a, 0) is a
     assert np.array_equal(jitted(a, 2), a + 2)
-    stays_python(lambda a, x: a[1:] if x > 0 else a[:-1], a, 1.0)
+    check(lambda a, x: a[1:] if x > 0 else a[:-1], (a, 1.0), (a, -1.0))
 
 
 # ------------------------------------------------------------------------------------------------- loops

@@ -460,7 +460,11 @@ def _of_two_returns():
                 return p + i
         return p * 8
 
-    return another, crossed, views, argument, beside_another, in_rounds
+    def parts_of_an_argument(w, p, x):
+        p[0] = x
+        return (p[1:], w) if x > 0 else (p[::-1][1:], w)
+
+    return another, crossed, views, argument, beside_another, in_rounds, parts_of_an_argument
 
 
 @pytest.mark.parametrize("fn", _of_two_returns(), ids=lambda fn: fn.__name__)
