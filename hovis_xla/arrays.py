@@ -133,6 +133,8 @@ class Arrays(Walker):
         location = place.location
         if not location.mutable:
             raise NotLowerable("a store into an array that was thought to be left alone")
+        if not place.writable:
+            raise NotLowerable("a store into what np.broadcast_to gives: this raises")
         after = place.store(self.memory.read(location), new, self.put)
         self.memory.write(location, after)
         if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:

@@ -46,17 +46,21 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A location and the way from it to a view.  ``own``: the very object that owns the memory, no view of all of it."""
+    """A location and the way from it to a view.
+
+    ``own``: the very object that owns the memory, no view of all of it.  ``writable``: none of ``np.broadcast_to`` is on the way.
+    """
 
     location: Location
     steps: "tuple[Step, ...]" = ()
     own: bool = True
+    writable: bool = True
 
     def then(self, step: "Step") -> "Place":
         """The place after one more step."""
         if self.steps and isinstance(self.steps[-1], Box) and isinstance(step, Box):
-            return Place(self.location, (*self.steps[:-1], self.steps[-1].then(step)), own=False)
-        return Place(self.location, (*self.steps, step), own=False)
+            return Place(self.location, (*self.steps[:-1], self.steps[-1].then(step)), False, self.writable)
+        return Place(self.location, (*self.steps, step), False, self.writable)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,15 +83,15 @@ class Place:
         """The same with other starts where they are only known at run time."""
         left = iter(starts)
         steps = [s.with_starts(left) if isinstance(s, Box) else s for s in self.steps]
-        return Place(self.location, tuple(steps), self.own)
+        return Place(self.location, tuple(steps), self.own, self.writable)
 
     def at(self, location: Location) -> "Place":
-        return Place(location, self.steps, self.own)
+        return Place(location, self.steps, self.own, self.writable)
 
     @property
     def skeleton(self) -> Any:
         """What two places have to have in common to differ in their location and starts only."""
-        return self.own, tuple(s.skeleton for s in self.steps)
+        return self.own, self.writable, tuple(s.skeleton for s in self.steps)
 
     def load(self, t: T) -> T:
         for step in self.steps:

@@ -202,7 +202,7 @@ def _with_options(low: L, u: np.ufunc, args: tuple[Operand, ...], where: Operand
     dtypes = loop_dtypes(u, args, **{k: v.value for k, v in options.items()})
     make = None if dtypes is None else _loop(u, dtypes)
     mask = tensor(low.val(where)) if is_numpy(where) or isinstance(where, Known) else None
-    if dtypes is None or make is None or mask is None or mask.dtype != BOOL or any(d.kind == "c" for d in dtypes) or u is np.power:
+    if dtypes is None or make is None or mask is None or mask.dtype != BOOL or u is np.power:
         return None
     shape = broadcast_shapes(mask.shape, *map(shape_of, args))
     xs = [emit.broadcast(cast(low, a, d), shape) for a, d in zip(args, dtypes, strict=False)]

@@ -60,6 +60,12 @@ FUNCTIONS = {
     "picked along an axis that there is not": lambda x: np.compress(x, x, axis=5),
     "nothing padded with its mean": lambda x: np.pad(x[:0].astype(float), 1, mode="mean"),
     "padded with an option of another mode": lambda x: np.pad(x, 1, mode="edge", constant_values=1),
+    "a store into a row of what is broadcast": lambda x: operator.setitem(np.broadcast_to(x, (2, 3))[1], 0, True),
+    "a store into what is broadcast to its own shape": lambda x: operator.setitem(np.broadcast_to(x, (3,)), 0, False),
+    "a store into a copy of what is broadcast": lambda x: operator.setitem(y := np.broadcast_to(x, (2, 3)).copy(), 0, False) or y,
+    "a store into what has been broadcast": lambda x: (np.broadcast_to(x, (2, 3)), operator.setitem(x, 0, False)),
+    "complex numbers where something holds": lambda x: np.multiply(y := x + 1j, y, where=x, out=np.ones(3, complex)),
+    "singles added as complex numbers": lambda x: np.add(np.arange(3, dtype=np.float32), x, dtype=np.complex64),
     "a list of floats as an index": lambda x: x[[0.0]],
     "a store at a list of floats": lambda x: x.__setitem__([len(x) - 2.0], True),
 }
