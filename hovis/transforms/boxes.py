@@ -192,10 +192,15 @@ def record(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return last.moved(callee, args, kwargs)
     if is_made(callee):
         return last.made(callee, args, kwargs)
+    plain = args, kwargs
+    for tape in tapes:
+        if tape.touched:
+            args = tuple(map(tape.seen_within, args))
+            kwargs = {name: tape.seen_within(value) for name, value in kwargs.items()}
     boxes: list[Box] = []
     boxes_in((*args, *kwargs.values()), boxes, 4)
     if not boxes:
-        return callee(*args, **kwargs)
+        return callee(*plain[0], **plain[1])
     return max((box.tape for box in boxes), key=lambda tape: tape.level).call(callee, args, kwargs)
 
 

@@ -200,6 +200,14 @@ class Tape:
             return Box(x, self)
         return x
 
+    def seen_within(self, x: Any) -> Any:
+        """The same of what is in a list or a tuple, which is copied if there is such."""
+        kind = type(x)
+        if kind is not list and kind is not tuple:
+            return self.seen(x)
+        items = [self.seen_within(item) for item in x]
+        return x if all(a is b for a, b in zip(items, x, strict=True)) else kind(items)
+
     def opened(self, x: Any) -> Any:
         """x without the boxes of this tape: containers of boxes are copied."""
         kind = type(x)
@@ -451,7 +459,7 @@ class Tape:
         """What a rule gives, as it is or as part of another tape."""
         for tape in OPEN.tapes[: self.level]:
             if tape.touched:
-                args = tuple(map(tape.seen, args))
+                args = tuple(map(tape.seen_within, args))
         found: list[Box] = []
         boxes_in((*args, *kwargs.values()), found, 4)
         return self.runner(rule, args, kwargs) if found else rule(*args, **kwargs)

@@ -222,3 +222,15 @@ def test_a_small_float_tells_apart_which_of_many_was_last() -> None:
         return np.sum(a.astype(float))
 
     assert np.array_equal(hovis.grad(f)(np.ones(6000, np.float16)), last)
+
+
+def test_an_array_in_a_list_that_was_stored_into_is_seen_where_it_is_joined() -> None:
+    def f(a: Any) -> Any:
+        for _ in zip(a, a, strict=True):
+            pass
+        z = np.zeros(4)
+        z[:] = a
+        return np.sum(np.stack([z, z]) ** 2)
+
+    assert np.allclose(hovis.grad(f)(X), 4 * X)
+    assert np.allclose(hovis.grad(lambda a: np.sum(hovis.grad(f)(a)))(X), 4.0)
