@@ -26,7 +26,7 @@ from hovis.library.numpy.sharing import is_in
 from hovis.library.numpy.tangents import is_whole
 from hovis.library.standard import STANDARD, make_array
 from hovis.transforms.rules import Writer, declines, refusal, traced
-from hovis.transforms.sharing import PLAIN, Groups, in_place, is_array, is_view
+from hovis.transforms.sharing import PLAIN, Groups, in_place, is_array, is_view, stores_parts_of_itself
 
 
 def behind(function: Function, spreading: "Spreading") -> set[Block]:
@@ -350,6 +350,8 @@ class Batching:
         if not isinstance(kind := getattr(op.args[0], "type", None), Array):
             return value, any_of(which)
         indices = op.args[1].args if isinstance(op.args[1], Op) and op.args[1].callee in _CONTAINERS else op.args[1:2]
+        if stores_parts_of_itself(op, self.groups):
+            raise Diverging(told(op, "stores a list of parts of an array into that array"))
         value = self._held(writer, op.args[2], value, str(kind.dtype), not any(map(is_array, indices)))
         return (writer.rule(nested, Const(self.lanes), Const(which), value), True) if isinstance(which, tuple) else (value, which)
 

@@ -233,7 +233,12 @@ class Tape:
         if callee is o.getitem and type(args[0]) is Box and shadows.is_array(bare(args[0])):
             return self._item(args[0], args[1])
         if callee is o.setitem:
-            self._store(args[0], args[1], args[2])
+            if shadows.is_in_parts(bare(args[0]), bare(args[1]), bared(args[2])):
+                part = record(o.getitem, (args[0], args[1]), {})
+                for k, value in enumerate(args[2]):
+                    record(o.setitem, (part, k, value), {})
+            else:
+                self._store(args[0], args[1], args[2])
             return None
         written = shadows.written(callee, args, kwargs)
         if written is not None:

@@ -55,7 +55,7 @@ from hovis.transforms.normal import Normal, items, normalize, type_of, where
 from hovis.transforms.places import told
 from hovis.transforms.rounds import Rounds
 from hovis.transforms.route import Route, Way, way_source
-from hovis.transforms.sharing import Groups, Shadows, in_place, is_store, is_view, may_copy
+from hovis.transforms.sharing import Groups, Shadows, in_place, is_store, is_view, may_copy, stores_parts_of_itself
 from hovis.transforms.updates import with_updates
 from hovis.transforms.variables import NOTHING, Found, Variable, Variables, absent
 from hovis.transforms.writing import Writer, shape_of
@@ -496,6 +496,8 @@ class Sweep:
         target = op.args[0]
         if is_store(op) and _puts_back(op):
             return
+        if op.callee is o.setitem and stores_parts_of_itself(op, self.groups):
+            raise DerivativeError(f"a list of parts of an array is stored into that array: {told(op)}")
         self.log.undo(writer, op)
         if not self.shadows.has(target):
             return

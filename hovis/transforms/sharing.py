@@ -14,7 +14,7 @@ from typing import Any, Final
 from hovis.errors import DerivativeError
 from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Op, Operand, Param, Value, callees, edges
-from hovis.ir.operations import check_bound, missing
+from hovis.ir.operations import check_bound, make_list, make_tuple, missing
 from hovis.lattice import Array, Const, Type, Union
 from hovis.library.numpy.cotangents import ALONE, MAY_COPY, VIEWS, is_basic, scatter, shadow_of
 from hovis.library.numpy.sharing import holds_nothing, is_in, is_numpy, is_sharing
@@ -151,6 +151,18 @@ class Groups:
                 if is_array(value) and self.is_stored(value):
                     found.setdefault(self.of(value), set()).add(value)
         return list(found.values())
+
+
+def stores_parts_of_itself(store: Op, groups: Groups) -> bool:
+    """Is a list stored that has parts of the very array?  NumPy copies them one after the other, and later ones may have been changed by then."""
+    todo, group = [store.args[2]], groups.of(store.args[0])  # type: ignore[arg-type]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Op) and value.callee in (make_list, make_tuple):
+            todo += value.args
+        elif value is not store.args[2] and is_array(value) and groups.of(value) is group:  # type: ignore[arg-type]
+            return True
+    return False
 
 
 def _loose(function: Function) -> set[Op]:

@@ -151,6 +151,8 @@ def _listed(low: L, target: Stored, value: Operand) -> Operand:
     leaves = list(leaves_of(value))
     if leaves == [value]:
         return value
+    if any(isinstance(leaf, Stored) and leaf.place.location is target.place.location for leaf in leaves):
+        raise NotLowerable("a list of parts of an array is stored into that array: NumPy copies one after the other")
     found: Operand = low.call(np.array, [value], {})
     for leaf in leaves:
         if isinstance(leaf, Val | Known) and low.val(leaf).num.kind != ARRAY:

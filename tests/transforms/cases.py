@@ -165,6 +165,7 @@ for _name in ("cumulative_sum", "cumulative_prod"):
 for _n in (1, 2):
     case(np.diff, lambda x, _n=_n: np.diff(x, n=_n, axis=0), X)
 case(np.diff, lambda x: np.diff(x, prepend=0.0), V)
+case(np.bincount, lambda w: np.bincount(np.arange(w.size) % 2, weights=w * w, minlength=4), V)
 case(np.ediff1d, lambda x: np.ediff1d(x), V)
 case(np.trapezoid, lambda y, x: np.trapezoid(y, x), V, np.sort(a(5)))
 case(np.trapezoid, lambda y: np.trapezoid(y, dx=0.3, axis=0), X)

@@ -234,3 +234,37 @@ def test_an_array_in_a_list_that_was_stored_into_is_seen_where_it_is_joined() ->
 
     assert np.allclose(hovis.grad(f)(X), 4 * X)
     assert np.allclose(hovis.grad(lambda a: np.sum(hovis.grad(f)(a)))(X), 4.0)
+
+
+def exchanged(m: Any) -> Any:
+    m = m * 1.0
+    m[:] = [m[1], m[0]]
+    return m * D
+
+
+def exchanged_in_a_list(m: Any) -> Any:
+    held = [m * 1.0]
+    held[0][:] = [held[0][1], held[0][0] * 2.0]
+    return held[0] * D
+
+
+@pytest.mark.parametrize("f", [exchanged, exchanged_in_a_list])
+def test_a_list_of_parts_of_an_array_is_stored_one_after_the_other(f: Any) -> None:
+    m = np.stack([X, X * X])
+    want = [np.sum(f(m + h) - f(m)) for h in np.eye(8).reshape(8, 2, 4)]
+    assert np.allclose(np.ravel(hovis.grad(lambda m: np.sum(f(m)))(m)), want)
+    assert np.allclose(hovis.jvp(lambda m: np.sum(f(m)), (m,), (np.ones_like(m),))[1], sum(want))
+    assert np.array_equal(hovis.vmap(f)(np.stack([m, m]))[1], f(m))
+
+
+def test_weights_are_differentiated_where_they_are_counted_and_what_is_not_known_is_refused() -> None:
+    at = np.array([0, 2, 0, 1])
+
+    def f(x: Any) -> Any:
+        return np.bincount(at, weights=x * x) @ np.array([1.0, 2.0, 3.0])
+
+    assert np.allclose(hovis.grad(f)(X), 2 * X * np.array([1.0, 3.0, 1.0, 2.0]))
+    assert np.isclose(hovis.jvp(f, (X,), (D,))[1], hovis.grad(f)(X) @ D)
+    for refused in (np.unique, lambda x: np.histogram(x)[1]):
+        with pytest.raises(hovis.DerivativeError):
+            hovis.grad(lambda x, refused=refused: np.sum(refused(x)))(X)

@@ -102,3 +102,11 @@ def test_a_row_that_gives_another_dtype_than_numpy_is_not_followed(monkeypatch):
     compiled = hovis_xla.jit(f, target="xla")
     agree(f, compiled, np.ones(3))
     assert "what is float64[:] comes out as float32[:]" in compiled.explain()
+
+
+def test_a_list_of_parts_of_an_array_is_stored_one_after_the_other():
+    def f(m, a):
+        m[:] = [m[1], m[0], a]
+        return m * 2
+
+    agree(f, hovis_xla.jit(f, target="xla"), np.arange(6.0).reshape(3, 2), np.ones(2))

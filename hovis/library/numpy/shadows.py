@@ -73,6 +73,18 @@ def array_of(x: Any) -> Any:
     return np.asarray(x)
 
 
+def is_in_parts(target: Any, index: Any, value: Any) -> bool:
+    """Is a list with parts of an array stored into that array?  NumPy copies them one after the other, into a part that is no copy."""
+    if type(value) not in (list, tuple) or not any(isinstance(x, np.ndarray) and np.may_share_memory(x, target) for x in _leaves(value)):
+        return False
+    part = target[index]
+    return isinstance(part, np.ndarray) and np.shares_memory(part, target) and part.shape[:1] == (len(value),)
+
+
+def _leaves(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in _leaves(part)] if type(value) in (list, tuple) else [value]
+
+
 def root_of(x: Any) -> Any:
     """The array that owns the memory of x."""
     while isinstance(base := _base_of(x), np.ndarray):

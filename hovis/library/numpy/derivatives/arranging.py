@@ -449,5 +449,5 @@ constant(
     np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.arange, np.eye, np.identity, np.tri, np.indices, np.shape, np.size,
     np.ndim, np.broadcast_shapes, np.result_type, np.unravel_index, np.ravel_multi_index, np.ix_, np.tril_indices, np.triu_indices, np.diag_indices,
     np.mask_indices, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.hanning, np.hamming, np.bartlett, np.blackman,
-    np.unique, np.histogram, np.shares_memory, np.may_share_memory,
+    np.shares_memory, np.may_share_memory,
 )  # fmt: skip

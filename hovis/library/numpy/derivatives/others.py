@@ -39,12 +39,13 @@ push(fitted_like, lambda t, y, a, x: fitted_like(t, x), lambda t, y, a, x: None)
 
 constant(
     np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, ops.format_value, np.iterable, operator.length_hint,
-    np.ndarray, np.packbits, np.unpackbits, np.histogram_bin_edges, str.format, *(row.fn for row in status.ROWS),
+    np.ndarray, np.packbits, np.unpackbits, str.format, *(row.fn for row in status.ROWS),
 )  # fmt: skip
 
 absent("what is added is a tuple of which nothing is known", added_parts)
 absent("the function that it is given is not followed", np.apply_over_axes)
-absent("its length depends on values", np.insert, np.intersect1d, np.union1d, np.setdiff1d, np.setxor1d, np.trim_zeros, np.unique_values)
+absent("the edges follow the data, and the counts have none: np.histogram(hovis.stop_gradient(x)) gives these", np.histogram, np.histogram_bin_edges)
+absent("its length depends on values", np.unique, np.insert, np.intersect1d, np.union1d, np.setdiff1d, np.setxor1d, np.trim_zeros, np.unique_values)
 absent("of a list it makes an object of Python's: index the array instead", np.generic.tolist, np.ndarray.tolist)
 absent("the order of complex numbers is that of their parts", np.sort_complex)
 absent("sorted makes a list: np.sort has a derivative", builtins.sorted)

@@ -7,7 +7,7 @@ import numpy as np
 
 from hovis.errors import Declined
 from hovis.library.derivatives import constant, defined, linear, pull, push
-from hovis.library.numpy.tangents import choose, conjugate, rank_of, shape_of, spread
+from hovis.library.numpy.tangents import choose, conjugate, fitted, rank_of, shape_of, spread
 
 _fn: Any
 _PARAMETERS = "a axis dtype out keepdims initial where"
@@ -317,8 +317,11 @@ defined(np.median, lambda a, axis=None, out=None, overwrite_input=False, keepdim
 constant(
     np.argmax, np.argmin, np.argsort, np.nanargmax, np.nanargmin, np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.argpartition,
     np.ndarray.argpartition, np.lexsort, np.searchsorted, np.ndarray.searchsorted, np.digitize, np.count_nonzero, np.nonzero, np.ndarray.nonzero,
-    np.argwhere, np.flatnonzero, np.all, np.any, np.ndarray.all, np.ndarray.any, np.isin, np.bincount,
+    np.argwhere, np.flatnonzero, np.all, np.any, np.ndarray.all, np.ndarray.any, np.isin,
 )  # fmt: skip
+
+pull(np.bincount, None, lambda g, y, x, weights, minlength=0: fitted(np.take(g, np.asarray(x)), weights), parameters="x weights minlength")
+push(np.bincount, None, lambda t, y, x, weights, minlength=0: np.bincount(x, t, minlength))
 
 # ------------------------------------------------------------------------------------------------- methods of ufuncs
 
