@@ -94,7 +94,8 @@ class Parts:
 
     def hopeless(self, seconds: float) -> bool:
         """May a call take too long without pieces, if it takes so long with them?"""
-        return seconds * max((piece.gain() for piece in self.pieces), default=1.0) > PATIENCE
+        gain = max((piece.gain() for piece in self.pieces), default=1.0)
+        return gain > 1.0 and seconds * gain > PATIENCE
 
     def _cut(self, function: Function) -> Function | None:
         """A copy of the function with its pieces outlined; stale if one of them can't be compiled."""

@@ -1,9 +1,11 @@
 """Who does calls, by what they are said to take: nothing here measures time."""
 import math
+from types import SimpleNamespace
 
 from hovis_xla import cost, progress
 from hovis_xla.contest import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
 from hovis_xla.cost import Work
+from hovis_xla.partition import Parts
 
 
 def play(contest, times, calls=60, values=()):
@@ -240,3 +242,11 @@ def test_looks_in_vain_become_rare():
     spending.looked(20e-6, 1e-9)
     spending.went_without(2e9)
     assert not spending.rests()  # what has come in since pays for one more
+
+
+def test_pieces_that_gain_nothing():
+    """Python takes no longer without them, however long a call is."""
+    parts = SimpleNamespace(pieces=[SimpleNamespace(gain=lambda: 1.0)])
+    assert not Parts.hopeless(parts, 9.0)
+    parts.pieces.append(SimpleNamespace(gain=lambda: 3.0))
+    assert Parts.hopeless(parts, 0.2) and not Parts.hopeless(parts, 0.01)
