@@ -22,7 +22,7 @@ from hovis_xla.adapter import ir
 from hovis_xla.emit import T
 from hovis_xla.interface import Keyed
 from hovis_xla.places import Location
-from hovis_xla.slots import block_of, describe, is_within, join_nums
+from hovis_xla.slots import as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -201,14 +201,29 @@ def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
         given = Val(Num(PYTHON, slot.num.dtype), slot.ir), Val(Num(SCALAR, slot.num.dtype), slot.ir)
         which = emit.convert(T(slot.tag, BOOL, ()), INT32)
     places = [next(k for k, m in enumerate(kind.members) if _fit(m, kind_of(s, "")) or _within(s, m)) for s in given]
-    found: dict[int, Slot] = dict(zip(places, given, strict=True))
     number = emit.constant(places[0], INT32)
     if which is not None and places == list(range(len(places))):
         number = which
     elif which is not None:
         for k, place in enumerate(places[1:], 1):
             number = emit.select(emit.compare("EQ", which, emit.constant(k, INT32)), emit.constant(place, INT32), number)
-    return [Val(WHICH, number.ir), *(s for k, m in enumerate(kind.members) for s in split(found.get(k, UNDEF), m))]
+    rows = [{n: split(s, m) for n, s in enumerate(given) if places[n] == k} or {0: split(UNDEF, m)} for k, m in enumerate(kind.members)]
+    return [Val(WHICH, number.ir), *(_picked(which, dict(zip(row, column, strict=True))) for row in rows for column in zip(*row.values(), strict=True))]
+
+
+def _picked(which: T | None, slots: dict[int, Slot]) -> Slot:
+    """The number, or the array, of those that are one kind: the one that it is."""
+    (_, found), *others = slots.items()
+    for k, slot in others:
+        if same_slot(found, slot):
+            continue
+        num = unify([found, slot], "one of several")
+        assert which is not None
+        is_other = emit.compare("EQ", which, emit.constant(k, INT32))
+        a, b = as_val(found, num), as_val(slot, num)
+        tag = emit.select(is_other, T(b.tag, BOOL, ()), T(a.tag, BOOL, ())).ir if num.kind == EITHER else None
+        found = Val(num, emit.select(is_other, tensor(b), tensor(a)).ir, tag, a.roots | b.roots)
+    return found
 
 
 def _within(slot: Slot, kind: Kind) -> bool:
