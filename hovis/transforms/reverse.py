@@ -43,7 +43,7 @@ from hovis.library.numpy.cotangents import (
     zero_of,
     zero_tape,
 )
-from hovis.library.numpy.tangents import added, fitted, gradient, ones_like
+from hovis.library.numpy.tangents import added, fitted, gradient, ones_like, shared_out
 from hovis.passes import pipeline
 from hovis.passes.rewriting import ByIdentity, copied_blocks, copy, same
 from hovis.transforms import rules
@@ -511,7 +511,8 @@ class Sweep:
             else:
                 g = writer.rule(taken, shadow, op.args[1])
             if op.args[2] in self.activity.active:
-                self.add(writer, op.args[2], writer.rule(fitted, g, op.args[2]))
+                listed = type_of(op.args[2]) in (Type(list), Type(tuple))
+                self.add(writer, op.args[2], writer.rule(shared_out if listed else fitted, g, op.args[2]))
             return
         keeps = op.callee in (o.iadd, o.isub)
         changes = op.args[1] in self.activity.active

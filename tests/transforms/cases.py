@@ -396,3 +396,13 @@ case(np.ndarray.compress, lambda x: x.compress([True, False, True], axis=0), X)
 case(builtins.sum, lambda x: sum(x), X)
 case(builtins.sum, lambda x, y: sum([x, y, x * y], 0.5), 1.5, 2.5)
 case(np.generic.item, lambda x: x.sum().item() * 3.0, V)
+
+# Numbers and lists where arrays are wanted.
+case(np.append, lambda v, x: np.append(v, x), V, 0.7)
+case(np.reshape, lambda x: np.reshape(x, (1, 1)), 0.7)
+case(np.array, lambda x: np.array(x, ndmin=2), V)
+case(np.array, lambda x, y: np.array([x, y * y], ndmin=2), 0.7, 0.4)
+case(np.einsum, lambda v, x: np.einsum("i,i", [x, x * x], v[:2]), V, 0.7)
+case(np.einsum, lambda v, x: np.einsum(",i->i", x, v), V, 0.7)
+case(np.kron, lambda v, x: np.kron(v, x), V, 0.7)
+case(np.meshgrid, lambda v, x: np.meshgrid(v, x)[0] * np.meshgrid(v, x)[1], V, 0.7)

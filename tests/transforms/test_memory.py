@@ -257,6 +257,22 @@ def test_a_list_of_parts_of_an_array_is_stored_one_after_the_other(f: Any) -> No
     assert np.array_equal(hovis.vmap(f)(np.stack([m, m]))[1], f(m))
 
 
+def test_a_list_is_broadcast_where_it_is_stored() -> None:
+    def f(m: Any, v: Any, x: float) -> Any:
+        v[-1:] = [x]
+        m[:2] = [[x * x]]
+        m[1:] = [v * 2.0]
+        m[0] += [x, 1.0]
+        return np.sum(m * m * [[1.0], [2.0], [3.0]])
+
+    m, v, x = np.ones((3, 2)), np.array([0.3, 0.7]), 0.6
+    found = hovis.grad(f, argnums=(1, 2))(m.copy(), v.copy(), x)
+    step = 1e-6
+    slope = (f(m.copy(), v.copy(), x + step) - f(m.copy(), v.copy(), x - step)) / (2 * step)
+    np.testing.assert_allclose(found[1], slope, rtol=1e-6)
+    np.testing.assert_allclose(found[0], [40 * v[0], 0.0])
+
+
 def test_weights_are_differentiated_where_they_are_counted_and_what_is_not_known_is_refused() -> None:
     at = np.array([0, 2, 0, 1])
 

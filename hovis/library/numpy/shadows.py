@@ -15,8 +15,8 @@ array: Final = np.array
 #: What is given several arrays in a list.
 OF_SEVERAL: Final = frozenset(
     {
-        np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.choose, np.linalg.multi_dot, np.einsum, np.ix_,
-        np.piecewise, np.lexsort,
+        np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.choose, np.linalg.multi_dot, np.ix_, np.piecewise,
+        np.lexsort,
     }
 )  # fmt: skip
 #: What does something to elements, again and again; and what makes an array wider, and flat.

@@ -56,6 +56,11 @@ def rank_of(x: Any) -> int:
     return len(shape_of(x))
 
 
+def in_a_row(x: Any) -> Any:
+    """An array of one axis, with the elements of an array or with a number."""
+    return np.array([x]) if isinstance(x, float | int | complex | np.generic) else np.reshape(x, (-1,))
+
+
 def sized(x: Any) -> bool:
     """Is the shape known while tracing?"""
     known = [seen(dim) for dim in shape_of(x)]
@@ -81,6 +86,22 @@ def fitted(g: Any, x: Any) -> Any:
     if isinstance(x, np.ndarray) and is_array(g) and x.dtype.kind in "fc" and g.dtype.str != x.dtype.str:
         g = g.astype(x.dtype)
     return g
+
+
+def shared_out(g: Any, x: Any) -> Any:
+    """As :func:`fitted`, where x may be a list of which NumPy made an array: a cotangent of each of its items."""
+    if not isinstance(x, tuple | list):
+        return fitted(g, x)
+    while rank_of(g) > depth(x):
+        g = np.sum(g, axis=0)
+    if len(x) == 1 and g.shape[0] != 1:
+        return (shared_out(np.sum(g, axis=0), x[0]),)
+    return tuple([shared_out(g[k], item) for k, item in enumerate(x)])
+
+
+def depth(x: Any) -> int:
+    """How many axes an array of x has, which may be a list of lists."""
+    return 1 + (depth(x[0]) if x else 0) if isinstance(x, tuple | list) else rank_of(x)
 
 
 def summed_to(g: Any, shape: tuple[int, ...]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from hovis.library.derivatives import Rule, constant, defined, linear, pull, push
 from hovis.library.numpy.cotangents import updated, zero_tape
 from hovis.library.numpy.shaping import in_shape
-from hovis.library.numpy.tangents import fitted, rank_of, shape_of, spread, zeros_like
+from hovis.library.numpy.tangents import fitted, in_a_row, rank_of, shape_of, shared_out, spread, zeros_like
 
 _fn: Any
 
@@ -113,9 +113,12 @@ push(np.partition, lambda t, y, a, kth, axis=-1, **named: np.take_along_axis(t, 
 
 # ------------------------------------------------------------------------------------------------- shapes
 
-linear((np.reshape, np.ndarray.reshape, in_shape), lambda g, y, a, *shape, **named: np.reshape(g, a.shape, **{k: v for k, v in named.items() if k == "order"}))
-linear((np.ravel, np.ndarray.ravel, np.ndarray.flatten), lambda g, y, a, *order, **named: np.reshape(g, a.shape, *order, **named))
-linear((np.squeeze, np.ndarray.squeeze), lambda g, y, a, *axis, **named: np.reshape(g, a.shape))
+linear(
+    (np.reshape, np.ndarray.reshape, in_shape),
+    lambda g, y, a, *shape, **named: np.reshape(g, shape_of(a), **{k: v for k, v in named.items() if k == "order"}),
+)
+linear((np.ravel, np.ndarray.ravel, np.ndarray.flatten), lambda g, y, a, *order, **named: np.reshape(g, shape_of(a), *order, **named))
+linear((np.squeeze, np.ndarray.squeeze), lambda g, y, a, *axis, **named: np.reshape(g, shape_of(a)))
 linear((np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d), lambda g, y, a, *axis, **named: np.reshape(g, shape_of(a)))
 
 
@@ -277,7 +280,7 @@ linear(np.unstack, lambda g, y, a, *, axis=0: np.stack([zeros_like(part) if one 
 def appended(a: Any, values: Any, axis: Any = None) -> Any:
     """``np.append``."""
     if axis is None:
-        return np.concatenate((np.reshape(a, (-1,)), np.reshape(values, (-1,))))
+        return np.concatenate((in_a_row(a), in_a_row(values)))
     return np.concatenate((a, values), axis=axis)
 
 
@@ -301,7 +304,7 @@ def _mesh(k: int, g: Any, y: Any, xs: Any, indexing: str = "xy", **named: Any) -
     at = 0 if len(xs) == 1 else _mesh_axis(k, indexing)
     if g[k] is None:
         return None
-    return np.sum(g[k], axis=tuple([j for j in range(g[k].ndim) if j != at]))
+    return fitted(np.sum(g[k], axis=tuple([j for j in range(g[k].ndim) if j != at])), xs[k])
 
 
 def _mesh_push(k: int, t: Any, y: Any, xs: Any, indexing: str = "xy", **named: Any) -> Any:
@@ -317,13 +320,12 @@ push(np.broadcast_arrays, every=lambda k, t, y, *xs, **named: tuple([np.broadcas
 
 
 def _array(g: Any, y: Any, x: Any, *rest: Any, **named: Any) -> Any:
-    if isinstance(x, tuple | list):
-        return tuple([_array(g[k], y, part) for k, part in enumerate(x)])
-    return fitted(g, x)
+    return shared_out(g, x)
 
 
 def _array_push(t: Any, y: Any, x: Any, *rest: Any, **named: Any) -> Any:
-    return np.asarray(_all_filled(t, x)).astype(y.dtype)
+    made = np.asarray(_all_filled(t, x)).astype(y.dtype)
+    return np.reshape(made, y.shape) if rank_of(made) < rank_of(y) else made
 
 
 def _all_filled(t: Any, x: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hovis.library.derivatives import defined, linear, multilinear, pull, push
-from hovis.library.numpy.tangents import conjugate, fitted, rank_of
+from hovis.library.numpy.tangents import conjugate, depth, fitted, in_a_row, rank_of, shape_of
 
 
 def swapped(x: Any) -> Any:
@@ -50,13 +50,13 @@ def _explicit(subscripts: str, operands: Any) -> tuple[list[str], str]:
     most = 0
     for term, x in zip(terms, operands, strict=True):
         if "..." in term:
-            most = max(most, rank_of(x) - len(term) + 3)
+            most = max(most, depth(x) - len(term) + 3)
     used = set(subscripts)
     spare = [c for c in _letters(52) if c not in used][:most]
     found = []
     for term, x in zip(terms, operands, strict=True):
         if "..." in term:
-            n = rank_of(x) - len(term) + 3
+            n = depth(x) - len(term) + 3
             term = term.replace("...", "".join(spare[most - n :]))
         found.append(term)
     if not arrow:
@@ -92,7 +92,7 @@ def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: An
     # labels that stand for an axis which is summed alone are given by ones, repeated ones by a diagonal
     once = "".join([c for j, c in enumerate(own) if c not in own[:j]])
     sizes = {}
-    for label, size in zip(own, x.shape, strict=True):
+    for label, size in zip(own, shape_of(x), strict=True):
         sizes[label] = size
     lonely = [c for c in once if c not in have]
     inputs = [result, *[terms[j] for j in others], *lonely]
@@ -173,6 +173,8 @@ def inner(a: Any, b: Any) -> Any:
 
 def kron(a: Any, b: Any) -> Any:
     """``np.kron``."""
+    if rank_of(a) == 0 or rank_of(b) == 0:
+        return a * b
     n = max(a.ndim, b.ndim)
     left, right = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
     wide = [size for k in range(n) for size in (left[k], 1)]
@@ -212,7 +214,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 defined((np.dot, np.ndarray.dot), dot, parameters="a b out")
 defined(np.inner, inner)
 defined(np.vdot, lambda a, b: np.sum(conjugate(np.reshape(a, (-1,))) * np.reshape(b, (-1,))))
-defined(np.outer, lambda a, b, out=None: np.reshape(a, (-1, 1)) * np.reshape(b, (-1,)), parameters="a b")
+defined(np.outer, lambda a, b, out=None: np.expand_dims(in_a_row(a), 1) * in_a_row(b), parameters="a b")
 defined(np.tensordot, tensordot)
 defined(np.kron, kron)
 defined((np.cross, np.linalg.cross), cross)
