@@ -310,7 +310,7 @@ def _axis(d, v, tuples=True):
 def _reduce(d):
     fn = d.pick(REDUCE)
     a = d.variable(_is_array, exact=fn in ("max", "min", "any", "all", "ptp", "count_nonzero", "median"))
-    if a is None:
+    if a is None or (fn == "prod" and _overflows(d.values[a])):
         return None
     axis = _axis(d, d.values[a])
     options = d.pick(["", "", ", keepdims=True", ", where=True"]) if fn not in ("ptp", "count_nonzero", "median") else ""
@@ -323,6 +323,11 @@ def _reduce(d):
     return f"np.{fn}({a}, axis={axis}{options})", fn in ("mean", "std", "var", "prod", "median")
 
 
+def _overflows(halves):
+    """May a product of halves overflow on the way, if not in the end?  It depends on when NumPy rounds it to a half."""
+    return halves.dtype == np.float16 and not np.prod(np.maximum(np.abs(halves.astype(float)), 1)) < np.finfo(np.float16).max
+
+
 def _along(d):
     fn = d.pick(["cumsum", "cumprod", "sort", "argmax", "argmin", "diff", "argsort", "flip"])
     a = d.variable(_is_array, exact=True)
@@ -331,6 +336,8 @@ def _along(d):
     axis = _axis(d, d.values[a], tuples=False)
     if fn == "diff":
         axis = "-1"
+    if fn == "cumprod" and _overflows(d.values[a]):
+        return None
     stable = ", kind='stable'" if fn in ("sort", "argsort") and d.choose(3) else ""
     return f"np.{fn}({a}, axis={axis}{stable})", fn == "cumprod"
 
