@@ -444,7 +444,7 @@ class Tape:
 
     def share(self, operand: Any, g: Any) -> None:
         """One more share of the cotangent of an operand."""
-        if g is None:
+        if g is None or not has_box(operand, self):
             return
         if type(operand) is not Box:
             for part, share in zip(operand.values() if isinstance(operand, dict) else operand, g, strict=False):

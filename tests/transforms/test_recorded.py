@@ -596,3 +596,15 @@ def test_a_product_of_one_array_with_itself() -> None:
         return np.linalg.multi_dot([w, w, w])[0, 1]
 
     np.testing.assert_allclose(hovis.grad(powers)(0.3), 12 * 0.3**2, rtol=1e-12)
+
+
+def test_a_rule_may_come_to_a_constant() -> None:
+    """Beyond its points np.interp is what it is at the last one, whatever it is given."""
+
+    def f(a: Any, b: Any) -> Any:
+        for _ in zip(a, b, strict=True):
+            pass
+        return np.interp(np.sum(b), np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
+
+    assert np.array_equal(hovis.grad(f, argnums=1)(np.ones(3), np.ones(3)), np.zeros(3))
+    assert np.array_equal(hovis.grad(f, argnums=1)(np.ones(3), np.full(3, 0.5)), np.full(3, 2.0))
