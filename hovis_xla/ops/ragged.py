@@ -27,7 +27,7 @@ from hovis_xla.ops.arith import check_range, sign_bit
 from hovis_xla.ops.extents import Counts, Span, aligned, counted, filled, is_mask, number, packed, require, same, shifted, unpacked, widened
 from hovis_xla.ops.python import L, position
 from hovis_xla.slots import block_of, is_within, tensor
-from hovis_xla.types import ARRAY, INT64, SCALAR, ZERO, Bound, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val
+from hovis_xla.types import ARRAY, INT64, SCALAR, ZERO, Bound, Known, NotLowerable, Num, Operand, Ragged, Raises, ShapeUnknown, Stored, Struct, Val, view_roots
 
 _NAMES: Final = "add sub mul truediv floordiv mod pow neg pos abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
 _ELEMENTWISE: Final = frozenset({
@@ -394,8 +394,8 @@ def item(low: L, x: Ragged, index: Operand) -> Operand | None:
     if not found.shape:
         return Val(Num(SCALAR, t.dtype), found.ir)
     if isinstance(x.base, Stored) or not x.own:
-        return None  # it is a view
-    return made(as_array(found), counts[1:])
+        return None  # it is a view, and may be stored into
+    return made(Val(Num(ARRAY, found.dtype, found.shape), found.ir, roots=view_roots([x.base])), counts[1:])
 
 
 def _sliced(low: L, x: Ragged, index: Operand) -> Operand | None:

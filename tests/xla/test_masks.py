@@ -392,3 +392,10 @@ def test_parts_in_two_dimensions():
     for a in (x, x[::-1], x + 1, -x):
         agree(fn, jitted, a)
         assert one(a) == a[a[:, 0] != 2].argmax() + np.argwhere(a).argmin()
+
+
+def test_a_row_is_a_view_of_what_has_a_size_that_is_not_known():
+    """Beside it, it is left to Python; alone it may be compiled."""
+    x = np.array([5, 0, 3, 4])
+    for fn in (lambda x: (np.argwhere(x), np.argwhere(x)[0]), lambda x: (lambda v: (v, v[0]))(np.argwhere(x)), lambda x: (lambda w: (w, w[-1]))(np.argwhere(x) > 0)):
+        agree(fn, hovis_xla.jit(fn, target="xla"), x)
