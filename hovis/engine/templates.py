@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.values import Known, Ref, V, relabel
 from hovis.ir.model import edges
-from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, Union
+from hovis.lattice import RAISED, AbstractValue, Const, Partial, Type, Union, join
 
 if TYPE_CHECKING:
     from hovis.engine.heap import VObj
@@ -197,8 +197,8 @@ def _nobodies(cls: type) -> list[type]:
 
 
 def alive(kind: AbstractValue, classes: tuple[int, ...]) -> AbstractValue:
-    """A type that may mention templates, as far as these templates are known."""
-    return ANY if ALL and any(aid not in classes for aid in mentioned(kind)) else kind
+    """A type that may mention templates, as far as these templates are known: else that it is an exception, or no None, if it is."""
+    return join(kind, RAISED) if ALL and any(aid not in classes for aid in mentioned(kind)) else kind
 
 
 def mentioned(kind: AbstractValue) -> set[int]:
