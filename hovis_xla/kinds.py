@@ -208,11 +208,11 @@ def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
         for k, place in enumerate(places[1:], 1):
             number = emit.select(emit.compare("EQ", which, emit.constant(k, INT32)), emit.constant(place, INT32), number)
     rows = [{n: split(s, m) for n, s in enumerate(given) if places[n] == k} or {0: split(UNDEF, m)} for k, m in enumerate(kind.members)]
-    return [Val(WHICH, number.ir), *(_picked(which, dict(zip(row, column, strict=True))) for row in rows for column in zip(*row.values(), strict=True))]
+    return [Val(WHICH, number.ir), *(picked(which, dict(zip(row, column, strict=True))) for row in rows for column in zip(*row.values(), strict=True))]
 
 
-def _picked(which: T | None, slots: dict[int, Slot]) -> Slot:
-    """The number, or the array, of those that are one kind: the one that it is."""
+def picked(which: T | None, slots: dict[int, Slot]) -> Slot:
+    """The number, or the array, of those that are one kind: the one that it is, which may share memory with what any of them does."""
     (_, found), *others = slots.items()
     for k, slot in others:
         if same_slot(found, slot):

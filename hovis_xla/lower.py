@@ -367,7 +367,8 @@ def lower(
 def _lower_main(
     module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int], seen: Mapping[Op, Item]
 ) -> Lowered:
-    nums = [a for a in args if isinstance(a, Num)] + [v.num for v in variables(function).values()]
+    outliving = variables(function)
+    nums = [a for a in args if isinstance(a, Num)] + [v.num for v in outliving.values()]
     main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
     lowering.main = main
     lowering.module = module
@@ -385,7 +386,7 @@ def _lower_main(
                 operands.append(lowering.given(arg, next(values), k, param in written))
             else:
                 operands.append(Val(arg, next(values)))
-        for key, variable in variables(function).items():
+        for key, variable in outliving.items():
             lowering.outlives(key, variable, next(values))
         if any(changes(op) for op in _all_ops(function)):
             lowering.token, lowering.fuel = outward.create_token(), None
@@ -440,7 +441,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     templates, starts = [], []
     for template, slots in lowering.found:
         starts.append(len(outputs))
-        slots = [settled(slot, num) for slot, num in zip(slots, template.nums, strict=True)]
+        slots = list(map(settled, slots))
         sources, more = sources_of(slots, template)
         outputs += more
         owners = lowering._owners(slots, template.location)

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from hovis_xla import emit
 from hovis_xla.buckets import clipped
 from hovis_xla.emit import T
 from hovis_xla.interface import Template
-from hovis_xla.kinds import WHICH
+from hovis_xla.kinds import WHICH, picked
 from hovis_xla.places import Location, Place
 from hovis_xla.slots import TAG, as_val, num_of
 from hovis_xla.types import ARRAY, EITHER, INT32, INT64, Known, NotLowerable, Num, OneOf, Operand, Ragged, Slot, Stored, Struct, Val
@@ -53,17 +52,13 @@ def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Opera
     return built[number]
 
 
-def settled(slot: Slot, num: Num) -> Slot:
-    """A leaf for which several returns bring several arrays: the one that it is, which may share memory with what any of them does."""
+def settled(slot: Slot) -> Slot:
+    """A leaf for which several returns bring several arrays: the one that it is."""
     if not isinstance(slot, OneOf):
         return slot
-    first, *others = (as_val(settled(m, num), num) for m in slot.members)
-    if any(m.place is not None and m.place.location.owner is not None for m in (first, *others)):
+    if any(isinstance(m, Val) and m.place is not None and m.place.location.owner is not None for m in slot.members):
         raise NotLowerable("the result is one of several arrays of the caller's")
-    found, which = T(first.ir, num.dtype, num.shape), T(slot.which, INT32, ())
-    for k, other in enumerate(others, 1):
-        found = emit.select(emit.compare("EQ", which, emit.constant(k, INT32)), T(other.ir, num.dtype, num.shape), found)
-    return Val(num, found.ir, roots=first.roots.union(*(other.roots for other in others)))
+    return picked(T(slot.which, INT32, ()), dict(enumerate(slot.members)))
 
 
 def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], list[tuple[Num, Any]]]:

@@ -7,7 +7,6 @@ raise. Each program is run by CPython, op by op after each pass, and, as a progr
 """
 
 import argparse
-import linecache
 import math
 import random
 import sys
@@ -16,6 +15,7 @@ import numpy as np
 
 import hovis_xla
 from tests.xla.checking import outcome, same
+from tests.xla.random_blocks import scope_of
 
 HEAD = "def f(a, b, c, n, k, x):"
 NUMBERS = ["0.5", "-0.0", "1e308", "math.nan", "math.inf", "2.0"]
@@ -189,11 +189,7 @@ class Writer:
 def program(seed):
     """(function, source) of a seed."""
     source = Writer(seed).text()
-    name = f"<loops {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    space = {"np": np, "math": math, "BYTE": np.int8(0), "UNSIGNED": np.uint8(0)}
-    exec(compile(source, name, "exec"), space)
-    return space["f"], source
+    return scope_of(source, f"<loops {seed}>", np=np, math=math, BYTE=np.int8(0), UNSIGNED=np.uint8(0))["f"], source
 
 
 def arguments(seed, number):

@@ -1,7 +1,8 @@
 """Random programs of Python's own kinds: numbers that change their class, None, strings, tuples, lists, exceptions, loops."""
-import linecache
 import math
 import random
+
+from tests.xla.random_blocks import scope_of
 
 HEAD = "import math\nimport numpy as np\nTABLE = (3, 1.5, 'mid', None, 2)\nNUMBERS = [0.5, -2.0, 4.0]\n\n\n"
 NUMBERS = ["0", "1", "-1", "2", "7", "0.5", "-1.5", "0.0", "True", "2**40", "1e300", "math.nan", "-0.0"]
@@ -158,11 +159,7 @@ class Writer:
 def program(seed):
     """(function, source) of a seed."""
     source = Writer(seed).text()
-    name = f"<random program {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    space = {}
-    exec(compile(source, name, "exec"), space)
-    return space["program"], source
+    return scope_of(source, f"<random program {seed}>")["program"], source
 
 
 ARGUMENTS = [(0, 0.5), (3, -1.5), (1, 0.0), (5, 2.0), (7, -0.25), (2, math.inf)]

@@ -1,12 +1,10 @@
 """Random programs that hand arrays around: in tuples, dicts and objects, by helpers and branches with returns of their own; beside CPython."""
-import linecache
-import random
-
 import numpy as np
 import pytest
 
 import hovis_xla
 from tests.xla.checking import agree
+from tests.xla.random_blocks import Blocks, scope_of
 
 pytestmark = pytest.mark.xla
 
@@ -23,9 +21,9 @@ class Held:
         return self.x if first else self.y
 
 
-class Writer:
+class Writer(Blocks):
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         choose = self.choose
         self.lines = [
             "def f(a, b, n, c):",
@@ -36,9 +34,6 @@ class Writer:
         ]  # fmt: skip
         self.block(1, 0, False, 4)
         self.lines.append(f" {self.result()}")
-
-    def choose(self, *options):
-        return self.random.choice(options)
 
     def array(self):
         return self.choose("u", "v", "w", "u", "v", "w", "a", "b", "d['u']", "d['v']", "t[0]", "t[1]", "o.x", "o.y")
@@ -63,11 +58,6 @@ class Writer:
         found = self.choose("u", "v", "(u, v, w)", "t", "d", "(o.x, o.y)", "(a, u)", "w * 2, s", "[u, v + 1]", "h(u, v)", "g(u, w, k), s", "d['u'], k")
         return f"return {found}"
 
-    def block(self, depth, nested, loop, statements=None):
-        self.lines.append(" " * depth + "k += 1")
-        for _ in range(statements or self.random.randint(1, 3)):
-            self.statement(" " * depth, depth, nested, loop)
-
     def statement(self, pad, depth, nested, loop):
         kind = self.random.random()
         x, y = self.array(), self.array()
@@ -86,25 +76,14 @@ class Writer:
                 "w, j = h(u, v)", "d['u'], o.x = o.x, d['u']",
             ))  # fmt: skip
         elif kind < 0.85 and nested < 3:
-            self.lines.append(f"{pad}if {self.test()}:")
-            self.block(depth + 1, nested + 1, loop)
-            if self.random.random() < 0.45:
-                self.lines.append(pad + "else:")
-                self.block(depth + 1, nested + 1, loop)
-            elif self.random.random() < 0.5:
-                self.lines.append(pad + " " + self.choose(*["break", "continue"] * loop, self.result(), self.result()))
+            self.branch(pad, depth, nested, loop)
         elif nested < 2:
-            self.lines.append(f"{pad}for {'ij'[nested]} in range({self.choose('n', '2')}):")
-            self.block(depth + 1, nested + 1, True)
+            self.loop(pad, depth, nested)
 
 
 def program(seed):
-    source = "\n".join(Writer(seed).lines)
-    name = f"<choices {seed}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope = {"np": np, "Held": Held}
-    exec(compile(source, name, "exec"), scope)
-    return scope["f"], source
+    source = Writer(seed).text()
+    return scope_of(source, f"<choices {seed}>", np=np, Held=Held)["f"], source
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,12 +1,10 @@
 """Random programs on arguments, views of views, names for one of several arrays and in-place operators, beside CPython."""
-import linecache
-import random
-
 import numpy as np
 import pytest
 
 import hovis_xla
 from tests.xla.checking import agree
+from tests.xla.random_blocks import Blocks, scope_of
 
 pytestmark = pytest.mark.xla
 
@@ -14,9 +12,9 @@ pytestmark = pytest.mark.xla
 NAMES = "abcuv"
 
 
-class Writer:
+class Writer(Blocks):
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.lines = [
             "def f(a, b, m, n):", *self.helper(), " c = np.zeros(6)", f" u = {self.choose('a', 'b', 'c', 'm[1]', 'a[::-1]', 'm[:, 2]')}",
             f" v = {self.choose('u', 'u[::-1]', 'a * 2', 'm[n]', 'm.T[1]', 'b.reshape(2, 3).T.reshape(6)')}", " i = j = k = 0; s = 0.0",
@@ -24,9 +22,6 @@ class Writer:
         for _ in range(3):
             self.block(1, 0, False)
         self.lines.append(f" {self.result()}")
-
-    def choose(self, *options):
-        return self.random.choice(options)
 
     def helper(self):
         """A function within, with returns of its own."""
@@ -56,11 +51,6 @@ class Writer:
     def test(self):
         return self.choose(f"{self.array()}[{self.index()}] > {self.array()}[{self.index()}]", "i > j", "(i + k) % 2 == 0", "s > 0")
 
-    def block(self, depth, nested, loop):
-        self.lines.append(" " * depth + "k += 1")
-        for _ in range(self.random.randint(1, 3)):
-            self.statement(" " * depth, depth, nested, loop)
-
     def statement(self, pad, depth, nested, loop):
         kind = self.random.random()
         x, y = self.part()
@@ -76,25 +66,14 @@ class Writer:
                 f"{p}[{q} > 0] = 0.25", f"{p} = g({q}, {p})", f"{p}.fill(s * 0.01)", f"np.multiply({p}, 0.5, out={q})",
             ))  # fmt: skip
         elif kind < 0.85 and nested < 3:
-            self.lines.append(f"{pad}if {self.test()}:")
-            self.block(depth + 1, nested + 1, loop)
-            if self.random.random() < 0.5:
-                self.lines.append(pad + "else:")
-                self.block(depth + 1, nested + 1, loop)
-            elif self.random.random() < 0.4:
-                self.lines.append(pad + " " + self.choose(*["break", "continue"] * loop, self.result()))
+            self.branch(pad, depth, nested, loop)
         elif nested < 2:
-            self.lines.append(f"{pad}for {'ij'[nested]} in range({self.choose('n', '3')}):")
-            self.block(depth + 1, nested + 1, True)
+            self.loop(pad, depth, nested)
 
 
 def program(seed):
-    source = "\n".join(Writer(seed).lines)
-    name = f"<memory {seed}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope = {"np": np}
-    exec(compile(source, name, "exec"), scope)
-    return scope["f"], source
+    source = Writer(seed).text()
+    return scope_of(source, f"<memory {seed}>", np=np)["f"], source
 
 
 @pytest.mark.parametrize("seed", range(8))

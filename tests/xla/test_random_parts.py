@@ -1,5 +1,4 @@
 """Random functions that mix loops of numbers with lists, dicts, texts, prints, masks, handlers and exceptions, against CPython."""
-import linecache
 import os
 import random
 
@@ -8,6 +7,7 @@ import pytest
 
 import hovis_xla
 from tests.xla.checking import agree
+from tests.xla.random_blocks import scope_of
 
 pytestmark = pytest.mark.xla
 
@@ -137,11 +137,7 @@ def helper(u, v):
 
 def made(seed):
     text = HELPER + Writer(seed).text()
-    file = f"<random parts {seed}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope = {"np": np}
-    exec(compile(text, file, "exec"), scope)
-    return scope["fn"], text
+    return scope_of(text, f"<random parts {seed}>", np=np)["fn"], text
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
