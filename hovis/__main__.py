@@ -5,8 +5,9 @@
     python -m hovis specialize FILE.py:FUNCTION Int @program.json -o OUT.py
 
 An argument is a literal or an expression of public spec names (``Int``, ``'float64[3, :]'``, ``'[Int, const(3)]'``,
-``n=list``); nothing else is evaluated.  ``@FILE.json`` is what a JSON file holds, ``@FILE`` the text of another file,
-``@FILE.py:NAME`` a global of a Python file, each known as a whole.
+``n=list``) and of type hints (``'int | None'``, ``'list[int]'``); nothing else is evaluated.  ``@FILE.json`` is what a
+JSON file holds, ``@FILE`` the text of another file, ``@FILE.py:NAME`` a global of a Python file, each known as a whole.
+With --annotations, a parameter that is given nothing is what it is annotated with.
 
 specialize writes a module that imports without hovis: what is known is in it or imported from where it lives, and a
 call that does not fit imports and runs the original (with --refuse it is a TypeError).  Without -o it is printed.
@@ -22,6 +23,7 @@ import json
 import os
 import sys
 import traceback
+import typing
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -30,6 +32,8 @@ from typing import Any, Final
 import hovis
 from hovis.bytecode.normalize import normalize
 from hovis.errors import HovisError
+from hovis.lattice import Either
+from hovis.parts import is_spec
 
 #: Names that an argument may use, besides literals.
 SPECS: Final[dict[str, object]] = {
@@ -40,6 +44,7 @@ SPECS: Final[dict[str, object]] = {
     )
 }  # fmt: skip
 SPECS.update((cls.__name__, cls) for cls in (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type))
+SPECS.update((name, getattr(typing, name)) for name in ("Annotated", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "Optional", "Sequence", "Union"))
 #: Those of them that may be called.
 MAKERS: Final = ("Array", "Instance", "OneOf", "const")
 
@@ -113,25 +118,32 @@ class _Reader:
                 return set(map(self.read, parts))
             case ast.Dict(keys=keys, values=values) if None not in keys:
                 return {self.read(k): self.read(v) for k, v in zip(keys, values, strict=True) if k is not None}
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                return self._either(node, self.read(left), self.read(right))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.BinOp():
                 return self._number(node)
-            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return self.read(left) | self.read(right)
-            case ast.Subscript(value=ast.Name(id=name), slice=shape) if hasattr(SPECS.get(name), "__getitem__") and not isinstance(SPECS[name], type):
-                dtype: Any = SPECS[name]
-                return self._made(lambda: dtype[self._shape(shape)])
+            case ast.Subscript(value=ast.Name(id=name), slice=inner) if name in SPECS:
+                whole: Any = SPECS[name]
+                return self._made(lambda: whole[self._shape(inner)])
             case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in MAKERS:
                 return self._call(name, args, keywords)
         raise self._refusal(node)
 
     def _number(self, node: ast.expr) -> object:
         """``-1``, ``2 + 3j``; no other arithmetic."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            return self._made(lambda: self.read(node.left) | self.read(node.right))
         try:
             return ast.literal_eval(node)
         except ValueError:
             raise self._refusal(node) from None
+
+    def _either(self, node: ast.expr, left: Any, right: Any) -> object:
+        """One of two kinds: of values there is OneOf."""
+        if not is_spec(left) and not is_spec(right):
+            raise self._refusal(node)
+        try:
+            return left | right
+        except TypeError:  # lists, which Python itself refuses
+            return Either((left, right))
 
     def _shape(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Tuple):
@@ -259,6 +271,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--locations", action="store_true", help="with the source line of each operation (ir)")
     parser.add_argument("--full", action="store_true", help="with nothing cut, as hovis.parse reads it (ir)")
     parser.add_argument("--guards", action="store_true", help="with what is checked on entry and taken for granted (ir)")
+    parser.add_argument("--annotations", action="store_true", help="a parameter that is given nothing is what it is annotated with")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write the module (specialize)")
     parser.add_argument("--refuse", action="store_true", help="calls that do not fit are errors, and the original is not needed (specialize)")
     return parser
@@ -273,7 +286,7 @@ def run(arguments: Sequence[str]) -> str:
     named = {name: spec for name, spec in specs if name is not None}
     if len(named) < sum(name is not None for name, _ in specs):
         raise Refused("a parameter is given twice")
-    traced = hovis.trace(fn, *(spec for name, spec in specs if name is None), **named)
+    traced = hovis.options(annotations=given.annotations).trace(fn, *(spec for name, spec in specs if name is None), **named)
     if given.command == "explain":
         return str(hovis.explain(traced))
     if given.command == "specialize":

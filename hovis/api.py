@@ -1,6 +1,7 @@
 """The public functions: trace, specialize, return_type, evaluate, explain, options."""
 
 import ast
+import copy
 import importlib.util
 import inspect
 import os
@@ -24,11 +25,11 @@ from hovis.ir.model import callees
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
+from hovis.parts import annotated, part_of
 from hovis.passes import pipeline
 from hovis.passes.inlining import put_in
 from hovis.report import Remark, Report
 from hovis.signature import Signature
-from hovis.specs import part_of
 from hovis.transforms import interpret
 
 #: Of how many losses an error speaks.
@@ -47,6 +48,7 @@ class Options:
     fuel       instructions that one trace may interpret, to begin with: each place of known data that it comes to allows for more
     known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
     frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
+    annotations   a parameter that is given no spec has the one that it is annotated with
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Options:
         fuel: int = engine.FUEL,
         frozen: bool = True,
         known_sizes: bool = False,
+        annotations: bool = False,
     ) -> None:
         self.library = library if library is not None else STANDARD
         self.passes = passes
@@ -64,13 +67,14 @@ class Options:
         self.fuel = fuel
         self.frozen = frozen
         self.known_sizes = known_sizes
+        self.annotations = annotations
         #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
         self.volatile: frozenset[Any] = frozenset()
 
-    def over(self, library: Library) -> "Options":
-        """The same with another library."""
-        made = Options(library, self.passes, self.strict, self.fuel, self.frozen, self.known_sizes)
-        made.volatile = self.volatile
+    def but(self, **changed: Any) -> "Options":
+        """The same with some changed: another library, say."""
+        made = copy.copy(self)
+        made.__dict__.update(changed)
         return made
 
     def __enter__(self) -> "Options":
@@ -399,7 +403,8 @@ def _shown(part: Part, used: set[int]) -> Any:
 def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
     """Trace fn for arguments of which the specs say what is known; fn is read, never run.
 
-    ``library=`` says what calls mean, if fn has no such parameter (see Options).
+    ``library=`` says what calls mean, and ``annotations=True`` that a parameter without a spec has the one that it is
+    annotated with, if fn has no such parameter (see Options).
     Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown and keeps its default.
     Raises SpecError (a TypeError) for too many specs, unknown names, and what is not a callable.
 
@@ -407,10 +412,16 @@ def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
     >>> trace(double, Type(int)).type
     Int
     """
-    chosen = current()
-    if isinstance(named.get("library"), Library) and "library" not in _parameters(fn):
-        chosen = chosen.over(named.pop("library"))
-    return _trace(fn, specs, named, chosen, getattr(type(fn), "takes_no_more", False))
+    return _trace(fn, specs, named, _chosen(fn, named), getattr(type(fn), "takes_no_more", False))
+
+
+def _chosen(fn: Any, named: dict[str, Any]) -> Options:
+    """The options in force, with those that are given among the specs, which are taken out."""
+    kinds = {"library": Library, "annotations": bool}
+    given = [name for name, kind in kinds.items() if isinstance(named.get(name), kind)]
+    own = _parameters(fn) if given else ()
+    changed = {name: named.pop(name) for name in given if name not in own}
+    return current().but(**changed) if changed else current()
 
 
 def _parameters(fn: Any) -> tuple[str, ...]:
@@ -432,12 +443,12 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
     125
     """
     with garbage.seldom():
-        return _specialize(_trace(fn, specs, named, current()))
+        return _specialize(_trace(fn, specs, named, _chosen(fn, named)))
 
 
 def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
     """What is known of the result of fn for these specs."""
-    return _trace(fn, specs, named, current()).type
+    return _trace(fn, specs, named, _chosen(fn, named)).type
 
 
 def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
@@ -471,12 +482,13 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     function, bound = python_function(fn)
 
     def parts_of(spec: Any, name: str) -> Part:
-        try:
-            return part_of(spec, name, make_array)
-        except SpecError as wrong:
-            raise SpecError(f"{_name(fn)}, argument {name!r}: {wrong}") from None
+        made: Part = _of_argument(fn, name, lambda: part_of(spec, name, make_array))
+        return made
 
-    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of, closed)
+    def noted(name: str) -> Any:
+        return _of_argument(fn, name, lambda: annotated(function, name) if function is not None else None)
+
+    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of, closed, noted if chosen.annotations else None)
     signature.bound = bool(bound)
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
@@ -509,6 +521,14 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     if chosen.strict is True:
         _complain(traced)
     return traced
+
+
+def _of_argument(fn: Any, name: str, found: Callable[[], Any]) -> Any:
+    """What is found of an argument; where nothing is, the message says of which."""
+    try:
+        return found()
+    except SpecError as wrong:
+        raise SpecError(f"{_name(fn)}, argument {name!r}: {wrong}") from None
 
 
 def _complain(traced: Trace) -> None:

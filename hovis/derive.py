@@ -24,8 +24,8 @@ from hovis.lattice import Const
 from hovis.library.numpy.tangents import as_tangent, assembled, directions, is_array, shape_of, size_of, sized, tangent, unit
 from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
+from hovis.parts import is_spec
 from hovis.specs import Any as Unknown
-from hovis.specs import is_spec
 from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, is_untouched, through, watch
 from hovis.transforms.moving import FOLLOWING, Following
 from hovis.transforms.recorder import follow, is_recorded

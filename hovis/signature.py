@@ -40,12 +40,21 @@ class Signature:
 
     @staticmethod
     def of(
-        fn: Any, function: types.FunctionType | None, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part], closed: bool = False
+        fn: Any,
+        function: types.FunctionType | None,
+        specs: tuple[Any, ...],
+        named: dict[str, Any],
+        part_of: Callable[[Any, str], Part],
+        closed: bool = False,
+        annotated: Callable[[str], Any] | None = None,
     ) -> "Signature":
-        """Bind specs as a call binds arguments.  closed: there are no other arguments than these."""
+        """Bind specs as a call binds arguments.
+
+        closed: there are no other arguments than these; annotated: gives the spec of a parameter that got none, or None.
+        """
         if function is None:
             return _of_builtin(fn, specs, named, part_of)
-        return _Binder(function, specs, dict(named), part_of, closed).bind()
+        return _Binder(function, specs, dict(named), part_of, closed, annotated).bind()
 
     def names(self) -> list[tuple[Any, str]]:
         """Where a call of the original passes each unknown argument: its position (None: by name only) and its name.
@@ -161,8 +170,17 @@ def _renamed(part: Part, names: dict[int, Param]) -> Part:
 class _Binder:
     """The binding of one list of specs."""
 
-    def __init__(self, function: types.FunctionType, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part], closed: bool) -> None:
+    def __init__(
+        self,
+        function: types.FunctionType,
+        specs: tuple[Any, ...],
+        named: dict[str, Any],
+        part_of: Callable[[Any, str], Part],
+        closed: bool,
+        annotated: Callable[[str], Any] | None,
+    ) -> None:
         self.function = function
+        self.annotated = annotated
         self.closed = closed
         self.specs = list(specs)
         self.named = named
@@ -195,18 +213,16 @@ class _Binder:
         self._rest(star, double)
         return self.out
 
-    def _given(self, p: inspect.Parameter, spec: Any) -> None:
+    def _given(self, p: inspect.Parameter, spec: Any, default: Any = inspect.Parameter.empty) -> None:
         part = self.part_of(spec, p.name)
         self.out.parts.append(part)
         self._place(p, part)
         if not isinstance(part, Fixed):
-            self.out.unknown.append(Unknown(p.name, part, p.kind, inspect.Parameter.empty))
+            self.out.unknown.append(Unknown(p.name, part, p.kind, default))
 
     def _missing(self, p: inspect.Parameter) -> None:
-        part = Leaf(Param(ANY, None, p.name))
-        self.out.parts.append(part)
-        self._place(p, part)
-        self.out.unknown.append(Unknown(p.name, part, p.kind, p.default))
+        spec = self.annotated(p.name) if self.annotated is not None else None
+        self._given(p, ANY if spec is None else spec, p.default)
 
     def _place(self, p: inspect.Parameter, part: Part) -> None:
         if p.kind is inspect.Parameter.KEYWORD_ONLY:

@@ -10,11 +10,11 @@ from typing import Any, Final, Protocol
 
 from hovis.backend import expressions
 from hovis.backend.apart import stands_apart
-from hovis.backend.entry import leaf_check, parts_of, taker
+from hovis.backend.entry import exact_classes, leaf_check, parts_of, taker
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
-from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const, Refined, Type, Union
+from hovis.lattice.constants import same_constant
 from hovis.signature import Signature
 
 
@@ -97,20 +97,40 @@ class Arrival:
 
     def _leaf(self, part: Leaf, shown: ast.expr) -> Iterator[ast.expr]:
         kind = part.param.type
-        if isinstance(kind, AnyType):
+        check = leaf_check(part)
+        if check is None:
             return
         if isinstance(kind, Type) and not part.choices and not isinstance(kind, Array | Refined):
             yield self._is(shown, kind.cls)
         elif isinstance(kind, Array) and not part.choices:
             yield from self._array(part, kind, shown)
         elif isinstance(kind, Union) and not part.choices:
-            classes = [self.named(t.cls) for t in kind.members if isinstance(t, Type)]
-            yield ast.Compare(self._type(shown), [ast.In()], [ast.Tuple(sorted(classes, key=ast.dump), ast.Load())])
-        elif part.choices and all(type(c) in _PLAIN and expressions.literal(c) is not None for c in part.choices) and len({type(c) for c in part.choices}) == 1:
-            yield self._is(shown, type(part.choices[0]))
-            yield ast.Compare(shown, [ast.In()], [ast.Tuple([self.named(c) for c in part.choices], ast.Load())])
+            yield self._one_of(kind, shown)
+        elif part.choices:
+            yield self._chosen(part.choices, shown)
         else:
-            yield ast.Call(self.named(leaf_check(part)), [shown], [])
+            yield ast.Call(self.named(check), [shown], [])
+
+    def _chosen(self, choices: tuple[object, ...], shown: ast.expr) -> ast.expr:
+        """One of a few values: those of a plain class together."""
+        classes = {type(choice): [one for one in choices if type(one) is type(choice)] for choice in choices}
+        ways: list[list[ast.expr]] = []
+        for cls, values in classes.items():
+            if cls in _PLAIN and all(expressions.literal(value) is not None for value in values):
+                ways.append([self._is(shown, cls), ast.Compare(shown, [ast.In()], [ast.Tuple([self.named(value) for value in values], ast.Load())])])
+            else:
+                ways += [list(self._fixed(Fixed(value), shown)) for value in values]
+        return _any_of([_all_of(way) for way in ways])
+
+    def _one_of(self, kind: Union, shown: ast.expr) -> ast.expr:
+        """One of several kinds: by the class where that is enough."""
+        classes = [self.named(cls) for cls in exact_classes(kind)]
+        ways: list[ast.expr] = []
+        if classes:
+            ways.append(ast.Compare(self._type(shown), [ast.In()], [ast.Tuple(sorted(classes, key=ast.dump), ast.Load())]))
+        for member in sorted((m for m in kind.members if type(m) is not Type), key=repr):
+            ways.append(_all_of(list(self._leaf(Leaf(Param(member)), shown))))
+        return _any_of(ways)
 
     def _array(self, part: Leaf, kind: Array, shown: ast.expr) -> Iterator[ast.expr]:
         """The class, the dtype and what is known of the shape."""
@@ -144,7 +164,7 @@ class Arrival:
             # the text tells 0.0 from -0.0
             yield ast.Compare(ast.Call(self.named(repr), [shown], []), [ast.Eq()], [ast.Constant(repr(value))])
         elif isinstance(value, float | complex | tuple | frozenset):
-            yield ast.Compare(ast.Call(self.named(taker(part)), [shown], []), [ast.IsNot()], [ast.Constant(None)])
+            yield ast.Call(self.named(same_constant), [shown, self.named(value)], [])
         else:
             yield ast.Compare(shown, [ast.Is()], [self.named(value)])
 
@@ -213,6 +233,14 @@ class Arrival:
         if isinstance(original, ast.Name):
             self.named.original = original.id
         return ast.Call(original, args, keywords)
+
+
+def _all_of(tests: list[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+
+
+def _any_of(tests: list[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
 
 
 def _name_params(part: Part, name: str) -> None:

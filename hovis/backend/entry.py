@@ -62,9 +62,17 @@ def leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
         exact = kind.cls
         return lambda v: type(v) is exact
     if isinstance(kind, Union):
-        classes = tuple(t.cls for t in kind.members if isinstance(t, Type))
-        return lambda v: type(v) in classes
+        classes = exact_classes(kind)
+        if len(classes) == len(kind.members):
+            return lambda v: type(v) in classes
+        checks = [leaf_check(Leaf(Param(member))) for member in kind.members]
+        return lambda v: any(check is None or check(v) for check in checks)
     return None
+
+
+def exact_classes(kind: Union) -> list[type]:
+    """The classes of a Union of which any instance fits."""
+    return [member.cls for member in kind.members if type(member) is Type]
 
 
 def taker(part: Part) -> Callable[[Any], tuple[Any, ...] | None]:
@@ -250,14 +258,15 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
     if isinstance(part, Leaf):
         values[id(part.param)] = arrived
         kind = part.param.type
-        if isinstance(kind, AnyType) or u.kind in _VARIADIC:
+        check = leaf_check(part)
+        if check is None or u.kind in _VARIADIC:
             return at
         if type(kind) is Type and not part.choices:
             cls = Op(type, (arrived,))
             fits = Op(operator.is_, (cls, Const(kind.cls)), (), BOOL)
             at.ops += [cls, fits]
         else:
-            fits = Op(leaf_check(part), (arrived,), (), BOOL)
+            fits = Op(check, (arrived,), (), BOOL)
             at.ops.append(fits)
         return _go_on(at, fits, misfit, blocks)
     taken = Op(taker(part), (arrived,))

@@ -7,7 +7,7 @@ everything which holds of the join holds of both sides.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Final
+from typing import Final, overload
 
 from hovis.lattice.constants import constant_key, same_constant
 
@@ -29,10 +29,53 @@ class AbstractValue:
     """What is known of a value: a set of Python values, and how it prints."""
 
     __slots__ = ()
+    #: NumPy's operators leave an ``array | Int`` to us
+    __array_ufunc__ = None
 
-    def __or__(self, other: "AbstractValue") -> "AbstractValue":
-        """The join: ``Int | Float``."""
-        return join(self, other)
+    @overload
+    def __or__(self, other: "AbstractValue") -> "AbstractValue": ...
+    @overload
+    def __or__(self, other: object) -> "AbstractValue | Either": ...
+    def __or__(self, other: object) -> "AbstractValue | Either":
+        """The join: ``Int | Float``, ``Int | None``, ``Int | str``; with anything else, alternatives.
+
+        >>> Type(int) | None, Type(int) | str
+        (Int | None, Int | Str)
+        """
+        known = self._lifted(other)
+        return Either((self, other)) if known is None else _told(join(self, known))
+
+    def __ror__(self, other: object) -> "AbstractValue | Either":
+        known = self._lifted(other)
+        return Either((other, self)) if known is None else _told(join(known, self))
+
+    @staticmethod
+    def _lifted(other: object) -> "AbstractValue | None":
+        """What stands for the other side of ``|``; None if that is not to be said here."""
+        if isinstance(other, AbstractValue):
+            return other
+        if other is None:
+            return Type(type(None))
+        return Type(other) if type(other) is type else None
+
+
+class Either:
+    """Alternatives of which not all are elements of the lattice, as they were written: ``float64[3] | None``, ``Int | list[int]``."""
+
+    __slots__ = ("alternatives",)
+    __array_ufunc__ = None
+
+    def __init__(self, alternatives: Iterable[object]) -> None:
+        self.alternatives: tuple[object, ...] = tuple(one for given in alternatives for one in (given.alternatives if isinstance(given, Either) else (given,)))
+
+    def __or__(self, other: object) -> "Either":
+        return Either((self, other))
+
+    def __ror__(self, other: object) -> "Either":
+        return Either((other, self))
+
+    def __repr__(self) -> str:
+        return " | ".join(one.__qualname__ if isinstance(one, type) else repr(one) for one in self.alternatives)
 
 
 class Bottom(AbstractValue):
@@ -262,6 +305,11 @@ def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if isinstance(a, Partial) and isinstance(b, Partial) and a._same_frame(b):
         return Partial(a.cls, a.keys, map(join, a.parts, b.parts))
     return _union({*_members(forget(a)), *_members(forget(b))})
+
+
+def _told(a: AbstractValue) -> AbstractValue:
+    """What a user may say: that something is not None, or is an exception, is only found out."""
+    return ANY if isinstance(a, Some) else a
 
 
 def _top(*values: AbstractValue) -> Any:

@@ -1,7 +1,9 @@
 """python -m hovis: arguments are read and never evaluated, stages, and errors as sentences."""
 import subprocess
 import sys
+import typing
 from pathlib import Path
+from typing import Literal, Optional
 
 import pytest
 
@@ -61,6 +63,8 @@ def err(capsys, *arguments):
     ("3", 3), ("-3", -3), ("-2.5", -2.5), ("2+3j", 2 + 3j), ("'a b'", "a b"), ("b'x'", b"x"), ("None", None), ("True", True),
     ("(1, 'a')", (1, "a")), ("{'w': [1, 2]}", {"w": [1, 2]}), ("{1, 2}", {1, 2}), ("list", list), ("int", int),
     ("Int", hovis.Int), ("const(int)", hovis.const(int)), ("const({'a': 1})", hovis.const({"a": 1})), ("Int | Float", hovis.Int | hovis.Float),
+    ("Int | None", hovis.Int | None), ("None | int", int | None), ("list[int]", list[int]), ("Optional[dict[str, float]]", Optional[dict[str, float]]),
+    ("tuple[int, ...]", tuple[int, ...]), ("Literal['a', 1]", Literal["a", 1]), ("Callable[[int], str]", typing.Callable[[int], str]),
 ])  # fmt: skip
 def test_arguments(text, spec):
     got = parse_spec(text)
@@ -76,6 +80,8 @@ def test_arrays(text):
 def test_structures_of_specs():
     assert repr(parse_spec("[Int, const(3), {'w': float64[3]}]")) == "[Int, const(3), {'w': float64[3]}]"
     assert repr(parse_spec("OneOf(1, 2)")) == "OneOf(1, 2)"
+    assert repr(parse_spec("[Int] | None")) == "[Int] | None"
+    assert repr(parse_spec("float64[3] | list[int]")) == "float64[3] | list[int]"
 
 
 def test_names():
@@ -85,14 +91,23 @@ def test_names():
 
 @pytest.mark.parametrize("text", [
     "relu", "print('x')", "__import__('os')", "open('f')", "().__class__", "Int.cls", "[x for x in (1,)]", "lambda: 0", "2**10**9", "1 + 1",
-    "f'{1}'", "'a' * 9", "const(print)", "const(x=1)", "Array()", "f(", "{**{}}", "(yield)", "int[3]", "list[int]", "x := 3", "Array('float64', (-1,))",
+    "f'{1}'", "'a' * 9", "const(print)", "const(x=1)", "Array()", "f(", "{**{}}", "(yield)", "int[3]", "list[print]", "x := 3", "Array('float64', (-1,))",
+    "1 | 2", "{1} | {2}", "None | None", "Optional[1, 2]", "list[int][0]", "Literal[x]", "Literal", "Literal[print()]",
 ])  # fmt: skip
 def test_nothing_else_is_evaluated(text):
     with pytest.raises((Refused, hovis.SpecError)):
-        parse_spec(text)
+        hovis.trace(lambda x: x, parse_spec(text))
 
 
 # ------------------------------------------------------------------------------------------- stages
+
+
+def test_annotations_are_asked_for(tmp_path, capsys):
+    (tmp_path / "noted.py").write_text("def f(x: 'int | None', y: float = 2.5):\n    return y\ndef g(x: Missing):\n    return x\n".replace("Missing", "'Missing'"))
+    assert "%2 :: Int | None, %3 :: Float" in out(capsys, "trace", f"{tmp_path}/noted.py:f", "--annotations")
+    assert "%2 :: Str, %3 :: Float" in out(capsys, "trace", f"{tmp_path}/noted.py:f", "Str", "--annotations")
+    assert "%2 :: Any, %3 :: Any" in out(capsys, "trace", f"{tmp_path}/noted.py:f")
+    assert "'Missing' can't be resolved" in err(capsys, "trace", f"{tmp_path}/noted.py:g", "--annotations")
 
 
 def test_the_trace(file, capsys):

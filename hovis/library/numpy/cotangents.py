@@ -2,13 +2,14 @@
 
 import itertools
 import operator
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
 
 from hovis.errors import DerivativeError
 from hovis.ir.operations import Slot, make_tuple, slot_of, tape_of
-from hovis.lattice import ANY, AbstractValue, Array, Const, Partial, Type, Union
+from hovis.lattice import ANY, AbstractValue, Array, Const, Partial, Type, Union, join
 from hovis.lattice import Any as AnyType
 from hovis.library.numpy.shaping import in_shape
 from hovis.library.numpy.tangents import fitted, spread, zeros_like
@@ -39,10 +40,7 @@ def cotangent_type(kind: AbstractValue) -> AbstractValue | None:
     """The type of cotangents of values of this type; None if there are none."""
     if isinstance(kind, Union):
         found = [one for one in map(cotangent_type, kind.members) if one is not None]
-        made = found[0] if found else None
-        for one in found[1:]:
-            made = made | one  # type: ignore[operator]
-        return made
+        return reduce(join, found) if found else None
     if isinstance(kind, Array):
         return Array(kind.cls, kind.dtype, kind.rank, "", kind.place) if getattr(kind.dtype, "kind", "") in ("f", "c", "O") else None
     if isinstance(kind, Const):
