@@ -28,7 +28,6 @@ def _stub() -> Generator[None]:
 
 
 _getframe: Final = sys._getframe
-_SCOPE: Final[dict[str, object]] = {}
 
 
 def outline(location: Location | None) -> tuple[Location, ...]:
@@ -51,18 +50,33 @@ def _stub_code(file: str, function: str, first_line: int, position: tuple[int | 
     )
 
 
-def _entry(at: Location, rest: TracebackType | None) -> TracebackType:
-    """A traceback entry that says ``at``."""
+def _scope(file: str, frame: FrameType) -> dict[str, object]:
+    """The globals of code that stands in a file: where its lines are looked for, and names like one that is missing."""
+    if frame.f_code.co_filename == file:
+        return frame.f_globals
+    module = sys.modules.get(_home(file))
+    return {} if module is None else vars(module)
+
+
+@functools.lru_cache(maxsize=1024)
+def _home(file: str) -> str:
+    """The name of the module that is loaded from a file."""
+    found = (name for name, module in list(sys.modules.items()) if getattr(module, "__dict__", {}).get("__file__") == file)
+    return next(found, "")
+
+
+def _entry(at: Location, rest: TracebackType | None, frame: FrameType) -> TracebackType:
+    """A traceback entry that says ``at``, put in by the residual with that frame."""
     watching = sys.gettrace()
     if watching is not None:
         # a debugger is not to see how the frame comes about
         sys.settrace(None)
     # the frame of a generator has no caller: that of a function would keep these frames alive, and the exception with them
     code = _stub_code(at.file, at.function, at.first_line, (at.line, at.end_line, at.col, at.end_col))
-    frame = FunctionType(code, _SCOPE)().gi_frame
+    made = FunctionType(code, _scope(at.file, frame))().gi_frame
     if watching is not None:
         sys.settrace(watching)
-    return TracebackType(rest, frame, 0, at.first_line if at.line is None else at.line)
+    return TracebackType(rest, made, 0, at.first_line if at.line is None else at.line)
 
 
 def _put_back(code: CodeType) -> bool:
@@ -125,7 +139,7 @@ class Tracebacks:
         rest = _without_helpers(at.tb_next)
         shown, chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
         for place in reversed(chain):
-            rest = _entry(place, rest)
+            rest = _entry(place, rest, at.tb_frame)
         return rest if not shown else TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno or at.tb_frame.f_code.co_firstlineno)
 
 
@@ -155,10 +169,10 @@ class Untrim:
         self.chain = chain
 
     def __call__(self, exception: BaseException) -> None:
-        trace = exception.__traceback__
-        if trace is None or trace.tb_frame is not _getframe(1):
+        trace, frame = exception.__traceback__, _getframe(1)
+        if trace is None or trace.tb_frame is not frame:
             for at in reversed(self.chain):
-                trace = _entry(at, trace)
+                trace = _entry(at, trace, frame)
             exception.__traceback__ = trace
 
 

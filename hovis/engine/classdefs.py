@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hovis.bytecode.normalize import CLASS_BODY
 from hovis.engine import functions, protocols, templates
+from hovis.engine.attributes import presence
 from hovis.engine.classattrs import WRAPPERS, is_special, plain
 from hovis.engine.entering import Callee, bind
 from hovis.engine.folding import _MISSING, reify
@@ -169,7 +170,7 @@ def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple
     for completed, method in m.tables.added_methods.get(body, ()):
         namespace = namespace.with_new(completed, Known(method))
     opened = m.tables.open_names.get(body, ())
-    signature = Signature(m, opened)
+    signature = Signature(m, meta, opened)
     parts = tuple((key, signature.of(key, cell)) for key, cell in zip(namespace.keys, namespace.cells, strict=True))
     taken = {m.state.heap[aid].extra.site for aid in m.state.classes}
     here, count = m.here(), 0
@@ -257,8 +258,9 @@ def _fill_class_cell(m: Machine, obj: VObj, made: Known) -> None:
 class Signature:
     """What a template is made after: equal namespaces give the same template when a place is traced again."""
 
-    def __init__(self, m: Machine, opened: tuple[str, ...]) -> None:
+    def __init__(self, m: Machine, meta: type, opened: tuple[str, ...]) -> None:
         self.m = m
+        self.meta = meta
         self.seen: dict[int, str] = {}
         self.names = Names()
         self.names.open.update(opened)
@@ -266,6 +268,8 @@ class Signature:
     def of(self, name: str, value: V) -> Hashable:
         value = self.m.resolve(value)
         cls = self.m.class_of(value)
+        if self.meta is not type and self._may_be_abstract(value):
+            raise NotPlain(f"{name} may be abstract")
         if cls is not None and special(cls, "__set_name__"):
             if is_special(name) or name in self.names.open or not isinstance(value, Ref) or self.m.obj(value, "instance") is None:
                 raise NotPlain(f"{name} has a __set_name__")
@@ -290,6 +294,13 @@ class Signature:
         if isinstance(value, Ref):
             return self._of_object(name, value)
         raise NotPlain(f"what {name} is, is not known")
+
+    def _may_be_abstract(self, value: V) -> bool:
+        """Is there something that ABCMeta asks, and the template could not answer?"""
+        if isinstance(value, Ref) and self.m.state.heap[value.aid].kind in ("function", *WRAPPERS):
+            return False
+        known = isinstance(value, Known) and isinstance(value.value, (FUNCTION, type, *WRAPPERS.values()))
+        return not known and presence(self.m, value, "__isabstractmethod__") is not False
 
     def _of_object(self, name: str, value: Ref) -> Hashable:
         if value.aid in self.seen:

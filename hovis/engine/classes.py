@@ -16,7 +16,7 @@ from hovis.engine.primitives import call_builtin
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, V
 from hovis.ir.model import Effect
-from hovis.ir.operations import name_of_class
+from hovis.ir.operations import UNBOUND, name_of_class
 from hovis.lattice import SOME, Type
 from hovis.lattice.constants import ATOMS, is_immutable
 from hovis.library.core import holding
@@ -171,7 +171,7 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
         cell = frame.locals[slot]
         cls = _cell_contents(m, cell)
         first = _cell_contents(m, first) if 0 in code.cells else first
-        if cls is None or first is None:
+        if cls is None or first is None or not _bound(first) or (isinstance(cls, Known) and not isinstance(cls.value, type)):
             leave_caller(m, super)
         assert cls is not None
         assert first is not None
@@ -181,6 +181,11 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
     return finish(m, m.emit(super, args), mode)
 
 
+def _bound(value: V) -> bool:
+    """Is a variable certainly bound?"""
+    return not value.maybe_unbound if isinstance(value, Dyn) else not (isinstance(value, Known) and value.value is UNBOUND)
+
+
 def _cell_contents(m: Machine, cell: V | None) -> V | None:
     if isinstance(cell, Known) and isinstance(cell.value, types.CellType):
         try:
@@ -188,7 +193,8 @@ def _cell_contents(m: Machine, cell: V | None) -> V | None:
         except ValueError:
             return None
     obj = m.obj(cell, "cell") if cell is not None else None
-    return obj.cells[0] if obj else None
+    held = obj.cells[0] if obj else None
+    return held if held is not None and _bound(held) else None
 
 
 def _enum(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:

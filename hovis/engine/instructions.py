@@ -7,6 +7,7 @@ number to jump, SWITCH if frames were pushed or popped, STOP if the chain has en
 import builtins
 import operator
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -390,20 +391,44 @@ def build_class(m: Machine, _: Any) -> None:
 @handles("Import")
 def import_(m: Machine, name: str) -> int | None:
     fromlist, level = m.pop(), m.pop()
-    if isinstance(level, Known) and level.value == 0 and name in sys.modules and isinstance(fromlist, Known):
-        m.push(Known(sys.modules[name if fromlist.value else name.partition(".")[0]]))
-        return None
+    if isinstance(level, Known) and level.value == 0 and isinstance(fromlist, Known):
+        module = _imported(m, name, fromlist.value)  # type: ignore[arg-type]
+        if module is not None:
+            m.push(Known(module))
+            return None
     args = [Known(m.frame.namespace), Known(name), fromlist, level]
     m.push(m.emit(ops.import_name, args))
     return None
 
 
+def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object:
+    """The module that an import gives, if nothing has to be loaded for it (PyImport_ImportModuleLevelObject); else None."""
+    scope = m.frame.namespace.get("__builtins__", builtins)
+    if m.item(scope if isinstance(scope, dict) else vars(scope), "__import__") is not _IMPORT:
+        return None
+    modules = [m.item(sys.modules, part) for part in dict.fromkeys((name, name if fromlist else name.partition(".")[0]))]
+    for module in modules:
+        if not isinstance(module, types.ModuleType) or getattr(vars(module).get("__spec__"), "_initializing", False):
+            return None
+    if fromlist:
+        held = vars(modules[0])
+        # of a package, modules in it may have to be loaded
+        if type(modules[0]) is not types.ModuleType or ("__path__" in held and any(part not in held for part in fromlist)):
+            return None
+    return modules[-1]
+
+
+_IMPORT: Final = builtins.__import__
+
+
 @handles("ImportFrom")
 def import_from(m: Machine, name: str) -> int | None:
     module = m.frame.stack[-1]
-    if isinstance(module, Known) and name in getattr(module.value, "__dict__", ()):
-        m.push(Known(module.value.__dict__[name]))
-        return None
+    if isinstance(module, Known) and type(module.value) is types.ModuleType:
+        value = m.item(vars(module.value), name)
+        if value is not ops.UNBOUND:
+            m.push(Known(value))
+            return None
     m.push(m.emit(ops.import_from, [module, Known(name)]))
     return None
 

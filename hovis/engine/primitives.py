@@ -20,6 +20,7 @@ from hovis.engine.machine import NOWHERE, SWITCH, Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
 from hovis.engine.sizing import bounds, use_sizes
+from hovis.engine.tables import GiveUp
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
@@ -44,10 +45,13 @@ _FRAME_READERS: Final[dict[object, int]] = {
 _STOPPERS: Final[tuple[object, ...]] = (breakpoint, pdb.set_trace)
 #: Builtins that give frames, by which all that are above can be reached.
 _FRAME_GIVERS: Final[tuple[object, ...]] = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)
-
+#: Builtins after which somebody watches which functions are called, and what lines of them are run.
+_WATCHERS: Final[tuple[object, ...]] = (
+    sys.settrace, sys.setprofile, *(getattr(sys.monitoring, name) for name in ("set_events", "set_local_events") if hasattr(sys, "monitoring"))
+)  # fmt: skip
 
 #: All of these, by id.
-_LOOKERS: Final = frozenset(map(id, (*_FRAME_READERS, *_STOPPERS, *_FRAME_GIVERS)))
+_LOOKERS: Final = frozenset(map(id, (*_FRAME_READERS, *_STOPPERS, *_FRAME_GIVERS, *_WATCHERS)))
 MANY: Final = sys.maxsize
 
 
@@ -104,6 +108,8 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
     if fn is globals:
         return finish(m, Known(m.frame.namespace), mode)
     if id(fn) in _LOOKERS:
+        if any(fn is watcher for watcher in _WATCHERS):
+            raise GiveUp(f"it calls {fn.__name__}: what is called from then on, and where it stands, is watched")
         if any(fn is giver for giver in _FRAME_GIVERS) and len(m.state.frames) > 1:
             need_callers(m, fn)
         if len(args) <= _FRAME_READERS.get(fn, MANY):

@@ -4,6 +4,7 @@ Each function is what CPython's slot function does (Objects/typeobject.c, Object
 methods have been looked up; the engine does the look-up, since classes are known.  Frames of this file are hidden.
 """
 
+import abc
 import operator
 import sys
 from collections.abc import Callable
@@ -356,12 +357,33 @@ def is_instance(check: Method, cls: type, x: Any) -> bool:
     return bool(check(cls, x))
 
 
+def shows_instance(classes: tuple[type, ...], x: Any) -> bool:
+    """object_isinstance and _abc__abc_instancecheck_impl, where the class of x is none of these: what x shows as its class may be."""
+    for cls in classes:
+        if isinstance(cls, abc.ABCMeta):
+            shown = x.__class__
+            if shown is not type(x) and issubclass(shown, cls):
+                return True
+            continue
+        try:
+            shown = x.__class__
+        except AttributeError:
+            continue
+        if shown is not type(x) and isinstance(shown, type) and issubclass(shown, cls):
+            return True
+    return False
+
+
 # ------------------------------------------------------------------------------------------------- subclasses of builtins
 
 
 def construct_fixed(hold: Method, base: type, init: Method | None, cls: type, /, *args: Any, **kwargs: Any) -> Any:
     """type_call of a class whose instances hold one value of a builtin class for good."""
-    instance = hold(cls, base(*args, **kwargs))
+    if len(args) > (3 if base is str else 2 if base is int else 1):
+        return base.__new__(cls, *args, **kwargs)      # whose complaint may be another than that of the class itself
+    # who has an __init__ may take what tuple_new and float_new do not know
+    inside = base(*args) if init is not None and (base is tuple or base is float) else base(*args, **kwargs)
+    instance = hold(cls, inside)
     return instance if init is None else construct(instance, init, *args, **kwargs)
 
 
@@ -380,12 +402,22 @@ def in_place(change: Method, instance: Any, inside: Any, other: Any) -> Any:
     return instance
 
 
-def fill_list(inside: list[Any], iterable: Any = (), /) -> None:
-    """list___init___impl."""
+def fill_list(plain: bool, inside: list[Any], /, *args: Any, **named: Any) -> None:
+    """list___init__.
+
+    plain: the class has no ``__new__`` of its own, which could want more than list does.
+    """
+    if plain and named:
+        raise TypeError("list() takes no keyword arguments")
+    if len(args) > 1:
+        raise TypeError(f"list expected at most 1 argument, got {len(args)}")
     inside.clear()
-    inside.extend(iterable)
+    for iterable in args:
+        inside.extend(iterable)
 
 
 def fill_dict(inside: dict[Any, Any], /, *args: Any, **named: Any) -> None:
     """dict_init."""
+    if len(args) > 1:
+        raise TypeError(f"dict expected at most 1 argument, got {len(args)}")
     inside.update(*args, **named)

@@ -9,6 +9,7 @@ from hovis.engine.environment import Consulted, Guard, can_change, contents, pla
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.values import Known, V
+from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable
 
 
@@ -80,6 +81,17 @@ class Reader:
         if key not in self.guards:
             self.guards[key] = Guard(kind, holder, name, value)
         self._rely(key)
+
+    def item(self, held: dict[Any, Any], name: str) -> Any:
+        """What a dictionary of the environment holds by name, which is relied upon; UNBOUND if it is not there, or is to be read at run time."""
+        value = held.get(name, UNBOUND)
+        place = id(held), name
+        thawed = id(held) in self.tables.thawed or place in self.tables.thawed_globals or ("item", *place) in self.volatile
+        if value is UNBOUND or thawed or self.state.world == 2:
+            return UNBOUND
+        self.read_static |= {("global", *place), id(held)}
+        self.guard("item", held, name, value)
+        return value
 
     def _rely(self, key: Any) -> None:
         if self.state.world or key in self.volatile:

@@ -220,8 +220,10 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
         rest = [_of_like(m, a, base) for a in rest]
     if name == "__getitem__" and base is dict:
         return (protocols.subscript, [inside, args[0], *rest]) if len(rest) == 1 else None
-    if name == "__init__" and base in _FILL:
-        return _FILL[base], [inside, *rest]
+    if name == "__init__" and base is list:
+        return protocols.fill_list, [Known(lookup(_class(m, args[0]), "__new__") is list.__new__), inside, *rest]
+    if name == "__init__" and base is dict:
+        return protocols.fill_dict, [inside, *rest]
     if name in _OPERATORS:
         return _OPERATORS[name], [inside, *rest]
     if name in _OF_TWO and len(rest) == 1:
@@ -240,5 +242,3 @@ def _of_like(m: Machine, value: V, base: Any) -> V:
         return value
     return inside if _leaves(m, value, ("__iter__",)) else value
 
-
-_FILL: Final[dict[type, Any]] = {list: protocols.fill_list, dict: protocols.fill_dict}

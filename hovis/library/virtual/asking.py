@@ -2,9 +2,11 @@
 
 import operator
 import types
+import weakref
 from typing import Any, Final
 
 from hovis.engine import operators, protocols, templates
+from hovis.engine.attributes import class_attribute
 from hovis.engine.lookups import flat, has_own_hook, is_python_class, lookup, special
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, relabel
@@ -46,9 +48,13 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
     if classes is None:
         return _by_metaclass(m, args)
     if cls is not None:
+        if not m.is_subclass(cls, classes) and not _honest(m, cls):
+            return _by_shown_class(m, args[0], classes)
         return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
     kind = m.type_of(args[0])
     if isinstance(kind, Union):
+        if not all(isinstance(t, Type) and _honest(m, t.cls) for t in kind.members):
+            return None
         if any(isinstance(t, Type) and is_python_class(t.cls) for t in kind.members):
             m.use(args[0])  # objects have met here of which one would know what is in them
         found = {m.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
@@ -56,6 +62,23 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
             return Known(found.pop())
         return m.emit(isinstance, [args[0], Known(classes)], type=Type(bool), effect=Effect.PURE)
     return None
+
+
+#: Classes of C code whose instances show the class of another object.
+_PROXIES: Final = frozenset({super, weakref.ProxyType, weakref.CallableProxyType})
+
+
+def _honest(m: Machine, cls: type) -> bool:
+    """Is ``x.__class__`` of an instance certainly the class itself?"""
+    if class_attribute(m, cls, "__class__") is not object.__dict__["__class__"]:
+        return False
+    getter = class_attribute(m, cls, "__getattribute__")
+    return isinstance(getter, types.WrapperDescriptorType) and getter.__objclass__ not in _PROXIES
+
+
+def _by_shown_class(m: Machine, value: V, classes: Any) -> Any:
+    """An instance of none of the classes, which may show another class than its own."""
+    return pushed(m, lambda: m.call(Known(protocols.shows_instance), [Known(tuple(flat(classes))), value], {}))
 
 
 def _by_metaclass(m: Machine, args: Args) -> Any:

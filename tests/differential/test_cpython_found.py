@@ -1,0 +1,375 @@
+"""What CPython's own regression tests have found (tests/cpython/run.py), each with its kin."""
+import abc
+import builtins
+import collections
+import functools
+import sys
+import traceback
+import types
+import weakref
+
+import pytest
+
+import hovis
+
+
+def outcome(fn, *args):
+    try:
+        return fn(*args)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+# ------------------------------------------------------------------------------------------------- the class that an object shows
+
+
+class AsAttribute:
+    __class__ = str
+
+
+class AsProperty:
+    __class__ = property(lambda self: int)
+
+
+class ByGetattribute:
+    def __getattribute__(self, name):
+        return list if name == "__class__" else object.__getattribute__(self, name)
+
+
+class NoClass:
+    __class__ = 3
+
+
+class Missing:
+    @property
+    def __class__(self):
+        raise AttributeError("none")
+
+
+class Honest(dict):
+    pass
+
+
+LIARS = (AsAttribute, AsProperty, ByGetattribute, NoClass, Missing, Honest)
+TARGET = Honest()
+
+
+def asked(x):
+    found = []
+    for cls in (str, int, list, dict, AsAttribute, Missing, (str, float), int | list, collections.abc.Sequence, object):
+        try:
+            found.append(isinstance(x, cls))
+        except (AttributeError, TypeError) as error:
+            found.append(str(error))
+    return found
+
+
+def matched(x):
+    match x:
+        case str():
+            return "str"
+        case int() | list():
+            return "int or list"
+        case dict():
+            return "dict"
+    return "other"
+
+
+def made_here():
+    class Shows:
+        __class__ = str
+
+    class Both(Shows, abc.ABC):
+        __class__ = list
+    return asked(Shows()), asked(Both()), matched(Both())
+
+
+@pytest.mark.parametrize("fn", [asked, matched])
+def test_isinstance_asks_the_object_for_its_class(fn):
+    for value in (*(cls() for cls in LIARS), weakref.proxy(TARGET), 3, "a", [1], None):
+        want = fn(value)
+        assert hovis.jit(fn)(value) == want, value
+        assert hovis.specialize(fn, hovis.const(value))() == want, value
+        assert hovis.specialize(fn, type(value))(value) == want, value
+
+
+def test_isinstance_of_classes_of_the_trace():
+    assert hovis.jit(made_here)() == made_here()
+
+
+# ------------------------------------------------------------------------------------------------- super()
+
+
+def no_cell():
+    def f():
+        super()
+    f()
+
+
+def no_argument():
+    class X:
+        def f(x):
+            del x
+            super()
+    X().f()
+
+
+def empty_cell():
+    class X:
+        def f(x):
+            nonlocal __class__
+            del __class__
+            super()
+    X().f()
+
+
+def other_cell():
+    class X:
+        def f(x):
+            nonlocal __class__
+            __class__ = 3
+            super()
+    X().f()
+
+
+@pytest.mark.parametrize("fn", [no_cell, no_argument, empty_cell, other_cell])
+def test_super_that_finds_nothing(fn):
+    assert outcome(hovis.jit(fn)) == outcome(fn)
+
+
+# ------------------------------------------------------------------------------------------------- imports
+
+
+def imports():
+    import changing
+    from changing import X
+    return changing.X, X
+
+
+def imports_in_a_loop(n):
+    found = []
+    for _ in range(n):
+        from changing import X
+        found.append(X)
+        sys.modules["changing"].X = X + 1
+    return found
+
+
+def imports_what_it_puts_there(a, b):
+    sys.modules["changing"] = a
+    import changing
+    sys.modules["changing"] = b
+    import changing as other
+    del sys.modules["changing"]
+    try:
+        import changing as last
+    except ImportError as error:
+        last = str(error)
+    return changing is a, other is b, last
+
+
+def module(x):
+    made = types.ModuleType("changing")
+    made.X = x
+    return made
+
+
+def changes():
+    """Each leaves another outcome of an import."""
+    yield "another value", lambda: setattr(sys.modules["changing"], "X", 2)
+    yield "another module", lambda: sys.modules.__setitem__("changing", module(3))
+    yield "no module at all", lambda: sys.modules.__setitem__("changing", types.SimpleNamespace(X=4))
+    yield "None", lambda: sys.modules.__setitem__("changing", None)
+    yield "a module without X", lambda: sys.modules.__setitem__("changing", types.ModuleType("changing"))
+    yield "a module that makes X", lambda: setattr(sys.modules["changing"], "__getattr__", lambda name: 5)
+    yield "nothing", lambda: sys.modules.__delitem__("changing")
+    plain = builtins.__import__
+    yield "another import", lambda: setattr(builtins, "__import__", lambda name, *rest: module(6) if name == "changing" else plain(name, *rest))
+
+
+def test_an_import_is_looked_up_again(monkeypatch):
+    monkeypatch.setitem(sys.modules, "changing", module(1))
+    monkeypatch.setattr(builtins, "__import__", builtins.__import__)
+    jitted = hovis.jit(imports)
+    assert jitted() == imports() == (1, 1)
+    for what, change in changes():
+        change()
+        assert outcome(jitted) == outcome(imports), what
+
+
+@pytest.mark.parametrize("make", [hovis.jit, lambda fn: hovis.specialize(fn, int)])
+def test_an_import_in_a_loop_that_writes(monkeypatch, make):
+    monkeypatch.setitem(sys.modules, "changing", module(1))
+    assert make(imports_in_a_loop)(3) == [1, 2, 3]
+
+
+def test_an_import_of_what_was_put_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "changing", None)
+    args = module(1), module(2)
+    assert hovis.jit(imports_what_it_puts_there)(*args) == imports_what_it_puts_there(*args) == (True, True, "No module named 'changing'")
+
+
+def test_a_module_of_a_package_is_loaded(tmp_path, monkeypatch):
+    package = tmp_path / "hovis_package_to_import"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "inner.py").write_text("X = 7")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import hovis_package_to_import  # noqa: F401
+
+    def load():
+        from hovis_package_to_import import inner
+        return inner.X
+
+    assert hovis.jit(load)() == 7
+
+
+# ------------------------------------------------------------------------------------------------- tracing functions
+
+
+def lines_of(fn):
+    """Which lines of fn a trace function sees."""
+    seen = []
+
+    def trace(frame, event, arg):
+        if frame.f_code is fn.__code__ and event == "line":
+            seen.append(frame.f_lineno - frame.f_code.co_firstlineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        fn(2)
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def test_a_trace_function_sees_the_lines():
+    def two(x):
+        x += 1
+        return x
+
+    assert hovis.jit(lambda: lines_of(two))() == [1, 2]
+
+
+# ------------------------------------------------------------------------------------------------- tracebacks
+
+
+def test_the_frames_of_inlined_calls_have_the_globals_of_their_modules():
+    def inner():
+        return 1 // len("")
+
+    def outer():
+        return inner() + 1
+
+    try:
+        hovis.jit(outer)()
+    except ZeroDivisionError as error:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-2:]
+    assert [frame.f_code.co_name for frame in frames] == ["outer", "inner"]
+    assert all(frame.f_globals is globals() for frame in frames)
+
+
+# ------------------------------------------------------------------------------------------------- abstract classes
+
+
+class Lazy:
+    """A descriptor that says itself whether it is abstract."""
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    @property
+    def __isabstractmethod__(self):
+        return self.flag
+
+
+OWN = Lazy(True)
+
+
+def abstract_by_dispatch(x):
+    class A(abc.ABC):
+        @functools.singledispatchmethod
+        @abc.abstractmethod
+        def add(self, x): pass
+    return sorted(A.__abstractmethods__), outcome(A)
+
+
+def abstract_by_property(x):
+    class A(abc.ABC):
+        a = Lazy(x)
+        b = OWN
+        c = 3
+        d = Lazy(not x)
+    return sorted(A.__abstractmethods__)
+
+
+def abstract_by_value(x):
+    class A(metaclass=abc.ABCMeta):
+        a = x
+        def f(self): return self.a
+    return sorted(A.__abstractmethods__), outcome(lambda: A().f())
+
+
+@pytest.mark.parametrize("fn", [abstract_by_dispatch, abstract_by_property, abstract_by_value])
+@pytest.mark.parametrize("x", [True, False, 3, OWN], ids=["True", "False", "3", "OWN"])
+def test_what_is_abstract(fn, x):
+    assert hovis.jit(fn)(x) == fn(x)
+    assert hovis.specialize(fn, hovis.Any)(x) == fn(x)
+
+
+def test_an_abstract_class_still_dissolves():
+    def fn(v):
+        class A(abc.ABC):
+            y = v
+            z = (1, 2)
+            class Inside: pass
+            p = property(lambda self: 3)
+            def f(self): return 2 + self.y + self.p
+        return A().f()
+
+    assert len(hovis.trace(fn, int).ops) == 2
+
+
+# ------------------------------------------------------------------------------------------------- arguments of subclasses
+
+
+VALUES = {
+    list: [1, 2], set: [1, 2], dict: {1: 2}, tuple: [1, 2], frozenset: [1, 2], int: 3, float: 2.5, str: "ab", bytes: b"ab", bytearray: b"ab",
+    complex: 2j, collections.deque: [1, 2], collections.OrderedDict: {1: 2},
+}
+FIXED = (tuple, frozenset, int, float, str, bytes, complex)
+
+
+def programs(base):
+    def own_new(x):
+        class S(base):
+            def __new__(cls, seq, more=None):
+                self = super().__new__(cls, seq)
+                self.more = more
+                return self
+        u = S(x, more=3)
+        return base(u), type(u).__name__, u.more
+
+    def own_init(x):
+        class S(base):
+            def __init__(self, seq, more=None):
+                super().__init__(*(() if base in FIXED else (seq,)))
+                self.more = more
+        u = S(x, more=3)
+        return base(u), type(u).__name__, u.more
+
+    def complaints(x):
+        class S(base): pass
+        calls = lambda: S(sequence=x), lambda: S(x, x), lambda: S(x, x, x, x), lambda: S(x, sequence=x), lambda: S.__init__(S(), x, x, x, x), lambda: S().__init__(sequence=x)
+        return [repr(outcome(call)) for call in calls]
+
+    return own_new, own_init, complaints
+
+
+@pytest.mark.parametrize("fn", [pytest.param(fn, id=f"{base.__name__}-{fn.__name__}") for base in VALUES for fn in programs(base)])
+def test_subclasses_take_what_they_want(fn):
+    base = fn.__closure__[0].cell_contents
+    x = VALUES[base if isinstance(base, type) else next(c.cell_contents for c in fn.__closure__ if isinstance(c.cell_contents, type))]
+    assert outcome(hovis.jit(fn), x) == outcome(fn, x)
