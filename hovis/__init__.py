@@ -8,7 +8,7 @@ from hovis.api import Options, Report, Trace, evaluate, explain, load, options, 
 from hovis.checkpointing import checkpoint
 from hovis.custom import custom_jvp, custom_vjp, primitive, stop_gradient
 from hovis.derive import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
-from hovis.errors import DerivativeError, HovisError, InverseError, SpecError, TraceError, VerifierError, WriteError
+from hovis.errors import DerivativeError, HovisError, InverseError, ParseError, SpecError, TraceError, TransformError, VerifierError, WriteError
 from hovis.hints import boundary, dynamic, static, unroll
 from hovis.interpreting import Interpreter
 from hovis.inversion import define_inverse, inverse
@@ -50,9 +50,9 @@ from hovis.specs import (
 
 __all__ = [
     "Any", "Array", "Bool", "Bytes", "Complex", "DerivativeError", "Float", "HovisError", "Instance", "Int", "Interpreter", "InverseError", "Library",
-    "NoneType", "OneOf", "Options", "Primitive", "Refined", "Report", "SpecError", "Str", "Trace", "TraceError", "VerifierError", "WriteError", "boundary",
-    "checkpoint", "complex128", "complex64", "const", "custom_jvp", "custom_vjp", "define_inverse", "dynamic", "evaluate", "explain", "float16", "float32",
-    "float64", "grad", "hessian", "int16", "int32", "int64", "int8", "inverse", "jacfwd", "jacrev", "jit", "jvp", "linearize", "load", "numpy", "options",
-    "parse", "primitive", "python", "register_pytree", "return_type", "specialize", "static", "stop_gradient", "trace", "uint16", "uint32", "uint64", "uint8",
-    "unroll", "value_and_grad", "vjp", "vmap",
+    "NoneType", "OneOf", "Options", "ParseError", "Primitive", "Refined", "Report", "SpecError", "Str", "Trace", "TraceError", "TransformError",
+    "VerifierError", "WriteError", "boundary", "checkpoint", "complex128", "complex64", "const", "custom_jvp", "custom_vjp", "define_inverse", "dynamic",
+    "evaluate", "explain", "float16", "float32", "float64", "grad", "hessian", "int16", "int32", "int64", "int8", "inverse", "jacfwd", "jacrev", "jit",
+    "jvp", "linearize", "load", "numpy", "options", "parse", "primitive", "python", "register_pytree", "return_type", "specialize", "static",
+    "stop_gradient", "trace", "uint16", "uint32", "uint64", "uint8", "unroll", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -186,6 +186,8 @@ def _is_library(module: str) -> bool:
 # ------------------------------------------------------------------------------------------------- looking up
 
 MISSING: Final = object()
+#: Names of more parts than this are those of nothing.
+MOST_DOTS: Final = 64
 
 _EMPTY: Final[dict[Any, Any]] = {}
 _ITERABLES: Final[tuple[Any, ...]] = ((), [], _EMPTY, set(), "", b"", bytearray(), range(0), _EMPTY.keys(), _EMPTY.values(), _EMPTY.items())
@@ -214,6 +216,8 @@ def lookup(name: str, names: Mapping[str, object]) -> object:
         if name in scope and not name.startswith("_"):
             return scope[name]
     first, *rest = name.split(".")
+    if len(rest) > MOST_DOTS:
+        return MISSING
     if first in names:
         return _attributes(names[first], rest)
     if first in vars(builtins):
@@ -225,11 +229,19 @@ def lookup(name: str, names: Mapping[str, object]) -> object:
     if not rest:
         if name in _HIDDEN_CLASSES:
             return _HIDDEN_CLASSES[name]
-        return getattr(sys.modules.get("numpy"), name, MISSING)
+        return vars(sys.modules["numpy"]).get(name, MISSING) if "numpy" in sys.modules else MISSING
     return MISSING
 
 
 def _attributes(value: object, path: list[str]) -> object:
     for name in path:
-        value = getattr(value, name, MISSING)
+        # a module may import what it is asked for
+        value = vars(value).get(name, MISSING) if isinstance(value, types.ModuleType) else _attribute(value, name)
     return value
+
+
+def _attribute(value: object, name: str) -> object:
+    try:
+        return getattr(value, name, MISSING)
+    except Exception:
+        return MISSING

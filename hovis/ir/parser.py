@@ -5,6 +5,7 @@ well, but does not tell all: where effects are not written out, ``!`` reads as o
 """
 
 import ast
+import contextlib
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -17,18 +18,22 @@ from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke
 from hovis.lattice import ANY, BOTTOM, AbstractValue, Array, Const, Partial, Type, join
 from hovis.lattice.values import PUBLIC_NAMES
 
-_NUMBER = r"(?:0x[0-9a-f]+|(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.]))"
-_IMAGINARY = r"(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)j(?!\w)"
+# possessive, so that what goes on for long and is no number after all is gone over once
+_REAL = r"(?>[0-9]++\.?+[0-9]*+(?:e[+-]?[0-9]++)?+|inf|nan)"
+_NUMBER = rf"(?:0x[0-9a-f]++|{_REAL}(?![\w.]))"
+_IMAGINARY = rf"{_REAL}j(?!\w)"
+#: What ``repr`` writes.
+_ESCAPE = r"\\(?:[\\'\"ntr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U00(?:0[0-9a-f]|10)[0-9a-f]{4})"
 _TOKENS: Final = re.compile(
     rf"""
       (?P<space>\s+)
     | (?P<comment>\#\s.*)
-    | (?P<string>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")
+    | (?P<string>b?'(?:[^'\\]++|{_ESCAPE})*+'|b?"(?:[^"\\]++|{_ESCAPE})*+")
     | (?P<complex>\(-?{_NUMBER}[+-]{_IMAGINARY}\)|-?{_IMAGINARY})
     | (?P<number>-?{_NUMBER})
-    | (?P<symbol>\((?:is\ not|is|[-+*/%@<>=!&|^]+)\))
-    | (?P<value>%err|%\d+)
-    | (?P<object>\#\d+)
+    | (?P<symbol>\((?:is\ not|is|[-+*/%@<>=!&|^]++)\))
+    | (?P<value>%err|%[0-9]++)
+    | (?P<object>\#[0-9]++)
     | (?P<name>[\w.<>]+)
     | (?P<mark>::|[()\[\]{{}},:=!|…])
     """,
@@ -39,18 +44,33 @@ _WORDS: Final[dict[str, object]] = {
 }
 _CLASSES: Final = {name: cls for cls, name in PUBLIC_NAMES.items()}
 _SHAPED: Final[dict[str, Callable[..., object]]] = {"range": range, "slice": slice}
+#: How deep constants and types may be nested.
+DEEPEST: Final = 100
 
 
 def parse(text: str, names: Mapping[str, object] | None = None) -> Function:
-    """The Function that text shows; callables, classes and ``#0`` are looked up in names, then in what is imported."""
-    sections = _sections(text)
-    parsers = [_FunctionParser(section, names or {}) for section in sections]
-    table = {parser.function.name: parser.function for parser in parsers}
-    for parser in parsers:
-        parser.functions = table
-        parser.declare()
-    for parser in parsers:
-        parser.fill()
+    """The Function that text shows; callables, classes and ``#0`` are looked up in names, then in what is imported.
+
+    Raises ParseError where the text is not that of a Function; whether the Function is in order, ``verify`` says.
+
+    >>> parse("1: (%1 :: const(double), %2 :: Int)\\n  %3 = (+)(%2, %2) :: Int\\n  return %3").type
+    Int
+    """
+    if not isinstance(text, str):
+        raise ParseError(f"the text of a Function is a str, not {type(text).__name__}")
+    try:
+        sections = _sections(text)
+        parsers = [_FunctionParser(section, names or {}) for section in sections]
+        table = {parser.function.name: parser.function for parser in parsers}
+        if len(table) < len(parsers):
+            raise ParseError("two Functions have the same name")
+        for parser in parsers:
+            parser.functions = table
+            parser.declare()
+        for parser in parsers:
+            parser.fill()
+    except RecursionError:
+        raise ParseError("constants or types are nested too deep") from None
     return parsers[0].function
 
 
@@ -62,13 +82,26 @@ class _Section:
     blocks: list[tuple[int, str, list[str]]] = field(default_factory=list)
 
 
+def _short(message: str) -> str:
+    return message if len(message) <= 300 else f"{message[:150]} … {message[-150:]}"
+
+
+def _literal(kind: str, text: str) -> object:
+    """A text in quotes, or a number."""
+    if kind == "string":
+        return ast.literal_eval(text)
+    if kind == "complex":
+        return complex(text)
+    return float(text) if re.search(r"[.en]", text) and "0x" not in text else int(text, 0)
+
+
 def _sections(text: str) -> list[_Section]:
     found: list[_Section] = []
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or stripped.startswith("guard "):
             continue
-        header = re.match(r"(\d+):(.*)", line)
+        header = re.match(r"([0-9]{1,9}):(.*)", line)
         if line.startswith("fn "):
             found.append(_Section(line))
         elif header:
@@ -78,7 +111,7 @@ def _sections(text: str) -> list[_Section]:
         elif line[0] == " " and found and found[-1].blocks:
             found[-1].blocks[-1][2].append(stripped)
         else:
-            raise ParseError(f"this is no line of a Function: {line!r}")
+            raise ParseError(f"this is no line of a Function: {line[:200]!r}")
     if not found or not all(section.blocks for section in found):
         raise ParseError("a Function has at least one block")
     return found
@@ -102,6 +135,13 @@ class _Line:
                 self.tokens.append((match.lastgroup, match[0]))
             at = match.end()
         self.at = 0
+        self.depth = 0
+
+    def deeper(self) -> None:
+        """One level down in a constant or a type."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.error("constants or types are nested too deep")
 
     def peek(self, ahead: int = 0) -> str:
         """The next token, empty at the end."""
@@ -129,7 +169,7 @@ class _Line:
             raise self.error(f"{text!r} expected, not {self.peek()!r}")
 
     def error(self, message: str) -> ParseError:
-        return ParseError(f"{message} in {self.text[:200]!r}")
+        return ParseError(f"{_short(message)} in {self.text[:200]!r}")
 
 
 # ------------------------------------------------------------------------------------------------- a function
@@ -182,6 +222,8 @@ class _FunctionParser:
     def _headline(self, text: str) -> tuple[Param, ...]:
         line = _Line(text)
         while line.peek() != "(":
+            if line.kind() == "end":
+                raise line.error("'(' expected")
             line.next()
         params = self._params(line, None)
         if line.take("::"):
@@ -261,9 +303,10 @@ class _FunctionParser:
             raise line.error(f"{line.peek()!r} is too much")
 
     def _op(self, block: Block, line: _Line) -> None:
-        op = self.values[line.next()]
-        assert isinstance(op, Op)
+        op = self._value(line)
         line.expect("=")
+        if not isinstance(op, Op) or op.callee is not None:
+            raise line.error("an op has a line and a number of its own")
         op.callee = self._callee(line)
         op.effect = Effect.OPAQUE if line.take("!") else Effect.PURE
         op.args, op.kwargs = self._arguments(line)
@@ -273,7 +316,10 @@ class _FunctionParser:
         if line.take("{"):
             op.effect = Effect.PURE
             while not line.take("}"):
-                op.effect |= Effect[line.next().upper()]
+                name = line.next().upper()
+                if name not in Effect.__members__:
+                    raise line.error(f"there is no effect {name.lower()!r}")
+                op.effect |= Effect[name]
         if line.take(",", "br"):
             ok = self._edge(line)
             line.expect(",")
@@ -300,10 +346,13 @@ class _FunctionParser:
 
     def _edge(self, line: _Line) -> Edge:
         number = line.next()
-        block = self.blocks.get(int(number)) if number.isdigit() else None
+        block = self.blocks.get(int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
         if block is None:
             raise line.error(f"there is no block {number!r}")
-        return Edge(block, self._arguments(line)[0] if line.peek() == "(" else ())
+        args, named = self._arguments(line) if line.peek() == "(" else ((), ())
+        if named:
+            raise line.error("a block is given nothing by name")
+        return Edge(block, args)
 
     # --------------------------------------------------------------------------------------------- operands
 
@@ -335,12 +384,11 @@ class _FunctionParser:
     def _constant(self, line: _Line) -> object:
         """A known value as it stands among operands."""
         kind, text = line.kind(), line.next()
-        if kind == "string":
-            return ast.literal_eval(text)
-        if kind == "complex":
-            return complex(text)
-        if kind == "number":
-            return float(text) if re.search(r"[.en]", text) and "0x" not in text else int(text, 0)
+        if kind in ("string", "complex", "number"):
+            try:
+                return _literal(kind, text)
+            except (ValueError, SyntaxError, MemoryError) as error:
+                raise line.error(f"{text[:40]!r} is no constant ({error.args[0] if error.args else ''})") from None
         if kind == "object":
             return self._named(line, text)
         if text == "(":
@@ -348,36 +396,50 @@ class _FunctionParser:
         if text in _WORDS:
             return _WORDS[text]
         if text in ("np.True_", "np.False_"):
-            return getattr(sys.modules.get("numpy"), text[3:])
+            return self._of_numpy(line, text)
         if text == "const":
             line.expect("(")
             found = self._named(line, line.next())
             line.expect(")")
             return found
         if line.kind() == "complex" and line.peek()[0] == "(":
-            return self._constructor(line, text)(complex(line.next()))
+            return self._constructed(line, text, (complex(line.next()),))
         if line.take("("):
-            return self._constructor(line, text)(*self._tuple(line))
+            return self._constructed(line, text, self._tuple(line))
         raise line.error(f"{text!r} is no constant")
 
     def _tuple(self, line: _Line) -> tuple[object, ...]:
         """The rest of a tuple, behind its parenthesis."""
         items: list[object] = []
+        line.deeper()
         while not line.take(")"):
             items.append(self._constant(line))
             if not line.take(","):
                 line.expect(")")
                 break
+        line.depth -= 1
         return tuple(items)
 
-    def _constructor(self, line: _Line, name: str) -> Callable[..., object]:
-        """What makes ranges, slices and NumPy scalars."""
-        made: Callable[..., object] | None = _SHAPED.get(name)
-        if name.startswith("np.") and name[3:].rstrip("_") in naming.NUMPY_SCALARS:
-            made = getattr(sys.modules.get("numpy"), name[3:], None)
-        if made is None:
+    def _constructed(self, line: _Line, name: str, args: tuple[object, ...]) -> object:
+        """A range, a slice or a scalar of NumPy."""
+        if name in _SHAPED:
+            make = _SHAPED[name]
+        elif name.startswith("np.") and name[3:].rstrip("_") in naming.NUMPY_SCALARS and len(args) == 1 and isinstance(args[0], int | float | complex):
+            make = self._of_numpy(line, name)
+        else:
             raise line.error(f"{name!r} is no constant")
-        return made
+        numpy: Any = sys.modules.get("numpy")
+        try:
+            with numpy.errstate(all="ignore") if numpy is not None else contextlib.nullcontext():
+                return make(*args)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise line.error(f"{name} can't be made of this ({error})") from None
+
+    def _of_numpy(self, line: _Line, name: str) -> Any:
+        found = getattr(sys.modules.get("numpy"), name.removeprefix("np."), None)
+        if found is None:
+            raise line.error(f"{name!r} is nothing of NumPy's, or NumPy is not imported")
+        return found
 
     # --------------------------------------------------------------------------------------------- types
 
@@ -385,6 +447,9 @@ class _FunctionParser:
         """The dimensions of an array, None if none is known."""
         if all(dim is None for dim in dims):
             return None
+        for dim in dims:
+            if isinstance(dim, str) and dim not in self.values:
+                raise ParseError(f"{dim}, the size of an array, is not defined")
         return tuple(self.values[dim] if isinstance(dim, str) else Const(dim) for dim in dims)
 
     def _type(self, line: _Line, params: list[Param] | None = None, used: set[str] | None = None) -> tuple[AbstractValue, list[Any]]:
@@ -397,7 +462,10 @@ class _FunctionParser:
     def _member(self, line: _Line, params: list[Param] | None, used: set[str] | None) -> tuple[AbstractValue, list[Any]]:
         text = line.peek()
         if text in ("(", "[", "{"):
-            return self._container(line, params, used), []
+            line.deeper()
+            found = self._container(line, params, used)
+            line.depth -= 1
+            return found, []
         if line.take("const", "("):
             named = line.kind() == "symbol" or (line.kind() == "name" and line.peek(1) == ")" and line.peek() not in _WORDS)
             value = self._named(line, line.next()) if named else self._constant(line)
@@ -409,30 +477,53 @@ class _FunctionParser:
         if line.take("["):
             return self._array(line, text)
         cls: Any = _CLASSES.get(text) or self._named(line, text)
-        if line.take("("):
-            keys, parts = self._fields(line, params, used)
-            return Partial(cls, keys, parts), []
         if not isinstance(cls, type):
             raise line.error(f"{text!r} is no class")
+        if line.peek() == "(" and (line.peek(1) == ")" or line.peek(2) == "="):  # else it is a generator's headline
+            line.next()
+            line.deeper()
+            keys, parts = self._fields(line, params, used)
+            line.depth -= 1
+            return Partial(cls, keys, parts), []
         return Type(cls), []
 
     def _array(self, line: _Line, name: str) -> tuple[AbstractValue, list[Any]]:
         """The rest of ``float64[3, %4, :, layout=C]``, behind the bracket."""
-        numpy: Any = sys.modules.get("numpy")
-        dtype = self.names[name] if name in self.names else numpy.dtype(name)
+        dtype = self._dtype(line, name)
         dims: list[Any] = []
         facets: dict[str, Any] = {}
         while not line.take("]"):
             text = line.next()
             if line.take("="):
-                facets[text] = line.next() if text == "layout" else self._named(line, line.next())
-            else:
+                facets[text] = self._facet(line, text)
+            elif re.fullmatch(r"%[0-9]+|:|[0-9]{1,18}", text):
                 dims.append(text if text[0] == "%" else None if text == ":" else int(text))
+            else:
+                raise line.error(f"{text!r} is no dimension")
             if not line.take(","):
                 line.expect("]")
                 break
-        cls = facets.get("cls", numpy.ndarray)
+        cls = facets["cls"] if "cls" in facets else getattr(sys.modules.get("numpy"), "ndarray", None)
+        if not isinstance(cls, type):
+            raise line.error(f"{cls!r} is no class of arrays")
         return Array(cls, dtype, len(dims), facets.get("layout", ""), facets.get("place")), dims
+
+    def _dtype(self, line: _Line, name: str) -> Any:
+        if name in self.names:
+            return self.names[name]
+        numpy: Any = sys.modules.get("numpy")
+        try:
+            return numpy.dtype(name)
+        except Exception:
+            raise line.error(f"{name!r} is no dtype") from None
+
+    def _facet(self, line: _Line, name: str) -> Any:
+        text = line.next()
+        if name == "layout" and text in ("C", "F"):
+            return text
+        if name in ("cls", "place"):
+            return self._named(line, text)
+        raise line.error(f"{name}={text} says nothing of an array")
 
     def _container(self, line: _Line, params: list[Param] | None, used: set[str] | None) -> AbstractValue:
         opening = line.next()
