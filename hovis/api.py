@@ -6,17 +6,20 @@ import importlib.util
 import inspect
 import os
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
-from hovis import custom, garbage, html, plugins, report, trees
+from hovis import custom, deadline, garbage, html, plugins, progress, report, trees
 from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
 from hovis.backend.prepare import with_common_landings
 from hovis.backend.source import Source, render
+from hovis.deadline import OutOfTime
 from hovis.engine import trace as engine
+from hovis.engine.budget import OutOfFuel
 from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, WriteError
@@ -49,6 +52,9 @@ class Options:
     known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
     frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
     annotations   a parameter that is given no spec has the one that it is annotated with
+    seconds    of work that a trace, or a first call of a jitted function, may take; what is not done by then is left to Python.
+               None: 2 for a first call, 20 for a trace that is asked for by name, or what the environment variable
+               HOVIS_TRACE_SECONDS says, and ten times that
     """
 
     def __init__(
@@ -60,7 +66,10 @@ class Options:
         frozen: bool = True,
         known_sizes: bool = False,
         annotations: bool = False,
+        seconds: float | None = None,
     ) -> None:
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"seconds is a number of seconds, or None, not {seconds!r}")
         self.library = library if library is not None else STANDARD
         self.passes = passes
         self.strict = strict
@@ -68,8 +77,13 @@ class Options:
         self.frozen = frozen
         self.known_sizes = known_sizes
         self.annotations = annotations
+        self.seconds = seconds
         #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
         self.volatile: frozenset[Any] = frozenset()
+
+    def limit(self, times: float = deadline.ASKED_FOR) -> float:
+        """How many seconds of work something may take: where nothing was said, so many times what a first call may."""
+        return deadline.default() * times if self.seconds is None else self.seconds
 
     def but(self, **changed: Any) -> "Options":
         """The same with some changed: another library, say."""
@@ -90,7 +104,7 @@ class Options:
 
     def specialize(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
         """As :func:`hovis.specialize`, with these options."""
-        with garbage.seldom():
+        with at_work(fn, self):
             return _specialize(_trace(fn, specs, named, self))
 
     def return_type(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
@@ -132,6 +146,8 @@ class Trace:
         self.stats: dict[str, Any] = {}
         self.guards: tuple[Any, ...] = ()
         self.static: tuple[object, ...] = ()
+        #: did tracing, or what is made of the trace, take longer than it may?
+        self.late = False
         self._compiled: Callable[..., Any] | None = None
 
     @property
@@ -248,10 +264,20 @@ class Trace:
     def compile(self) -> Callable[..., Any]:
         """The residual: a Python function of the unknown arguments, in order."""
         if self._compiled is None:
-            with garbage.seldom():
-                function = pipeline.run(self.function, self.options.passes)
-                self._compiled = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
+            try:
+                with at_work(self.fn, self.options), deadline.unbounded() if self.fallback else nullcontext():
+                    function = pipeline.run(self.function, self.options.passes)
+                    self._compiled = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
+            except OutOfTime as reason:
+                self._leave(str(reason))
+                return self.compile()
         return self._compiled
+
+    def _leave(self, why: str) -> None:
+        """Become the Trace of one call of the original."""
+        whole = _fallback(self.fn, self.signature, self.options, why)
+        self.signature, self.functions, self.reasons = whole.signature, whole.functions, whole.reasons
+        self.fallback = self.late = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.compile()(*args, **kwargs)
@@ -442,8 +468,9 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
     >>> specialize(power, Type(int), 3)(5)
     125
     """
-    with garbage.seldom():
-        return _specialize(_trace(fn, specs, named, _chosen(fn, named)))
+    chosen = _chosen(fn, named)
+    with at_work(fn, chosen):
+        return _specialize(_trace(fn, specs, named, chosen))
 
 
 def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
@@ -493,14 +520,25 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
     try:
-        with garbage.seldom():
-            result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile)
-    except GiveUp as reason:
-        return _fallback(fn, signature, chosen, str(reason))
+        with at_work(fn, chosen):
+            return _followed(fn, function, signature, chosen)
+    except (GiveUp, OutOfTime) as reason:
+        left = _fallback(fn, signature, chosen, str(reason))
+        left.late = isinstance(reason, OutOfTime | OutOfFuel)
+        return left
+
+
+def _followed(fn: Any, function: types.FunctionType, signature: Signature, chosen: Options) -> Trace:
+    """The Trace of a Python function; GiveUp or OutOfTime with the reason if there is none."""
+    deadline.check()
+    try:
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile)
+    except OutOfFuel as out:
+        raise OutOfTime(deadline.why()) if out.late else out from None
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
         if os.environ.get("HOVIS_DEBUG"):
             raise
-        return _fallback(fn, signature, chosen, f"tracing failed: {type(error).__name__}: {error}")
+        raise GiveUp(f"tracing failed: {type(error).__name__}: {error}") from error
     start = engine.arranged(result, signature.leaf_params())
     if function is not fn:
         start.name = getattr(fn, "__name__", start.name)
@@ -529,6 +567,15 @@ def _of_argument(fn: Any, name: str, found: Callable[[], Any]) -> Any:
         return found()
     except SpecError as wrong:
         raise SpecError(f"{_name(fn)}, argument {name!r}: {wrong}") from None
+
+
+@contextmanager
+def at_work(fn: Any, chosen: Options) -> Iterator[None]:
+    """Around what makes a trace, or something of one: it takes no longer than it may, and is told on a terminal."""
+    code = getattr(fn, "__code__", None)
+    where = f", {_near(code.co_filename)}:{code.co_firstlineno}" if code else ""
+    with garbage.seldom(), progress.told(f"hovis: tracing {_name(fn)}{where}"), deadline.within(chosen.limit()):
+        yield
 
 
 def _complain(traced: Trace) -> None:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from hovis import api
+from hovis import api, deadline
 from hovis.backend.load import hide
 from hovis.engine.budget import WHY
 from hovis.engine.environment import Guard, compile_guards, failing
@@ -30,6 +30,9 @@ VARIANTS: Final = 64
 VALUES: Final = 8
 #: The same, once tracing the function has taken longer than it may: what is known does not help enough.
 FEW_VALUES: Final = 2
+#: What of its time tracing may take for other arguments, once it has taken all of it in vain; and how often that much may be lost in all.
+FURTHER: Final = 0.1
+LOSSES: Final = 2
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
 
@@ -87,6 +90,8 @@ class Jitted:
         self._made = 0
         #: has tracing it taken longer than it may?
         self._hopeless = False
+        #: seconds of work of which nothing came
+        self._lost = 0.0
         #: guards that have failed, and how often, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
 
@@ -130,7 +135,7 @@ class Jitted:
                 self._changed(found)
             self._signature = signature_of(self.__wrapped__)
             self._widen(args, kwargs)
-            made = self._variant(args, kwargs)
+            made = self._in_time(args, kwargs)
             self._made += 1
             self._hopeless |= made.trace.fallback or any(WHY in remark.what for remark in made.trace.reasons)
             table = {k: v for k, v in self._variants.items() if k != made.key}
@@ -139,6 +144,18 @@ class Jitted:
             self._variants = {**table, made.key: made}
             self._numeric = numeric(self._variants, self._policy)
             return made
+
+    def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+        """A variant, made in the time that there is for it; what has taken all of that in vain gets little for other arguments, and then none."""
+        seconds = self._options.limit(1)
+        tried = self._lost > FURTHER * seconds
+        start, more = deadline.clock(), 1.0 if not tried else FURTHER if self._lost < LOSSES * seconds else 0.0
+        before = f"for other arguments took longer than {seconds:g} s of work" if tried else ""
+        with deadline.within(seconds * more, before), api.at_work(self.__wrapped__, self._options):
+            made = self._variant(args, kwargs)
+        if made.in_vain:
+            self._lost += deadline.clock() - start
+        return made
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         traced = self.trace(*args, **kwargs)
@@ -330,6 +347,11 @@ class Variant:
             self.call, self.picks = original, None
         #: all arguments are passed on as they are
         self.plain = not names and self.picks in (None, list(range(count)))
+
+    @property
+    def in_vain(self) -> bool:
+        """Has nothing come of it?"""
+        return self.trace.fallback
 
     def initial(self) -> Callable[..., Any]:
         """The function of the unknown arguments that is called to begin with."""

@@ -31,7 +31,8 @@ class Lowered:
     """A StableHLO program that is not compiled yet."""
 
     def __init__(self, traced: api.Trace, exact: bool = False) -> None:
-        decision = decide(traced.function, None, exact)
+        with api.at_work(traced.fn, traced.options):
+            decision = decide(traced.function, None, exact)
         if decision.executable is None:
             raise TraceError(str(decision))
         self._traced = traced

@@ -7,6 +7,7 @@ differs: an executable, and the residual Python wherever that gives up.
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from hovis import api, garbage
 from hovis.backend.load import hide
+from hovis.deadline import OutOfTime
 from hovis.engine.lookups import ENTERED_THROUGH
 from hovis.errors import TraceError
 from hovis.ir.operations import UNBOUND
@@ -30,6 +32,7 @@ from hovis_xla.contest import Spending
 from hovis_xla.foreign import as_device, as_numpy
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
+from hovis_xla.types import Late
 from hovis_xla.variant import Variant, without_checks
 from hovis_xla.watching import NanError, Nans, Overflows
 
@@ -56,6 +59,7 @@ def jit(
     debug_nans: bool | str = False,
     convert: bool = False,
     device_results: bool = False,
+    seconds: float | None = None,
 ) -> Any:
     """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
 
@@ -70,11 +74,13 @@ def jit(
                   it they are what they are, and fn does with them in Python what it would do
     device_results  the same, and arrays of the result are jaxlib's (jax's, where jax has been imported): they go into the next
                   call as they are
+    seconds       of work that a first call may take before it is XLA's turn to compile (2, or what the environment variable
+                  HOVIS_TRACE_SECONDS says); what is not done by then is left to Python
     """
     if fn is None:
         return lambda wrapped: jit(
             wrapped, static=static, int_overflow=int_overflow, exact=exact, strict=strict, target=target, debug_nans=debug_nans,
-            convert=convert, device_results=device_results,
+            convert=convert, device_results=device_results, seconds=seconds,
         )  # fmt: skip
     if int_overflow not in OVERFLOW:
         raise ValueError(f"int_overflow is one of {', '.join(map(repr, OVERFLOW))}, not {int_overflow!r}")
@@ -84,7 +90,7 @@ def jit(
         raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     names = (static,) if isinstance(static, str) else tuple(static)
     watch = Nans(debug_nans == "inf") if debug_nans else Overflows() if int_overflow == "raise" else None
-    return (Placing if device_results else Converting if convert else Jitted if watch is None else Watched)(fn, names, exact, strict, target, watch)
+    return (Placing if device_results else Converting if convert else Jitted if watch is None else Watched)(fn, names, exact, strict, target, watch, seconds)
 
 
 class Jitted(PythonJitted):
@@ -94,8 +100,10 @@ class Jitted(PythonJitted):
     are its own; where none is, the key of the arguments decides.
     """
 
-    def __init__(self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None, watch: Interpreter | None) -> None:
-        super().__init__(fn, static, api.Options(strict="whole" if strict else False, frozen=False, known_sizes=True))
+    def __init__(
+        self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None, watch: Interpreter | None, seconds: float | None,
+    ) -> None:  # fmt: skip
+        super().__init__(fn, static, api.Options(strict="whole" if strict else False, frozen=False, known_sizes=True, seconds=seconds))
         self._exact = exact
         self._strict = strict
         self._chosen = target
@@ -272,6 +280,9 @@ class Jitted(PythonJitted):
                 traced = self.trace(*args, **kwargs)
             finally:
                 self._open = None
+            if traced.late:
+                family.refused = True
+                return None
             family.specs = merged
             sized = Sized(traced.function, self._exact, without_checks(traced) if self._target == "auto" else None)
             family.variant = Variant(traced, self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, self._target, sized)
@@ -289,10 +300,13 @@ class Jitted(PythonJitted):
                 self._policy = before
             else:
                 made = again
-        if made.decision.executable is None and self._target != "python" and self._watch is None:
-            adopting = None if made.picks is None else Adopting.of(made.trace, args, kwargs, self._policy, self._exact)
-            if adopting is not None:
-                made.adopt(adopting)
+        if isinstance(made.decision.reason, Late) and not self._strict:
+            return made
+        if made.decision.executable is None and self._target != "python" and self._watch is None and made.picks is not None:
+            with suppress(OutOfTime):
+                adopting = Adopting.of(made.trace, args, kwargs, self._policy, self._exact)
+                if adopting is not None:
+                    made.adopt(adopting)
         if made.decision.executable is None and self._target != "python":
             if self._strict:
                 raise TraceError(str(made.decision))

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from hovis import deadline
 from hovis.ir import operations
 from hovis.ir.model import Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
@@ -247,6 +248,7 @@ class Calls(Arrays):
     # --------------------------------------------------------------------------------------------- ops
 
     def lower_op(self, op: Op) -> None:
+        deadline.check()
         outer, self.op = self.op, op
         try:
             with emit.at(op.location):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hovis import garbage
+from hovis import deadline, garbage
+from hovis.deadline import OutOfTime
 from hovis.ir.model import Function
 from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, products, progress, reliance, uniform
 from hovis_xla.acting import Log, guarded
@@ -23,7 +24,7 @@ from hovis_xla.interface import Lowered
 from hovis_xla.lower import NO_SLOTS, in_rounds, lower, shaped
 from hovis_xla.reshaped import keep_shapes
 from hovis_xla.selecting import select_few
-from hovis_xla.types import ARRAY, INT, PYTHON, Known, NotLowerable, Num, num_of_type
+from hovis_xla.types import ARRAY, INT, PYTHON, Known, Late, NotLowerable, Num, num_of_type
 
 
 def parameters(function: Function, types: Sequence[Num | Known | None] | None = None) -> list[Num | Known]:
@@ -75,10 +76,13 @@ class Executable:
         hurry    a call is waiting for it: it is not lowered in full before that is needed
         """
         known = parameters(function, types)
-        with garbage.seldom():
-            function = shaped(function)
-            early = hurry and QUICKLY and not exact
-            made = Executable(function.name, known, lower(function if early else in_rounds(function), known, True, ordered=ordered, bounded=early), exact)
+        try:
+            with garbage.seldom():
+                function = shaped(function)
+                early = hurry and QUICKLY and not exact
+                made = Executable(function.name, known, lower(function if early else in_rounds(function), known, True, ordered=ordered, bounded=early), exact)
+        except OutOfTime as late:
+            raise Late(str(late), function.location) from None
         made._function, made._ordered = function, ordered
         if made.lowered.work.loops:
             reliance.check()
@@ -91,13 +95,13 @@ class Executable:
         """What it is compiled from in full."""
         if self._plain is not None and self._function is not None:
             plain, self._plain, whole = self._plain, None, in_rounds(self._function)
-            with garbage.seldom():
+            with garbage.seldom(), deadline.within(deadline.default()):
                 if whole is not self._function:
-                    with contextlib.suppress(NotLowerable):
+                    with contextlib.suppress(NotLowerable, OutOfTime):
                         self.lowered = lower(whole, self.types, True, ordered=self._ordered)
                 if self.lowered is plain and plain.bounded:
                     # where that is refused, as other loops are written out, what is bounded goes on, and Python where it gives up
-                    with contextlib.suppress(NotLowerable):
+                    with contextlib.suppress(NotLowerable, OutOfTime):
                         self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
         return self.lowered
 

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from hovis import deadline
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
 from hovis_xla import emit, fuel, host, outward
@@ -326,7 +327,10 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def shaped(function: Function) -> Function:
     """The function with loops and values as they are lowered."""
-    return paired(roomy(conjoined(turned(conjoined(whole(nested(begun(rerolled(in_step(ended(looped(one_by_one(function)))))))))))))
+    for passed in (one_by_one, looped, ended, in_step, rerolled, begun, nested, whole, conjoined, turned, conjoined, roomy, paired):
+        deadline.check()
+        function = passed(function)
+    return function
 
 
 def in_rounds(function: Function) -> Function:

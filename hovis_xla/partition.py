@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hovis import api
+from hovis import api, deadline
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.passes.rewriting import copy
 from hovis_xla.choosing import Choice, Limits, first_op, origins_of
@@ -19,7 +19,7 @@ from hovis_xla.executable import Executable
 from hovis_xla.outline import Outlined, outline
 from hovis_xla.piece import Piece
 from hovis_xla.stores import looks_at_order
-from hovis_xla.types import Known, NotLowerable, Num, ShapeUnknown, num_of_type
+from hovis_xla.types import Known, Late, NotLowerable, Num, ShapeUnknown, num_of_type
 
 #: How often a function is cut up anew.
 ROUNDS: Final = 24
@@ -38,6 +38,8 @@ class Decision:
         if self.executable is not None:
             hosted = ", ".join(dict.fromkeys(self.executable.lowered.hosted))
             return f"{self.executable.name} runs as one XLA executable." + (f" Done by the host, inside of it: {hosted}." if hosted else "")
+        if isinstance(self.reason, Late):
+            return f"It runs as residual Python: {self.reason}"
         return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
 
 
@@ -80,6 +82,7 @@ class Parts:
             return None
         while self.rounds < ROUNDS:
             self.rounds += 1
+            deadline.check()
             found = self._cut(function)
             if found is None or not self.stale:
                 break
@@ -90,7 +93,12 @@ class Parts:
         traced = self.traced
         other = api.Trace(traced.fn, traced.signature, callees(found), traced.options)
         other.static, other.guards = traced.static, traced.guards
-        return other.compile()
+        made = other.compile()
+        return None if other.late else made
+
+    def close(self) -> None:
+        """It takes too long to find out what could be a piece: there are none, and there will be none."""
+        self.pieces, self.stale, self.rounds = [], False, ROUNDS
 
     def hopeless(self, seconds: float) -> bool:
         """May a call take too long without pieces, if it takes so long with them?"""

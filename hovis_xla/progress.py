@@ -1,15 +1,13 @@
 """How many compiles there have been, and a line on the terminal while one takes long."""
 
 import itertools
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+
+from hovis import deadline, progress
 
 #: Compiles shorter than this (seconds) say nothing.
-PATIENCE: Final = 1.0
+PATIENCE = 1.0
 
 _begun = itertools.count(1)
 _latest = 0
@@ -22,29 +20,8 @@ def compiles() -> int:
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """What is going on, and for how long: on a terminal only, and gone when it is done."""
+    """Around a compile: what is going on, and for how long; it can't be interrupted, and is no part of tracing."""
     global _latest
     _latest = next(_begun)
-    stream = sys.stderr
-    if stream is None or not stream.isatty():
+    with progress.told(f"hovis_xla: {what}", PATIENCE), deadline.unbounded():
         yield
-        return
-    done = threading.Event()
-    teller = threading.Thread(target=_tell, args=(what, done), daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()
-
-
-def _tell(what: str, done: threading.Event) -> None:
-    start = time.monotonic()
-    wait, shown = PATIENCE, ""
-    while not done.wait(wait):
-        shown = f"hovis_xla: {what}, {time.monotonic() - start:.0f} s …"
-        print(f"\r{shown}", end="", file=sys.stderr, flush=True)
-        wait = 0.5
-    if shown:
-        print(f"\r{' ' * len(shown)}\r", end="", file=sys.stderr, flush=True)

@@ -50,6 +50,10 @@ class NotLowerable(Exception):
         return f"{self.what} ({self.location.file}:{self.location.line}, in {self.location.function})"
 
 
+class Late(NotLowerable):
+    """It would take longer to find out whether it can be compiled than a first call may take."""
+
+
 class Raises(NotLowerable):
     """The original raises here, always, an exception of a class: no program comes further on this path."""
 

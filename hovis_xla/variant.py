@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis import api
+from hovis import api, deadline
 from hovis.backend.apart import stands_apart
 from hovis.backend.assemble import assemble
 from hovis.backend.entry import parts_of
+from hovis.deadline import OutOfTime
 from hovis.jit import Variant as PythonVariant
 from hovis.keys import Key
 from hovis.passes import pipeline
@@ -30,13 +31,15 @@ from hovis_xla.layout import Head, plan_of, quick_entry
 from hovis_xla.partition import Decision, Parts, decide
 from hovis_xla.sized import Sized
 from hovis_xla.status import is_watched
-from hovis_xla.types import NumberUnknown, ShapeUnknown
+from hovis_xla.types import Late, NumberUnknown, ShapeUnknown
 from hovis_xla.watching import watched
 
 #: What calls are done by, in words.
 WAYS: Final = {"xla": "XLA", "parts": "in pieces", "residual": "residual Python", "plain": "the plain function"}
 #: So many calls at most a residual that is cut up has for its pieces to find who does them, before it is held against the plain function.
 SETTLING: Final = 32
+#: What of the time for a first call there is besides, where residual Python is made only when it is first needed.
+AFTERWARDS: Final = 0.5
 
 
 class Variant(PythonVariant):
@@ -59,7 +62,11 @@ class Variant(PythonVariant):
         super().__init__(traced, original, key, len(args), tuple(kwargs))
         self.original = original
         self.sized = sized
-        self.decision = Decision(None) if target == "python" or sized is not None else decide(traced.function, None, exact, hurry=True)
+        self.decision = Decision(None)
+        if traced.late:
+            self.decision = Decision(None, Late(traced.reasons[0].why, traced.reasons[0].location))
+        elif target != "python" and sized is None:
+            self.decision = decide(traced.function, None, exact, hurry=True)
         self.xla: Executable | Sized | None = sized or self.decision.executable
         self.parts: Parts | None = None
         self.replay: Callable[..., Any] | None = None
@@ -93,8 +100,13 @@ class Variant(PythonVariant):
     def residual(self) -> Callable[..., Any]:
         """The residual, made now if it has not been."""
         if getattr(self.call, "__func__", None) is Variant._first_residual:
-            self.call = self.trace.compile()
+            with deadline.within(AFTERWARDS * self.trace.options.limit(1)):
+                self.call = self.trace.compile()
         return self.call
+
+    @property
+    def in_vain(self) -> bool:
+        return self.trace.fallback or isinstance(self.decision.reason, Late)
 
     def _contest(self) -> Contest:
         """Who may do the calls."""
@@ -160,7 +172,12 @@ class Variant(PythonVariant):
         if self.parts is None and self.picks is not None:
             self.parts = Parts(self.trace, self.decision.reason, exact)
         if self.parts is not None and self.parts.stale:
-            self.call = self.parts.build() or self.trace.compile()
+            try:
+                with deadline.within(self.trace.options.limit(1)):
+                    self.call = self.parts.build() or self.initial()
+            except OutOfTime:
+                self.parts.close()
+                self.call = self.initial()
             if self.parts.pieces and self.contest.winner is None and self.contest.first != "parts":
                 self.contest = Contest(["parts", "plain"], self.parts.hopeless)
                 self.settling = SETTLING
@@ -372,6 +389,14 @@ class Variant(PythonVariant):
 
 def without_checks(traced: api.Trace) -> Callable[..., Any] | None:
     """The residual as a function of its leaves, which somebody else has to check; None if the residual has to check more than that."""
+    try:
+        with deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
+            return _unchecked(traced)
+    except OutOfTime:
+        return None
+
+
+def _unchecked(traced: api.Trace) -> Callable[..., Any] | None:
     function = pipeline.run(traced.function, traced.options.passes)
     signature = traced.signature
     order = {id(p): k for k, p in enumerate(signature.kept)}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from hovis import deadline
 from hovis.backend.carrying import carry
 from hovis.backend.emitter import Emitter
 from hovis.backend.encode import NOWHERE, Position, make_code, unique
@@ -109,13 +110,17 @@ class _Assembler:
         marks = Marks(function, flow, self.mends)
         linear = Linear(flow, pool, self.namespace, marks.watched)
         marks.ruled = linear.rules
+        deadline.check()
         code = {block: linear.block(block) for block in flow.order}
+        deadline.check()
         stay = {param for param, given in zip(function.params, parameters, strict=True) if given in lasting and may_finalize(param.type)}
         carried = carry(flow, linear, code)
         slots = Slots(flow, code, variables, taken, stay)
+        deadline.check()
         emitter = Emitter(flow, linear, code, slots, marks, carried)
         emitter.clears = dict.fromkeys(stay, False)
         emitter.run()
+        deadline.check()
         if not self.mends:
             pool.constant(Origins())
         made = _code(function, emitter, shape, name, qualname)

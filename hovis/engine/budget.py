@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
+from hovis import deadline
 from hovis.engine.tables import GiveUp, Tables
 
 #: What of the fuel each attempt may use.
 SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
+#: What of the time that is left each attempt may use; the rest is for what is made of the trace.
+TIMES: Final = (0.5, 0.3, 0.3, 0.3, 0.5)
 #: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
 #: followed as long as there is more of it.
 PER_PLACE: Final = 250
@@ -26,13 +29,16 @@ LEAVABLE: Final[set[CodeType]] = set()
 #: What is cheap enough to be entered in the last attempt.
 CHEAP: Final = 0.02
 WHY: Final = "tracing it takes too long"
+#: The same, where it is time that there is too little of.
+LATE: Final = f"{WHY}; {deadline.VARIABLE} or options(seconds=…) allow for more"
 
 
 class OutOfFuel(GiveUp):
-    """The attempt has used up its share."""
+    """The attempt has used up its share: of instructions, or of time (``late``)."""
 
-    def __init__(self) -> None:
-        super().__init__(WHY)
+    def __init__(self, late: bool = False) -> None:
+        super().__init__(LATE if late else WHY)
+        self.late = late
 
 
 def allowance(places: int) -> int:
@@ -59,14 +65,14 @@ def extent(roots: Iterable[object]) -> int:
 _CODE: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType)
 
 
-def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, last: bool = False) -> bool:
+def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, why: str, last: bool = False) -> bool:
     """Do not enter the function that costs most any more; False: there is none to blame but the traced one.
 
     last: the next attempt has to succeed, no callee that costs much is entered.
     """
     costs, callees = _tree(tables, spent)
     if last:
-        return _leave_all(tables, costs, package)
+        return _leave_all(tables, costs, package, why)
     roots = [ctx for ctx in costs if _caller(tables, ctx) is None]
     if not roots:
         return False
@@ -87,18 +93,18 @@ def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, last:
             found = heaviest.code
     if found is None or found in tables.not_entered:
         return False
-    tables.not_entered[found] = WHY
+    tables.not_entered[found] = why
     return True
 
 
-def _leave_all(tables: Tables, costs: Mapping[int, int], package: str) -> bool:
+def _leave_all(tables: Tables, costs: Mapping[int, int], package: str, why: str) -> bool:
     total = sum(cost for ctx, cost in costs.items() if _caller(tables, ctx) is None)
     found = False
     for ctx, cost in costs.items():
         code = tables.contexts.parts[ctx][2] if _caller(tables, ctx) is not None else None
         if code is not None and cost > total * CHEAP and (_may_be_left(tables, code, package) or code.code in LEAVABLE):
             found |= code.code not in tables.not_entered
-            tables.not_entered.setdefault(code.code, WHY)
+            tables.not_entered.setdefault(code.code, why)
     return found
 
 

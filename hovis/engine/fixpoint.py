@@ -4,7 +4,7 @@ import abc
 import heapq
 from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
-from typing import Any
+from typing import Any, Final
 
 from hovis.bytecode.instructions import effect
 from hovis.engine import lifetimes, templates
@@ -32,8 +32,10 @@ UNROLL = "hovis.unroll(…) around what it goes over would keep its rounds apart
 #: Before an instruction that relies on the environment: look again after an opaque call; or never fold anything of it.
 LOOK = 1
 PLAINLY = 2
+#: Instructions that a chain costs besides those in it.
+CHAIN: Final = 16
 #: Known values that are the same whatever happens to the environment.
-_FIXED = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, CodeType)
+_FIXED: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, CodeType)
 #: Restarts before the whole is given up (the tables are finite, patience is shorter).
 MAX_RESTARTS = 2_000
 
@@ -147,6 +149,7 @@ class Engine(Meeting):
 
     def _chain(self, entry: Entry) -> bool:
         """False: a loop in the chain ran too long and is rolled now; do the chain again."""
+        self.in_time(CHAIN)
         self._open(entry)
         if entry.choices:
             self._choose(0)
@@ -185,8 +188,10 @@ class Engine(Meeting):
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
-            if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
-                raise OutOfFuel
+            if not self.steps & 63:
+                self.in_time(64)
+                if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
+                    raise OutOfFuel
             handler, arg, popped = program[pc]
             if watched is not None and pc in watched:
                 self._beware(frame, watched[pc])

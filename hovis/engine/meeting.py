@@ -1,10 +1,12 @@
 """Where paths meet: how a state comes to its entry, and is joined with what has come there before (engine.md, "edge")."""
 
 import abc
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from hovis import deadline
 from hovis.engine import dispatch, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry, begins_function
@@ -33,6 +35,9 @@ FIRST_ROUNDS: Final = 4
 #: So many slots that a number was computed from are looked at for one like it.
 LOOKED_BACK: Final = 64
 
+#: Instructions (and slots) after which somebody looks at the clock: a millisecond or two.
+SELDOM: Final = 128
+
 #: Restarts to tell states apart by where the generators made at one place stand.
 GENERATOR_SPLITS: Final = 5
 
@@ -45,6 +50,10 @@ class Meeting(Keys):
         #: so many instructions (and slots) may be looked at, and so many more for each place of the known data that was come to
         self.fuel: float = fuel
         self.share = 1.0
+        #: by when (``deadline.clock``)
+        self.until = math.inf
+        #: instructions (and slots) since somebody looked at the clock
+        self.unseen = 0
         #: instructions by call string
         self.spent: dict[int, int] = {}
         #: slots that are not known anywhere by the time their values choose; found afresh where a table has changed
@@ -250,8 +259,17 @@ class Meeting(Keys):
     _changed = False
     _classes: tuple[int, ...] = ()
 
+    def in_time(self, work: int) -> None:
+        """Raise OutOfFuel if the attempt has had its time.  work: what has been done since, about in instructions."""
+        self.unseen += work
+        if self.unseen >= SELDOM:
+            self.unseen = 0
+            if self.until < math.inf and deadline.clock() > self.until:
+                raise OutOfFuel(late=True)
+
     def work_on(self, state: State, slots: int) -> None:
         """So many slots of state have been looked at."""
+        self.in_time(slots)
         self.total_steps += slots
         ctx = state.frames[-1].ctx
         self.spent[ctx] = self.spent.get(ctx, 0) + slots

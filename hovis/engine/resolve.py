@@ -2,6 +2,7 @@
 
 from collections import deque
 
+from hovis import deadline
 from hovis.engine import environment, escape
 from hovis.engine.entries import Entry
 from hovis.engine.fixpoint import Engine
@@ -51,6 +52,7 @@ def blocks(engine: Engine, root: Entry, todo: "deque[Entry]") -> list[Block]:
     stack = [root]
     while stack:
         entry = stack.pop()
+        deadline.check()
         seal(engine, entry)
         blocks += _chain_blocks(entry.block)
         for op, target, state in entry.calls:

@@ -4,6 +4,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from hovis import deadline
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
 from hovis.engine import budget, calls, identities, iteration, raising, residuals, resolve, templates, untold, whistle
@@ -182,6 +183,7 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
     attempts = len(budget.SHARES)
     engine.fuel, engine.share = fuel * budget.SHARES[0], fuel / FUEL
     while True:
+        engine.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts]
         try:
             engine.resolving = False
             engine.run(lambda: _start(engine, initial, choices))
@@ -194,12 +196,12 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         except Leak as leak:
             engine.leave_class(leak.args[0])
             continue
-        except budget.OutOfFuel:
+        except budget.OutOfFuel as out:
             attempts -= 1
-            if attempts > 1 and not _know_less(engine):
+            if attempts > 1 and not _know_less(engine, str(out)):
                 attempts = 1
             if attempts == 1:
-                _know_least(engine)
+                _know_least(engine, str(out))
             if not attempts:
                 if engine.tables.generators != "virtual":
                     raise
@@ -217,14 +219,14 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.leave_class(template)
 
 
-def _know_less(engine: PythonEngine) -> bool:
+def _know_less(engine: PythonEngine, why: str) -> bool:
     """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
-    return budget.leave_heaviest(engine.tables, engine.spent, engine.package) or whistle.let_go(engine.tables, engine.entries)
+    return budget.leave_heaviest(engine.tables, engine.spent, engine.package, why) or whistle.let_go(engine.tables, engine.entries)
 
 
-def _know_least(engine: PythonEngine) -> None:
+def _know_least(engine: PythonEngine, why: str) -> None:
     """The next attempt is the last: nothing that costs much is entered, and no states are told apart."""
-    budget.leave_heaviest(engine.tables, engine.spent, engine.package, last=True)
+    budget.leave_heaviest(engine.tables, engine.spent, engine.package, why, last=True)
     engine.tables.coarse = True
     engine.wanted.clear()
 

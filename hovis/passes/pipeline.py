@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
+from hovis import deadline
 from hovis.errors import SpecError
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
@@ -102,6 +103,7 @@ def _each(function: Function, names: list[str], verify: bool) -> bool:
     for name in names:
         rewriting = PASSES[name]
         for one in [function] if rewriting.whole else callees(function):
+            deadline.check()
             if rewriting.concerns(one):
                 changed |= rewriting.rewrite(one)
         if verify:

@@ -10,7 +10,9 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from hovis import deadline
 from hovis.bytecode import normalize
+from hovis.deadline import OutOfTime
 from hovis.engine import trace as engine
 from hovis.engine.budget import LEAVABLE, OutOfFuel
 from hovis.engine.environment import compile_guards
@@ -208,7 +210,15 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     scope: dict[str, Any] = {"fn": fn, "made": made}
     called = f"made({', '.join(closed)})" if held else "fn"
     exec(f"def call({', '.join([*closed, *plain, *names])}): return {called}({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
-    result = _result(scope["call"], parts, code)
+    try:
+        with deadline.within(deadline.default()):
+            return _known_of(fn, scope["call"], parts, code)
+    except OutOfTime:
+        return _unfollowed(fn, parts)
+
+
+def _known_of(fn: Any, call: Any, parts: Sequence[Part], code: types.CodeType) -> Known:
+    result = _result(call, parts, code)
     if result is None:
         return _unfollowed(fn, parts)
     function = engine.arranged(result, [param for part in parts for param in leaves(part)])

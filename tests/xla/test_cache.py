@@ -1,5 +1,4 @@
 """Programs on disk: found again, never trusted, shared by processes, and bounded."""
-import io
 import os
 import subprocess
 import sys
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
-from hovis_xla import cache, progress
+from hovis_xla import cache
 
 pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("in_full")]
 
@@ -185,26 +184,6 @@ def test_processes_share_a_folder_whose_entries_are_damaged(folder):
     environment = {**os.environ, "HOVIS_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     both = [subprocess.Popen([sys.executable, "-c", PROCESS, str(folder), str(k)], env=environment, stdout=subprocess.PIPE, text=True) for k in range(2)]
     assert [p.communicate(timeout=300)[0] for p in both] == ["right\n", "right\n"]
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_told_on_a_terminal(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
-    terminal, file = Terminal(), io.StringIO()
-    for stream in (terminal, file):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with progress.told("compiling f"):
-            for _ in range(200):
-                if stream.getvalue() or stream is file:
-                    break
-                progress.time.sleep(0.01)
-    assert terminal.getvalue().startswith("\rhovis_xla: compiling f, 0 s …")
-    assert terminal.getvalue().endswith("\r")
-    assert file.getvalue() == ""
 
 
 def test_what_xla_does_not_compile_is_python(monkeypatch):
