@@ -103,7 +103,8 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
         return value, kind
     if kind in _TEXTS:
         return value if len(value) <= TEXT else kind
-    if kind is tuple or (isinstance(value, tuple) and is_named_tuple(kind)):
+    # what is asked is the class: isinstance would ask the value, which may be code of the user's
+    if kind is tuple or (issubclass(kind, tuple) and is_named_tuple(kind)):
         if depth >= len(SIZES) or len(value) > SIZES[depth]:
             return kind
         return (kind, *_parts(value, path, policy, depth + 1, seen))
@@ -112,7 +113,7 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
             return kind
         seen.append(id(value))
         return (dict, tuple(value), *_parts(value.values(), path, policy, depth + 1, seen))
-    if kind in _NAMED or isinstance(value, type | Enum) or (kind is types.BuiltinFunctionType and isinstance(value.__self__, types.ModuleType)):
+    if kind in _NAMED or issubclass(kind, type | Enum) or (kind is types.BuiltinFunctionType and isinstance(value.__self__, types.ModuleType)):
         return Held(value)
     if kind.__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "shape"):
         return kind, value.dtype.str, len(value.shape)
@@ -153,7 +154,7 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
         return Unknown
     if isinstance(part, type):
         return Type(part)
-    if isinstance(value, tuple) and type(part) is tuple and value:
+    if issubclass(kind, tuple) and type(part) is tuple and value:
         return tuple.__new__(kind, (spec_of(v, p, (*path, k), policy) for k, (v, p) in enumerate(zip(value, part[1:], strict=True))))
     if kind is dict and value:
         inner = zip(value.items(), part[2:], strict=True)
@@ -173,7 +174,7 @@ def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tupl
     kind = type(value)
     if (policy and policy.get(path)) or kind in _NUMBERS or kind in _WORDS or part is None:
         return
-    if isinstance(value, tuple) and type(part) is tuple and part[0] is kind:
+    if issubclass(kind, tuple) and type(part) is tuple and part[0] is kind:
         yield path, len(part)
         for k, (v, p) in enumerate(zip(value, part[1:], strict=True)):
             yield from variable(v, p, (*path, k), policy)

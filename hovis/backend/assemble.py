@@ -72,7 +72,7 @@ class _Assembler:
         """The cell that holds value; for a Function, what it is compiled to."""
         cell = self.cells.get(id(value))
         if cell is None:
-            if isinstance(value, Function) and id(value) in self.called:
+            if id(value) in self.called and isinstance(value, Function):
                 cell = CellType()
                 self.functions.append(value)
             else:

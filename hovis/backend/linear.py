@@ -91,7 +91,8 @@ class Pool:
         at = self._cell_at.get(id(value))
         if at is None:
             at = self._cell_at[id(value)] = len(self.cells)
-            name = getattr(value, "__name__", None) if isinstance(value, _NAMED) else value.name if isinstance(value, Function) else None
+            kind = type(value)
+            name = getattr(value, "name" if issubclass(kind, Function) else "__name__", None) if issubclass(kind, (Function, *_NAMED)) else None
             self.cell_names.append(NO_VALUE if value is ops.UNBOUND else unique(name if isinstance(name, str) else type(value).__name__, self.taken))
             self.cells.append(self._cell_of(value))
         return at
@@ -116,13 +117,13 @@ def is_permanent(value: object) -> bool:
     """
     if type(value) is type:
         return not value.__flags__ & _HEAP_TYPE
-    if isinstance(value, BuiltinFunctionType):
+    if type(value) is BuiltinFunctionType:
         return isinstance(value.__self__, ModuleType) and value.__self__.__name__ in sys.stdlib_module_names
-    if isinstance(value, MethodDescriptorType):
+    if type(value) is MethodDescriptorType:
         return not value.__objclass__.__flags__ & _HEAP_TYPE or value.__objclass__.__module__ in sys.stdlib_module_names
     if type(value) is tuple:
         return len(value) <= _LONGEST and all(type(part) in _PLAIN or (type(part) is type and is_permanent(part)) for part in value)
-    return isinstance(value, _LISTENERS) or (type(value) is FunctionType and value.__code__.co_filename.startswith(PACKAGE) and not value.__closure__)
+    return type(value) in _LISTENERS or (type(value) is FunctionType and value.__code__.co_filename.startswith(PACKAGE) and not value.__closure__)
 
 
 #: What repairs tracebacks: it knows places only.

@@ -67,7 +67,7 @@ def _normalize(code: CodeType) -> Code:
 
 
 def _unsupported(code: CodeType, instructions: Sequence[Instruction]) -> str | None:
-    if code.co_flags & 0x80:  # CO_COROUTINE
+    if code.co_flags & 0x180:  # CO_COROUTINE, and CO_ITERABLE_COROUTINE, which may await one
         return "it is a coroutine"
     if code.co_flags & 0x200:  # CO_ASYNC_GENERATOR
         return "it is an asynchronous generator"

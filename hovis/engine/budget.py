@@ -53,7 +53,7 @@ def extent(roots: Iterable[object]) -> int:
     seen: set[int] = set()
     while todo and found < PLACES:
         held = todo.pop()
-        if id(held) in seen or isinstance(held, _CODE):
+        if id(held) in seen or issubclass(type(held), _CODE):
             continue
         seen.add(id(held))
         parts = gc.get_referents(held)

@@ -166,11 +166,9 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
         code = frame.code
         slot = next((k for k in range(len(code.names) - code.n_free, len(code.names)) if code.names[k] == "__class__"), None)
         first = frame.locals[0] if code.argcount else None
-        if slot is None or first is None:
-            return finish(m, opaque(m, super, []), mode)
-        cell = frame.locals[slot]
-        cls = _cell_contents(m, cell)
+        cls = None if slot is None else _cell_contents(m, frame.locals[slot])
         first = _cell_contents(m, first) if 0 in code.cells else first
+        # the complaint of the original, where there is something to complain of
         if cls is None or first is None or not _bound(first) or (isinstance(cls, Known) and not isinstance(cls.value, type)):
             leave_caller(m, super)
         assert cls is not None
@@ -188,6 +186,9 @@ def _bound(value: V) -> bool:
 
 def _cell_contents(m: Machine, cell: V | None) -> V | None:
     if isinstance(cell, Known) and isinstance(cell.value, types.CellType):
+        if id(cell.value) in m.tables.thawed:
+            return None
+        m.read_static.add(id(cell.value))
         try:
             return Known(cell.value.cell_contents)
         except ValueError:

@@ -104,7 +104,7 @@ class _Writer:
     def same(self, read: str, value: object) -> str:
         """Identity; numbers and strings have none that anybody could see."""
         test = f"{read} is {self.name(value)}"
-        if value is None or isinstance(value, bool) or not is_immutable(value):
+        if value is None or type(value) is bool or not is_immutable(value):
             return test
         return f"({test} or {self.name(same_constant)}({read}, {self.name(value)}))"
 

@@ -9,6 +9,7 @@ the last item, "delegated" is the ``yield from`` of a generator that something w
 item is the result of a call, and the end a StopIteration.
 """
 
+import types
 from typing import Any, Final
 
 from hovis.engine import delegation, exceptions, lifetimes, residuals
@@ -350,7 +351,7 @@ def yield_from_iter(m: Machine, value: V) -> int | None:
     if isinstance(resolved, Ref) and virtual(m, resolved) is not None:
         m.push(resolved)
         return None
-    if m.class_of(resolved) is None:
+    if m.class_of(resolved) in (None, types.CoroutineType):
         m.push(m.emit(ops.yield_from_iter, [resolved]))
         return None
     return m.get_iter(value)

@@ -221,11 +221,11 @@ def del_attr(m: Machine, name: str) -> int | None:
 
 @handles("GetSuper")
 def get_super(m: Machine, arg: Any) -> int | None:
-    name, _, _ = arg
+    name, _, two_arg = arg
     instance, cls, builtin = m.pop(), m.pop(), m.pop()
     if isinstance(builtin, Known) and builtin.value is super:
         return attributes.get_super(m, cls, instance, name)
-    made = opaque(m, builtin, [cls, instance])
+    made = opaque(m, builtin, [cls, instance] if two_arg else [])
     return attributes.get(m, made, name)
 
 

@@ -146,7 +146,7 @@ def run(
     engine = engine_for(library, package, fuel, frozen, known_sizes, volatile, held)
     engine.tables.wanted = wanted
     engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
-    data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not isinstance(value, str | bytes)]
+    data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
     engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
     engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
     engine.granted = engine.reads

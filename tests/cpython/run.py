@@ -44,15 +44,17 @@ STATES = ("same", "explained", "different", "slow", "crashed", "unstable", "doct
 BAD = ("different", "slow", "crashed")
 
 
-def explained(path: pathlib.Path = HERE / "explained.txt") -> list[tuple[str, str]]:
-    """Read the patterns of test ids whose difference is within the contract, with the reasons."""
+def explained(around: str, path: pathlib.Path = HERE / "explained.txt") -> list[tuple[str, str]]:
+    """Read the patterns of test ids whose difference is within the contract, with the reasons; a line may be for one choice of --around alone."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     reason, found = "", []
     for line in lines:
         if line.startswith("#"):
             reason = line.lstrip("# ")
         elif line:
-            found.append((line, reason))
+            where, _, pattern = line.rpartition(": ")
+            if where in ("", around):
+                found.append((pattern, reason))
     return found
 
 
@@ -133,7 +135,7 @@ def main() -> int:
     if missing:
         print(f"{sys.executable} has no test package: nothing is run")
         return 0
-    known, found, lock = explained(), [], threading.Lock()
+    known, found, lock = explained(choices.around), [], threading.Lock()
     modules, file = choices.modules or MODULES, choices.json
     choices.json = None
 

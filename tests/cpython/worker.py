@@ -32,6 +32,8 @@ import hovis
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 #: The name under which functions that are defined in a function find what goes around them.
 AROUND = "__hovis_around__"
+#: Methods that a class statement takes for class methods or static ones where they are plain functions.
+PLAIN = ("__init_subclass__", "__class_getitem__", "__new__")
 
 
 class Recorder(unittest.TestResult):
@@ -154,7 +156,7 @@ class Inner(ast.NodeTransformer):
         self.depth += 1
         self.generic_visit(node)
         self.depth -= 1
-        if self.depth:
+        if self.depth and node.name not in PLAIN:
             node.decorator_list.append(ast.copy_location(ast.Name(AROUND, ast.Load()), node))
         return node
 

@@ -373,3 +373,196 @@ def test_subclasses_take_what_they_want(fn):
     base = fn.__closure__[0].cell_contents
     x = VALUES[base if isinstance(base, type) else next(c.cell_contents for c in fn.__closure__ if isinstance(c.cell_contents, type))]
     assert outcome(hovis.jit(fn), x) == outcome(fn, x)
+
+
+# ------------------------------------------------------------------------------------------------- yield from a coroutine
+
+
+async def ten():
+    return 10
+
+
+@types.coroutine
+def stop():
+    yield 1
+    return 2
+
+
+@types.coroutine
+def awaits(coroutine):
+    return (yield from coroutine)
+
+
+async def stops():
+    return await stop()
+
+
+def steps(coroutine):
+    found = []
+    try:
+        while True:
+            found.append(coroutine.send(None))
+    except StopIteration as end:
+        return found, end.value
+
+
+def yields_from(coroutine):
+    def inner():
+        yield from coroutine
+    try:
+        return list(inner())
+    except TypeError as error:
+        return str(error)
+    finally:
+        coroutine.close()
+
+
+def yields_from_one_made_here(_):
+    async def here():
+        return 10
+    coroutine = here()
+
+    def inner():
+        yield from coroutine
+    try:
+        return list(inner())
+    except TypeError as error:
+        return str(error)
+    finally:
+        coroutine.close()
+
+
+def awaited(coroutine):
+    return steps(awaits(coroutine))
+
+
+@pytest.mark.parametrize("fn", [yields_from, yields_from_one_made_here, awaited])
+@pytest.mark.parametrize("make", [ten, stops])
+def test_yield_from_a_coroutine(fn, make):
+    coroutines = make(), make()
+    assert hovis.jit(fn)(coroutines[0]) == fn(coroutines[1])
+    for coroutine in coroutines:
+        coroutine.close()
+
+
+# ------------------------------------------------------------------------------------------------- nothing is asked
+
+
+SEEN: list[str] = []
+
+
+class Asked:
+    """Remembers what it is asked for."""
+
+    def __getattribute__(self, name):
+        SEEN.append(name)
+        return object.__getattribute__(self, name)
+
+    def __eq__(self, other):
+        SEEN.append("==")
+        return True
+
+    def __hash__(self):
+        SEEN.append("hash")
+        return 3
+
+    def __len__(self):
+        SEEN.append("len")
+        return 3
+
+    def __iter__(self):
+        SEEN.append("iter")
+        return iter(())
+
+
+class AskedTuple(tuple):
+    __getattribute__ = Asked.__getattribute__
+
+
+class AskedList(list):
+    __getattribute__, __len__, __iter__, __eq__ = Asked.__getattribute__, Asked.__len__, Asked.__iter__, Asked.__eq__
+
+
+class AskedDict(dict):
+    __getattribute__, __len__, __iter__, __eq__ = Asked.__getattribute__, Asked.__len__, Asked.__iter__, Asked.__eq__
+
+
+ASKED = Asked()
+HOLDERS = [Asked(), (Asked(), AskedTuple())], {"a": Asked(), "l": AskedList(), "d": AskedDict(a=1)}
+
+
+def handed(x, *args, **named):
+    return x
+
+
+def held(x=ASKED, *args):
+    d = {1: x}
+    return d[1], [ASKED], (HOLDERS[0][0], HOLDERS[0][1], HOLDERS[1]["a"], HOLDERS[1]["l"], HOLDERS[1]["d"])
+
+
+@pytest.mark.parametrize("make", [
+    Asked, AskedTuple, lambda: AskedTuple([1]), AskedList, lambda: AskedList([1]), AskedDict, lambda: AskedDict(a=1), lambda: [Asked()], lambda: (Asked(), 1),
+    lambda: {"a": Asked()}])
+def test_nothing_is_asked_of_objects_while_tracing(make):
+    value = make()
+    SEEN.clear()
+    for fn in (handed, held):
+        jitted = hovis.jit(fn)
+        jitted(value), jitted(1, value), jitted(x=value)
+        hovis.specialize(fn, hovis.const(value))()
+        hovis.specialize(fn, type(value))(value)
+    hovis.jit(held)()
+    assert SEEN == []
+
+
+def test_hooks_that_are_jitted():
+    class C:
+        @hovis.jit
+        def __getattribute__(self, name):
+            return 42 if name == "x" else object.__getattribute__(self, name)
+
+        @hovis.jit
+        def __getattr__(self, name):
+            return name
+
+    assert (C().x, C().__class__, C().y) == (42, C, "y")
+
+
+# ------------------------------------------------------------------------------------------------- super is a name
+
+
+class Base:
+    said = "Base"
+
+    def method(self):
+        return "Base"
+
+
+class Derived(Base):
+    def attribute(self):
+        return super().said
+
+    def call(self):
+        return super().method()
+
+    def given(self):
+        return super(Derived, self).said
+
+
+class Other:
+    said = "Other"
+
+    def __init__(self, *args):
+        self.args = args
+
+    def method(self):
+        return self.args
+
+
+@pytest.mark.parametrize("name", ["attribute", "call", "given"])
+def test_super_may_be_another_one(monkeypatch, name):
+    fn = getattr(Derived, name)
+    jitted, b = hovis.jit(fn), Derived()
+    assert jitted(b) == fn(b)
+    monkeypatch.setitem(globals(), "super", Other)
+    assert jitted(b) == hovis.jit(fn)(b) == fn(b)
