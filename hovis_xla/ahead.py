@@ -108,7 +108,10 @@ class Loaded:
         self.fallback = fallback
         self.__name__ = self.executable.name
         self._names = [name for name, _ in arguments]
-        self._take = taker([plan for _, plan in arguments], checked=True)
+        try:
+            self._take = taker([plan for _, plan in arguments], checked=True)
+        except (TypeError, RecursionError, MemoryError):
+            raise StorageError("a damaged header") from None
 
     def __call__(self, *unknown: Any) -> Any:
         if len(unknown) != len(self._names):
@@ -136,8 +139,9 @@ def load(blob: bytes, fallback: Callable[..., Any] | None = None) -> Loaded:
 
     fallback      the original (or anything that takes the same arguments), for calls that XLA gives up: exceptions, ints
                   of more than 64 bits, arguments that do not fit.  Without it such calls raise.
-    StorageError if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS.  The code in them is run: load
-    only what you trust.
+    StorageError alone if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS; TypeError if blob holds no bytes.
+
+    The bytes hold machine code, and it is run: load only what you trust.  The digest in them finds damage, not malice.
     """
     return Loaded(blob, fallback)
 

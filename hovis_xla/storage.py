@@ -28,11 +28,13 @@ from hovis_xla.executable import Executable
 from hovis_xla.host import HostCall
 from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.places import Box, Diagonal, Location, Part, Place, Reshaped, Step, Windows
-from hovis_xla.types import Known, Num, Owned
+from hovis_xla.types import ARRAY, EITHER, PYTHON, SCALAR, Known, Num, Owned
 
 MAGIC: Final = b"hovis_xla 3\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 _LENGTH: Final = 8
+
+_NUMBERS: Final = (PYTHON, SCALAR, ARRAY, EITHER)
 
 #: Constructors that may stand in a stored result.
 _BUILDERS: Final[dict[str, Callable[..., object]]] = {
@@ -82,7 +84,7 @@ def decode(form: Any) -> Any:
         case ["scalar", dtype, data]:
             return _array(data, dtype, ())[()]
         case ["dtype", name]:
-            return np.dtype(name)
+            return _dtype_of(name)
     raise StorageError("a damaged header")
 
 
@@ -91,7 +93,7 @@ def _bytes(data: bytes) -> str:
 
 
 def _array(data: str, dtype: str, shape: Any) -> Any:
-    return np.frombuffer(base64.b64decode(data), np.dtype(dtype)).reshape(tuple(shape)).copy()
+    return np.frombuffer(base64.b64decode(data), _dtype_of(dtype)).reshape(tuple(shape)).copy()
 
 
 def _num(num: Num) -> Any:
@@ -100,7 +102,18 @@ def _num(num: Num) -> Any:
 
 def _num_of(form: Any) -> Num:
     kind, dtype, shape = form
-    return Num(kind, np.dtype(dtype), tuple(shape))
+    made = Num(kind, _dtype_of(dtype), tuple(shape))
+    if kind not in _NUMBERS or not all(type(size) is int and size >= 0 for size in shape):
+        raise StorageError("a damaged header")
+    return made
+
+
+def _dtype_of(name: Any) -> "np.dtype[Any]":
+    """A dtype of numbers: nothing else is in an executable."""
+    made = np.dtype(name) if type(name) is str else None
+    if made is None or made.kind not in "biufc":
+        raise StorageError("a damaged header")
+    return made
 
 
 # ------------------------------------------------------------------------------------------------- results, plans
@@ -196,11 +209,11 @@ def _plan_of(form: Any) -> Any:
     match form:
         case ["value", known]:
             return ["value", Keyed(decode(known))]
-        case ["leaf", place, wanted]:
+        case ["leaf", (int() | None) as place, wanted]:
             return ["leaf", place, None if wanted is None else _num_of(wanted)]
         case ["dict", keys, parts]:
             return ["dict", [decode(k) for k in keys], [_plan_of(p) for p in parts]]
-        case [kind, parts]:
+        case [("list" | "tuple") as kind, parts]:
             return [kind, [_plan_of(p) for p in parts]]
     raise StorageError("a damaged header")
 
@@ -306,7 +319,18 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
 def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     """What :func:`dump` was given; StorageError if the bytes are damaged, or made elsewhere."""
     header, code = _open(blob)
-    _refuse_foreign(header)
+    try:
+        _refuse_foreign(header)
+        return _restored(header, code)
+    except StorageError:
+        raise
+    except adapter.XlaError as error:
+        raise StorageError(f"XLA does not take this executable: {str(error).splitlines()[0]}") from None
+    except Exception:  # a header that is damaged may be anything, and nested as deep as it likes
+        raise StorageError("a damaged header") from None
+
+
+def _restored(header: dict[str, Any], code: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     constants = [_array(data, dtype, shape) for dtype, shape, data in header["constants"]]
     failures: list[BaseException] = []
     callbacks: list[Callable[..., Any]] = [_callback_of(form, failures) for form in header["callbacks"]]
@@ -318,11 +342,23 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     lowered.apart = [(_owner_of(a, constants), _owner_of(b, constants)) for a, b in header["apart"]]
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
-    try:
-        program = adapter.deserialize(code, packing.interface(inputs), packing.interface(outputs), callbacks, adapter.Recipe(exact))
-    except adapter.XlaError as error:
-        raise StorageError(f"XLA does not take this executable: {error}") from None
+    _check(header, lowered)
+    program = adapter.deserialize(code, packing.interface(inputs), packing.interface(outputs), callbacks, adapter.Recipe(exact))
     return Executable(header["name"], types, lowered, exact, program), [(name, _plan_of(plan)) for name, plan in header["arguments"]]
+
+
+def _check(header: dict[str, Any], low: Lowered) -> None:
+    """StorageError if what a header says of its program does not hang together."""
+    outputs = [*(at for at, _ in low.written), *(k for k in (low.bail, low.choice) if k is not None)]
+    holds = (
+        type(header["name"]) is str
+        and all(type(name) is str for name, _ in header["arguments"])
+        and all(type(k) is int and k >= 0 for k in [*outputs, *low.starts, *low.contiguous])
+        and len(low.starts) == len(low.templates)
+        and max(low.starts, default=0) <= len(low.outputs) > max(outputs, default=-1)
+    )
+    if not holds:
+        raise StorageError("a damaged header")
 
 
 def _open(blob: bytes) -> tuple[dict[str, Any], bytes]:
@@ -336,7 +372,12 @@ def _open(blob: bytes) -> tuple[dict[str, Any], bytes]:
     if hashlib.sha256(rest).digest() != blob[len(MAGIC) : start]:
         raise StorageError("this executable is damaged: its digest does not fit")
     length = int.from_bytes(rest[:_LENGTH], "big")
-    header: dict[str, Any] = json.loads(rest[_LENGTH : _LENGTH + length])
+    try:
+        header = json.loads(rest[_LENGTH : _LENGTH + length])
+    except (ValueError, RecursionError):
+        header = None
+    if length > len(rest) - _LENGTH or type(header) is not dict:
+        raise StorageError("a damaged header")
     return header, rest[_LENGTH + length :]
 
 

@@ -1,5 +1,7 @@
 """Executables to look at, and as bytes: what comes back is the same function, and nothing else is taken."""
 import json
+import os
+import random
 import subprocess
 import sys
 
@@ -139,6 +141,58 @@ def test_damaged_bytes():
         hovis_xla.load("text")
     with pytest.raises(ValueError, match="damaged"):
         hovis_xla.load(blob + b"more")
+
+
+#: What stands in the place of a part of a header.
+JUNK = [None, True, -1, 2**70, 1.5, float("nan"), "", "x", "O", "list or print(1)", [], {}, ["known"], ["leaf", "x", 1], ["build", "exec", []], "nested"]
+
+
+def places(form):
+    """All containers in a header, and where something stands in them."""
+    for key in form if isinstance(form, dict) else range(len(form)) if isinstance(form, list) else ():
+        yield form, key
+        yield from places(form[key])
+
+
+def damaged(blob, drawn):
+    """The blob with something in its header changed, and a digest that fits."""
+    start = len(storage.MAGIC) + 32
+    length = int.from_bytes(blob[start : start + 8], "big")
+    text, code = blob[start + 8 : start + 8 + length], blob[start + 8 + length :]
+    kind = drawn.random()
+    if kind < 0.7:
+        header = json.loads(text)
+        for _ in range(drawn.choice([1, 1, 2, 3])):
+            holder, key = drawn.choice(list(places(header)))
+            if drawn.random() < 0.2:
+                del holder[key]
+                continue
+            holder[key] = drawn.choice([*JUNK, holder[drawn.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))]])
+        text = json.dumps(header).replace('"nested"', "[" * 3000 + "]" * 3000).encode()
+    elif kind < 0.9:
+        changed = bytearray(text)
+        for _ in range(drawn.choice([1, 1, 4])):
+            changed[drawn.randrange(len(changed))] ^= 1 << drawn.randrange(8)
+        text = bytes(changed)
+    else:
+        text = drawn.choice([text[: drawn.randrange(length)], b"", b"[" * 100_000, b"7", b"null", b"\xff" + text, text * 2])
+    size = drawn.choice([0, 1, length - 1, 2**63, 2**64 - 1]) if drawn.random() < 0.1 else len(text)
+    rest = size.to_bytes(8, "big") + text + code
+    return storage.MAGIC + storage.hashlib.sha256(rest).digest() + rest
+
+
+def test_damaged_headers(capfd):
+    blobs = [build(fn, *specs).serialize() for fn, specs in [(affine, AFFINE), (results, (Int, Float)), (printing, (Int,)), (arrays, (Array("float64", (3,)),))]]
+    refused = 0
+    for seed in range(5 * int(os.environ.get("HOVIS_EXAMPLES", "60"))):
+        drawn = random.Random(seed)
+        try:
+            hovis_xla.load(damaged(drawn.choice(blobs), drawn))
+        except hovis_xla.StorageError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > seed // 2
+    assert not capfd.readouterr().out
 
 
 class Point:
