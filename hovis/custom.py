@@ -44,7 +44,7 @@ class Kernel(Own):
     def __wrapped__(self) -> Any:
         return self.fn
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         return whole(self, self._by_position(args, named) if named else args)
 
     def _by_position(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -130,7 +130,7 @@ class Transformed(Following):
 
         return functools.partial(Eager(of, (), self.fn, False), (), ())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return applied(self, args, kwargs)
 
     @property

@@ -4,7 +4,6 @@ The layout is simple: the blocks stand under each other in their order.  An edge
 edges forward run on the right, edges back on the left, in lanes so that none hides another.
 """
 
-import linecache
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Final
 from hovis.backend.load import outline
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, Raise, Return, edges
 from hovis.ir.printer import Printer
+from hovis.ir.quoting import source_line
 
 #: Sizes in the drawing.
 WIDTH: Final = 116
@@ -61,7 +61,7 @@ def _location(shown: object) -> Location | None:
 def _source(chain: Sequence[Location]) -> str:
     """The cell with the source line of a location; its callers are in the tooltip."""
     at = chain[0]
-    line = linecache.getline(at.file, at.line).strip() if at.line is not None else ""
+    line = source_line(at).strip()
     line = line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
     callers = "\n".join(f"{Path(one.file).name}:{one.line}, in {one.function}" for one in chain)
     number = f'<span style="opacity:.5">{escape(at.function)}:{at.line}</span>  '

@@ -111,7 +111,7 @@ class Jitted:
         """By reference, as functions are; a copy is the function itself."""
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         variant = None if kwargs else self._numeric.get(tuple(map(type, args)))
         if variant is None:
             variant = self._variants.get(self._key(args, kwargs))
@@ -200,7 +200,7 @@ class Jitted:
             return False
         return True
 
-    def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
+    def trace(self, /, *args: Any, **kwargs: Any) -> api.Trace:
         """The Trace for arguments like these.  Numbers that turn out to choose become known, a few values of each."""
         while True:
             try:

@@ -53,6 +53,7 @@ class Remark:
         if self.hint:
             text.append(self.hint)
         at = outline(self.location)[::-1]
+        text = [naming.printable(line) for line in text]
         if not at:
             return text
         around = [f"  inlined at {place(caller)}" for caller in at[1:]]
@@ -84,7 +85,7 @@ class Report:
         return not any(not remark.what.endswith(JOINED) for remark in self.counts)
 
     def __str__(self) -> str:
-        parts = ["\n".join(self.headlines)] if self.headlines else []
+        parts = ["\n".join(map(naming.printable, self.headlines))] if self.headlines else []
         parts += ["\n".join(remark.lines(times)) for remark, times in self.counts.items()]
         if self.consequences:
             parts.append(f"and {_count(self.consequences, 'operation')} more, on what these gave.")
@@ -306,7 +307,7 @@ def checks(unknown: Iterable[tuple[str, Part]], static: Iterable[object], guards
     """What a residual checks on entry, and what it takes for granted: one line each."""
     lines = [f"entry: {name} :: {fits(part)}" for name, part in unknown]
     lines += [f"frozen: {_short(value)}" for value in static]
-    return lines + [f"guard: {_guard(guard)}" for guard in guards]
+    return [naming.printable(line) for line in [*lines, *(f"guard: {_guard(guard)}" for guard in guards)]]
 
 
 def fits(part: Part) -> str:

@@ -275,7 +275,10 @@ def own_signature(function: types.FunctionType) -> inspect.Signature:
     """What the code itself takes: neither what it wraps nor a ``__signature__`` that was set on it."""
     plain = types.FunctionType(function.__code__, {}, "", function.__defaults__, function.__closure__)
     plain.__kwdefaults__ = function.__kwdefaults__
-    return inspect.signature(plain)
+    try:
+        return inspect.signature(plain)
+    except ValueError as error:  # no source says so, but code can be given any names
+        raise SpecError(f"{function.__qualname__} can't be called by the names of its parameters: {error}") from None
 
 
 def _listed(names: list[str]) -> str:

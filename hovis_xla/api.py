@@ -131,7 +131,7 @@ class Jitted(PythonJitted):
         """May it be the plain function that does a call?"""
         return not self._strict and self._target == "auto"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         tried = self._quick.get((len(args), *kwargs) if kwargs else len(args), ())
         try:
             for variant in tried:
@@ -319,7 +319,7 @@ class Jitted(PythonJitted):
         made.watch_by(self._watch)
         return made
 
-    def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
+    def lower(self, /, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""
         return Lowered(self.trace(*args, **kwargs), self._exact)
 
@@ -342,10 +342,10 @@ class Watched(Jitted):
 class Converting(Jitted):
     """The same, for arrays of other libraries: they are made NumPy's first."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
 
-    def trace(self, *args: Any, **kwargs: Any) -> api.Trace:
+    def trace(self, /, *args: Any, **kwargs: Any) -> api.Trace:
         """The Trace for arguments like these."""
         return super().trace(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
 
@@ -353,7 +353,7 @@ class Converting(Jitted):
 class Placing(Converting):
     """The same, and arrays of the result are jaxlib's."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         taken, named = [*map(as_numpy, args)], {name: as_numpy(v) for name, v in kwargs.items()}
         values = zip([*taken, *named.values()], [*args, *kwargs.values()], strict=True)
         given = {id(own): theirs for own, theirs in values if type(theirs) is DeviceArray}

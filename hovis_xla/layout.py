@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
+from hovis.ir.naming import is_name
 from hovis.lattice import Type
 from hovis.lattice.constants import ATOMS, constant_key
 from hovis.signature import Signature
@@ -140,7 +141,9 @@ def quick_entry(
         calls = f"call(*{writer.all_leaves()})" if len(writer.leaves) > 250 else f"call{writer.all_leaves(True)}"
     else:
         writer.scope["call"], places = call
-        calls = f"call({', '.join([f'{name}={names[k]}' if isinstance(name, str) else names[k] for k, name in places])})"
+        by_name = ", ".join(f"{name!r}: {names[k]}" for k, name in places if isinstance(name, str) and not is_name(name))
+        plain = [f"{name}={names[k]}" if isinstance(name, str) else names[k] for k, name in places if not isinstance(name, str) or is_name(name)]
+        calls = f"call({', '.join([*plain, *([f'**{{{by_name}}}'] if by_name else [])])})"
     return writer.calling(names, calls, watch)
 
 

@@ -13,15 +13,17 @@ from hovis.backend.apart import stands_apart
 from hovis.backend.entry import exact_classes, leaf_check, parts_of, taker
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
+from hovis.ir.naming import identifier, is_name
 from hovis.lattice import Array, Const, Refined, Type, Union
 from hovis.lattice.constants import same_constant
 from hovis.signature import Signature
 
 
 class Named(Protocol):
-    """Gives the expression for a known object; original is the name of what answers calls that do not fit."""
+    """Gives the expression for a known object; original is the name of what answers calls that do not fit, variables are names that no object may have."""
 
     original: str
+    variables: set[str]
 
     def __call__(self, value: object) -> ast.expr: ...
 
@@ -35,8 +37,13 @@ class Arrival:
 
     def __init__(self, fn: Any, signature: Signature, static: tuple[object, ...], named: Named, checked: bool = True) -> None:
         self.fn, self.signature, self.static, self.named, self.checked = fn, signature, static, named, checked
+        #: what the arguments are called in the text: as in the function, but where that is no name
+        self.called: dict[int, str] = {}
         for u in signature.unknown:
-            _name_params(u.part, u.name)
+            self.called[id(u)] = _apart(identifier(u.name), set(self.called.values()))
+        named.variables |= set(self.called.values())
+        for u in signature.unknown:
+            _name_params(u.part, self.called[id(u)], set(self.called.values()))
 
     # --------------------------------------------------------------------------------------------- parameters
 
@@ -45,7 +52,7 @@ class Arrival:
         star = double = None
         defaults: list[ast.expr] = []
         for u in self.signature.unknown:
-            made = ast.arg(u.name)
+            made = ast.arg(self.called[id(u)])
             if u.kind is inspect.Parameter.VAR_POSITIONAL:
                 star = made
             elif u.kind is inspect.Parameter.VAR_KEYWORD:
@@ -66,7 +73,7 @@ class Arrival:
         takes: list[ast.stmt] = []
         wanted = {id(p): name_of(p) for p in function.params}
         for u in self.signature.unknown:
-            shown = ast.Name(u.name, ast.Load())
+            shown = ast.Name(self.called[id(u)], ast.Load())
             if u.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
                 continue
             checks += self._checks(u.part, shown)
@@ -185,9 +192,17 @@ class Arrival:
     def _inner(self, part: Structure, shown: ast.expr) -> Iterator[tuple[ast.expr, Part]]:
         for k, inner in enumerate(part.parts):
             if part.kind == "instance":
-                yield ast.Attribute(shown, part.keys[k], ast.Load()), inner
+                yield self._attribute(shown, part.cls, part.keys[k]), inner
             else:
                 yield ast.Subscript(shown, self.named(part.keys[k] if part.kind == "dict" else k), ast.Load()), inner
+
+    def _attribute(self, shown: ast.expr, cls: type, name: str) -> ast.expr:
+        """What an instance has by this name; a property of that name says nothing of it."""
+        if expressions.is_attribute(name) and not (cls.__dictoffset__ and hasattr(type(inspect.getattr_static(cls, name, None)), "__set__")):
+            return ast.Attribute(shown, name, ast.Load())
+        if not cls.__dictoffset__:
+            return ast.Call(self.named(getattr), [shown, ast.Constant(name)], [])
+        return ast.Subscript(ast.Attribute(shown, "__dict__", ast.Load()), ast.Constant(name), ast.Load())
 
     def _places(self, part: Part, shown: ast.expr) -> Iterator[tuple[Param, ast.expr]]:
         """Where each unknown part stands."""
@@ -199,7 +214,7 @@ class Arrival:
 
     def _apart(self, function: Function) -> Iterator[ast.expr]:
         """An argument that is a known object could be written to under that other name."""
-        values = {id(param): shown for u in self.signature.unknown for param, shown in self._places(u.part, ast.Name(u.name, ast.Load()))}
+        values = {id(param): shown for u in self.signature.unknown for param, shown in self._places(u.part, ast.Name(self.called[id(u)], ast.Load()))}
         for apart, param in stands_apart(parts_of(self.signature), function, self.static):
             if id(param) in values:
                 yield ast.Call(self.named(apart), [values[id(param)]], [])
@@ -214,7 +229,7 @@ class Arrival:
 
     def _original(self) -> ast.expr:
         """The call of the original with all of its arguments."""
-        names = {id(u.part): u.name for u in self.signature.unknown}
+        names = {id(u.part): self.called[id(u)] for u in self.signature.unknown}
 
         def shown(part: Part) -> ast.expr:
             return self.named(part.value) if isinstance(part, Fixed) else ast.Name(names[id(part)], ast.Load())
@@ -223,7 +238,10 @@ class Arrival:
         args = [shown(p) for p in signature.positional]
         if signature.star:
             args.append(ast.Starred(shown(signature.star), ast.Load()))
-        keywords = [ast.keyword(k, shown(p)) for k, p in signature.keywords.items()]
+        keywords = [ast.keyword(k, shown(p)) for k, p in signature.keywords.items() if is_name(k)]
+        others = {k: p for k, p in signature.keywords.items() if not is_name(k)}
+        if others:
+            keywords.append(ast.keyword(None, ast.Dict([ast.Constant(k) for k in others], [shown(p) for p in others.values()])))
         if signature.double_star:
             keywords.append(ast.keyword(None, shown(signature.double_star)))
         target = getattr(self.fn, "__func__", self.fn) if signature.bound else self.fn
@@ -243,14 +261,20 @@ def _any_of(tests: list[ast.expr]) -> ast.expr:
     return tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
 
 
-def _name_params(part: Part, name: str) -> None:
-    """Give the parts names after the argument that they are in."""
+def _apart(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _name_params(part: Part, name: str, taken: set[str]) -> None:
+    """Give the parts names after the argument that they are in, and none that an argument has."""
     if isinstance(part, Leaf | Structure):
         part.param.name = name
     if isinstance(part, Structure | Fresh):
         for k, inner in enumerate(part.parts):
             key = part.keys[k] if part.keys else k
-            _name_params(inner, f"{name}_{key}" if isinstance(key, str | int) else f"{name}_{k}")
+            _name_params(inner, _apart(identifier(f"{name}_{key if isinstance(key, str | int) else k}"), taken), taken)
 
 
 __all__ = ["Arrival", "Const"]

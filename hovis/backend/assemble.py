@@ -104,7 +104,7 @@ class _Assembler:
             parameters = [param.name or f"p{k}" for k, param in enumerate(function.params)]
         assert len(parameters) == len(function.params), "one name for each parameter"
         taken: set[str] = set()
-        variables = [unique(given, taken) for given in parameters]
+        variables = [unique(given, taken, given=True) for given in parameters]
         flow = Flow(function)
         pool = Pool(self.cell_of, taken)
         marks = Marks(function, flow, self.mends)

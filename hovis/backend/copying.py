@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 #: Top-level statements that give names.
@@ -29,11 +30,15 @@ class Copied:
             self._import(found, name)
             return name
         bare = _Bare().visit(found)
-        for inner in {item.id for item in ast.walk(bare) if isinstance(item, ast.Name)} & self._index(home).keys():
-            if inner != name:
-                self.need(home, inner)
+        # what is read while the definition runs stands in front of it, what a call reads may come behind
+        self._names(home, _read_at_once(bare))
         self.definitions[home, name] = bare
+        self._names(home, ast.walk(bare))
         return name
+
+    def _names(self, home: str, parts: Iterable[ast.AST]) -> None:
+        for inner in sorted({item.id for item in parts if isinstance(item, ast.Name)} & self._index(home).keys()):
+            self.need(home, inner)
 
     def _index(self, home: str) -> "dict[str, _Definition]":
         """What the top level of a module gives names to."""
@@ -68,6 +73,16 @@ class Copied:
         renamed = _Renamed(new)
         texts = [ast.unparse(ast.fix_missing_locations(renamed.visit(one))) + "\n" for one in self.definitions.values()]
         return texts, {new.get(name, name): known for name, known in self.imports.items()}, new
+
+
+def _read_at_once(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a definition that are evaluated where it stands: all but the bodies of functions."""
+    yield node
+    for field, value in ast.iter_fields(node):
+        if not (isinstance(node, ast.FunctionDef | ast.Lambda) and field == "body"):
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, ast.AST):
+                    yield from _read_at_once(part)
 
 
 class _Bare(ast.NodeTransformer):

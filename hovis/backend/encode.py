@@ -315,9 +315,9 @@ def one_position(units: int, first_line: int, position: Position) -> bytes:
     return bytes(out)
 
 
-def unique(name: str, taken: set[str]) -> str:
-    """name, made an identifier that is not taken; takes it."""
-    if not name.isidentifier():
+def unique(name: str, taken: set[str], given: bool = False) -> str:
+    """name, made an identifier that is not taken; takes it.  given: by that name a caller passes an argument, whatever it is."""
+    if not given and not name.isidentifier():
         name = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_")[:40] or "value"
         if not name.isidentifier():
             name = "v" + name

@@ -207,14 +207,17 @@ def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
 
 def _outer(inner: types.FunctionType, unknown: list[Unknown], awaits: bool) -> types.FunctionType:
     """inner takes the tuple and the dict, and may give a coroutine; what is returned takes ``*args`` and ``**kwargs``, and awaits it."""
-    plain = [u.name for u in unknown if u.kind not in _VARIADIC]
-    heads = plain + [("*" if u.kind is inspect.Parameter.VAR_POSITIONAL else "**") + u.name for u in unknown if u.kind in _VARIADIC]
+    # any text may be a name, so they have numbers while this is compiled
+    names = {f"a{k}": u for k, u in enumerate(unknown)}
+    plain = [name for name, u in names.items() if u.kind not in _VARIADIC]
+    heads = plain + [("*" if u.kind is inspect.Parameter.VAR_POSITIONAL else "**") + name for name, u in names.items() if u.kind in _VARIADIC]
     scope: dict[str, Any] = {"_hovis_inner": inner, "_hovis_hide": hide}
-    call = f"_hovis_inner({', '.join(u.name for u in unknown)})"
+    call = f"_hovis_inner({', '.join(names)})"
     begin, result = ("async def", f"await {call}") if awaits else ("def", call)
     text = f"{begin} outer({', '.join(heads)}):\n try:\n  return {result}\n except BaseException:\n  _hovis_hide()\n  raise"
     exec(compile(text, f"{PACKAGE}entry", "exec"), scope)
-    code = scope["outer"].__code__.replace(co_name=inner.__name__, co_qualname=inner.__qualname__)
+    code = scope["outer"].__code__
+    code = code.replace(co_name=inner.__name__, co_qualname=inner.__qualname__, co_varnames=tuple(names[name].name for name in code.co_varnames))
     outer = make_function(code, scope, (), inner.__defaults__)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(outer, name, getattr(inner, name))

@@ -4,7 +4,6 @@ Syntax trees are made (``ast``), so that parentheses are never a question.
 """
 
 import ast
-import keyword
 import operator
 import re
 import sys
@@ -15,6 +14,7 @@ from typing import Any, Final
 from hovis.backend.rules import constant_of, is_constant
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand, Value
+from hovis.ir.naming import is_name
 from hovis.lattice import Const, Type, Union
 
 #: What writes an operand.
@@ -74,7 +74,7 @@ def attribute(value: Operand) -> str | None:
 
 def is_attribute(name: str) -> bool:
     """Can name be written behind a dot, wherever that stands?"""
-    return name.isidentifier() and not keyword.iskeyword(name) and not (name.startswith("__") and not name.endswith("__"))
+    return is_name(name) and not (name.startswith("__") and not name.endswith("__"))
 
 
 # ------------------------------------------------------------------------------------------------- constants
@@ -122,6 +122,8 @@ def expression(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast
 
 def _call(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr:
     keywords = [ast.keyword(name, write(value)) for name, value in op.kwargs]
+    if not all(is_name(name) for name, _ in op.kwargs):
+        keywords = [ast.keyword(None, ast.Dict([ast.Constant(name) for name, _ in op.kwargs], [one.value for one in keywords]))]
     callee = op.callee
     if isinstance(callee, Value):
         return ast.Call(write(callee), [write(a) for a in op.args], keywords)
@@ -129,10 +131,7 @@ def _call(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr
         if not isinstance(op.args[0], Const) or type(op.args[0].value) in (str, re.Pattern):
             method = ast.Attribute(write(op.args[0]), callee.__name__, ast.Load())
             return ast.Call(method, [write(a) for a in op.args[1:]], keywords)
-    if all(name.isidentifier() and not keyword.iskeyword(name) for name, _ in op.kwargs):
-        return ast.Call(named(callee), [write(a) for a in op.args], keywords)
-    double = ast.Dict([ast.Constant(name) for name, _ in op.kwargs], [write(v) for _, v in op.kwargs])
-    return ast.Call(named(callee), [write(a) for a in op.args], [ast.keyword(None, double)])
+    return ast.Call(named(callee), [write(a) for a in op.args], keywords)
 
 
 def _is_exactly(value: Operand, cls: type) -> bool:
@@ -303,6 +302,8 @@ def _apply_all(op: Op, write: Write, named: Any) -> ast.expr | None:
     if not isinstance(names, Const) or not (isinstance(double, Const) and double.value is None):
         return None
     given: tuple[str, ...] = constant_of(names)
+    if not all(map(is_name, given)):
+        return None
     count = len(values) - len(given)
     keywords = [ast.keyword(name, write(v)) for name, v in zip(given, values[count:], strict=True)]
     return ast.Call(write(function), [*map(write, values[:count]), ast.Starred(write(star), ast.Load())], keywords)

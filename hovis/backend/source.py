@@ -9,7 +9,6 @@ import ast
 import builtins
 import enum
 import itertools
-import keyword
 import linecache
 import operator
 import sys
@@ -30,6 +29,7 @@ from hovis.backend.tidy import tidy_function
 from hovis.backend.variables import Variables
 from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Raise, Return, callees
+from hovis.ir.naming import identifier, is_name, printable
 from hovis.lattice import Const
 from hovis.passes.rewriting import copy
 
@@ -104,7 +104,7 @@ class Names:
     """How known objects are called in the text."""
 
     def __init__(self, namespace: Mapping[str, object], functions: list[Function]) -> None:
-        self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if name.isidentifier() and not keyword.iskeyword(name)}
+        self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if type(name) is str and is_name(name)}
         self.taken: dict[str, object] = {}
         self.given: dict[str, object] = {}
         self.imports: dict[str, tuple[str, str | None]] = {}
@@ -116,7 +116,7 @@ class Names:
         self.variables: set[str] = set()
         self._functions: dict[int, str] = {}
         for one in functions:
-            self._functions[id(one)] = self._free(_identifier(one.name.removesuffix(".1")), shadowing=True)
+            self._functions[id(one)] = self._free(identifier(one.name.removesuffix(".1")), shadowing=True)
 
     def function(self, one: Function) -> str:
         return self._functions[id(one)]
@@ -131,6 +131,9 @@ class Names:
             return _name(self.function(value))
         shown = expressions.literal(value)
         if shown is not None:
+            for item in ast.walk(shown) if "slice" in self.variables else ():
+                if isinstance(item, ast.Name):
+                    item.id = self._place(slice)
             return shown
         if type(value) is tuple and value and all(type(part) is type and part.__module__ == "builtins" for part in value):
             return ast.Tuple([self(part) for part in value], ast.Load())
@@ -144,8 +147,8 @@ class Names:
         if value is ops.END or value is ops.UNBOUND:
             return self._import(ops.__name__, repr(value), repr(value), value)
         own = getattr(value, "__name__", None)
-        own = own if type(own) is str and own.isidentifier() and not keyword.iskeyword(own) else None
-        if own and getattr(builtins, own, None) is value and own not in self._functions.values():
+        own = own if type(own) is str and is_name(own) else None
+        if own and getattr(builtins, own, None) is value and own not in self._functions.values() and own not in self.variables:
             return own
         if isinstance(value, types.ModuleType):
             return self._import(value.__name__, None, self.namespace.get(id(value)) or value.__name__.rpartition(".")[2], value)
@@ -157,7 +160,7 @@ class Names:
             return self._import(str(home), own, self._apart(own), value)
         for owner, attribute in find_owner(value):
             return f"{self._place(owner)}.{attribute}"
-        name = self._free(self._apart(self.namespace.get(id(value)) or _identifier(own or f"{type(value).__name__}_")))
+        name = self._free(self._apart(self.namespace.get(id(value)) or identifier(own or f"{type(value).__name__}_")))
         self.given[name] = value
         return name
 
@@ -173,6 +176,7 @@ class Names:
         return f"original_{name}" if name in self._functions.values() else name
 
     def _import(self, module: str, item: str | None, name: str, value: object) -> str:
+        name = identifier(name)
         name = self._free(name) if self.taken.get(name) is not value else name
         self.taken[name] = value
         self.imports[name] = module, item
@@ -200,9 +204,13 @@ class Names:
 
 
 def import_lines(imports: Mapping[str, tuple[str, str | None]]) -> list[str]:
-    """The import statements for names."""
+    """The import statements for names; of a module that no statement names, what does the same."""
     found = []
     for name, (module, item) in imports.items():
+        if not all(map(is_name, module.split("."))) or not is_name(item or "_"):
+            whole = f"__import__({module!r}, fromlist=['*'])"
+            found.append(f"{name} = {whole if item is None else f'getattr({whole}, {item!r})'}")
+            continue
         line = f"import {module}" if item is None else f"from {module} import {item}"
         found.append(line if name == (item or module) else f"{line} as {name}")
     return sorted(found, key=lambda line: (line.startswith("from"), line))
@@ -214,7 +222,7 @@ _MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys"
 
 def find_owner(value: Any) -> Iterator[tuple[object, str]]:
     """What value is an attribute of: an enum's member, a method of a class."""
-    if isinstance(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value:
+    if isinstance(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value and expressions.is_attribute(str(value._name_)):
         yield type(value), str(value._name_)
     if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
         owner, name = value.__objclass__, value.__name__
@@ -256,19 +264,15 @@ def _public(home: Any, name: str | None, value: object) -> Any:
     return home
 
 
-def _identifier(text: str) -> str:
-    made = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
-    return made if made.isidentifier() and not keyword.iskeyword(made) else f"_{made}"
-
-
 def _short(value: object) -> str:
+    """In one line."""
     if isinstance(value, types.FunctionType | type):
-        return f"{'the class' if isinstance(value, type) else 'the function'} {value.__qualname__}"
+        return printable(f"{'the class' if isinstance(value, type) else 'the function'} {value.__qualname__}")
     try:
         text = " ".join(repr(value).split())
     except Exception:
         text = f"a {type(value).__qualname__}"
-    return text if len(text) <= 100 else text[:97] + "..."
+    return printable(text if len(text) <= 100 else text[:97] + "...")
 
 
 def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from hovis.backend.copying import Copied
-from hovis.backend.expressions import literal
+from hovis.backend.expressions import is_attribute, literal
 from hovis.backend.source import Source, find_owner, import_lines, importable
 from hovis.errors import WriteError
+from hovis.ir.naming import identifier, is_name, printable
 
+#: How the docstring of each module ends.
+WRITTEN: Final = "written by hovis."
 #: What a value is called in an error, at most.
 LONGEST: Final = 70
 #: Items of an array that is written as its numbers.
@@ -26,7 +29,7 @@ SMALL_ARRAY: Final = 1000
 _ORIGINAL: Final = '''\
 def {name}(*given, **named):
     """Calls that do not fit run the original."""
-    from {module} import {first} as original
+    {line}
     return original{rest}(*given, **named)
 '''
 
@@ -76,7 +79,7 @@ def _shown(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:
         text = "an object"
-    return (text if len(text) <= LONGEST else text[: LONGEST - 3] + "...") + f" ({type(value).__qualname__})"
+    return printable((text if len(text) <= LONGEST else text[: LONGEST - 3] + "...") + f" ({type(value).__qualname__})")
 
 
 class _Module:
@@ -85,7 +88,8 @@ class _Module:
     def __init__(self, source: Source, namespace: dict[str, Any], fn: Any, refuse: bool) -> None:
         self.source = source
         self.fn = fn
-        self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if name.isidentifier() and name != "__builtins__"}
+        known = [(name, value) for name, value in namespace.items() if type(name) is str and is_name(name) and name != "__builtins__"]
+        self.namespace = {id(value): name for name, value in reversed(known)}
         self.home = namespace.get("__name__")
         self.tree = ast.parse(source.definitions)
         original = source.original
@@ -152,7 +156,8 @@ class _Module:
                     node.value = f"{self.source.name} was specialized for {fits}: it takes no other arguments"
         elif self.source.original is not None:
             first, dot, rest = self.fn.__qualname__.partition(".")
-            self.parts.append(_ORIGINAL.format(name=self.source.original, module=self.fn.__module__, first=first, rest=dot + rest))
+            [line] = import_lines({"original": (self.fn.__module__, first)})
+            self.parts.append(_ORIGINAL.format(name=self.source.original, line=line, rest=dot + rest))
 
     # --------------------------------------------------------------------------------------------- values
 
@@ -204,7 +209,7 @@ class _Module:
             for home, held in list(sys.modules.items()):
                 if home.partition(".")[0] not in ("hovis", "__main__") and getattr(held, "__name__", None) == home:
                     for name, item in list(vars(held).items()):
-                        if name.isidentifier() and not name.startswith("__"):
+                        if is_name(name) and not name.startswith("__"):
                             self._globals.setdefault(id(item), (home, name))
         return self._globals.get(id(value))
 
@@ -221,7 +226,10 @@ class _Module:
         if kind in (tuple, list, set, frozenset, dict, bytearray, range, slice):
             return self._container(value, wanted)
         if kind is types.MethodType:
-            return f"{self.value(value.__self__)}.{value.__func__.__name__}"
+            name = getattr(value.__func__, "__name__", None)
+            if type(name) is str and is_attribute(name) and getattr(value.__self__, name, None) == value:
+                return f"{self.value(value.__self__)}.{name}"
+            return f"{self._import('types', 'MethodType')}({self.value(value.__func__)}, {self.value(value.__self__)})"
         if kind is types.BuiltinMethodType and value.__self__ is not None:
             return f"{self.value(value.__self__)}.{value.__name__}"
         if kind is types.CodeType:
@@ -305,6 +313,8 @@ class _Module:
         if isinstance(reduced, str):
             raise Unwritable(f"there is no {reduced} to import")
         make, args, state, items, pairs = (*reduced, None, None, None)[:5]
+        if not callable(make):
+            raise Unwritable("it says of itself that it is made by what can't be called")
         if make is copyreg.__newobj__:  # type: ignore[attr-defined]
             shown = f"{self.value(args[0])}.__new__({', '.join(map(self.value, args))})"
         else:
@@ -333,7 +343,7 @@ class _Module:
     # --------------------------------------------------------------------------------------------- names
 
     def _is_found(self, value: Any, home: Any, qualname: Any) -> bool:
-        if type(home) is not str or type(qualname) is not str or "<" in qualname or home == "__main__":
+        if type(home) is not str or type(qualname) is not str or "__main__" in home.split(".") or not all(map(is_name, qualname.split("."))):
             return False
         found: Any = sys.modules.get(home)
         for part in qualname.split("."):
@@ -352,10 +362,11 @@ class _Module:
         return name
 
     def _free(self, wanted: str) -> str:
-        name, count = wanted, 1
-        while name in self.taken or not name.isidentifier():
+        wanted = name = identifier(wanted)
+        count = 1
+        while name in self.taken:
             count += 1
-            name = f"{wanted}_{count}" if wanted.isidentifier() else f"value_{count}"
+            name = f"{wanted}_{count}"
         self.taken.add(name)
         return name
 
@@ -369,13 +380,18 @@ class _Module:
         values += [part for part in self.parts if not part.startswith("def ")]
         functions = [part for part in self.parts if part.startswith("def ")]
         lines = "\n".join(import_lines(self.imports))
-        top = f'"""{told}"""\n' + (f"\n{lines}\n" if lines else "")
+        top = f"{_docstring(told)}\n" + (f"\n{lines}\n" if lines else "")
         definitions = [ast.unparse(ast.fix_missing_locations(one)) + "\n" for one in self.tree.body]
         return "\n\n".join([top, *helpers, *(["".join(values)] if values else []), *functions, *definitions])
 
 
-#: Stands for what is said to a call that does not fit.
-_REFUSAL: Final = "refused"
+def _docstring(text: str) -> str:
+    """A literal in three quotes, if the text needs nothing else."""
+    return f'"""{text}"""' if text.isprintable() and "\\" not in text and '"""' not in text and not text.endswith('"') else repr(text)
+
+
+#: Stands for what is said to a call that does not fit: no constant of the user's is this one.
+_REFUSAL: Final[Any] = object()
 
 
 class _Refusing(ast.NodeTransformer):
@@ -438,7 +454,7 @@ def _alias(cls: type) -> tuple[str, str] | None:
     """The name by which a class can be imported that is not found by its own: ``types.NoneType``."""
     for home in (types, sys.modules.get(cls.__module__)):
         for name, value in vars(home).items() if home is not None else ():
-            if value is cls and name.isidentifier():
+            if value is cls and is_name(name):
                 return home.__name__, name  # type: ignore[union-attr]
     return None
 

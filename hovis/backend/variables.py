@@ -6,7 +6,6 @@ so do values that the user kept under one name.
 """
 
 import itertools
-import keyword
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from operator import getitem
@@ -15,6 +14,7 @@ from typing import Final
 from hovis.backend.expressions import IN_PLACE, evaluation_order, is_expression
 from hovis.ir.analysis import uses
 from hovis.ir.model import CAUGHT, Block, Branch, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.naming import identifier
 from hovis.ir.operations import drop, enter_handler, keep, leave_handler, unpack, unpack_star
 from hovis.passes.rewriting import effect_of
 
@@ -333,10 +333,10 @@ def _best(members: Iterable[Value]) -> str:
 
 def _free(wanted: str, taken: set[str], reserved: Callable[[str], bool]) -> str:
     """A name that is not taken: the wanted one, or that with a number."""
-    wanted = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted)
+    wanted = identifier(wanted) if wanted else ""
     numbered = (f"{wanted}_{k}" if wanted else f"t{k}" for k in itertools.count(1 if not wanted else 2))
     for name in itertools.chain([wanted] if wanted else [], numbered):
-        if name not in taken and not reserved(name) and name.isidentifier() and not keyword.iskeyword(name):
+        if name not in taken and not reserved(name):
             taken.add(name)
             return name
     raise AssertionError("numbers have no end")

@@ -5,11 +5,13 @@ called but the constructors of numbers, ranges and slices.
 """
 
 import builtins
+import keyword
 import operator
 import struct
 import sys
 import sysconfig
 import types
+import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -60,6 +62,40 @@ NUMPY_SCALARS: Final = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
 )
 _NAN: Final = struct.pack("<d", float("nan"))
+
+
+# ------------------------------------------------------------------------------------------------- texts that are not hovis's own
+
+
+def printable(text: str) -> str:
+    """The text in one line: what can't be printed is escaped as in a literal.
+
+    >>> print(printable("a\\nb\\u2028c"))
+    a\\nb\\u2028c
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def is_name(text: str) -> bool:
+    """Is text a name that Python reads back as this very text, and that may be assigned to?
+
+    >>> [is_name(text) for text in ("x", "class", "x y", "\ufb01", "__debug__")]
+    [True, False, False, False, False]
+    """
+    return text.isidentifier() and not keyword.iskeyword(text) and text != "__debug__" and (text.isascii() or unicodedata.normalize("NFKC", text) == text)
+
+
+def identifier(text: str) -> str:
+    """A name like text.
+
+    >>> identifier("n"), identifier("<lambda>"), identifier("class"), identifier("")
+    ('n', '_lambda_', '_class', '_')
+    """
+    for like in (text, "".join(c if is_name("a" + c) else "_" for c in text) or "_"):
+        for made in (like, "_" + like):
+            if is_name(made):
+                return made
+    return "_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
 
 
 # ------------------------------------------------------------------------------------------------- constants

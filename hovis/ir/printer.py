@@ -108,7 +108,8 @@ class Printer:
         for k, function in enumerate(self.functions):
             if k:
                 yield None, ""
-            yield from self._function(function, first=k == 0)
+            for shown, text in self._function(function, first=k == 0):
+                yield shown, naming.printable(text)  # names may be any text
 
     def _function(self, function: Function, first: bool) -> Iterator[tuple[object, str]]:
         header = self.params if first else None

@@ -3,19 +3,28 @@
 import linecache
 
 from hovis.ir.model import Location
+from hovis.ir.naming import printable
 
 
 def place(location: Location) -> str:
     """``file:line, in function``."""
     line = "" if location.line is None else f":{location.line}"
-    return f"{location.file}{line}, in {location.function}"
+    return printable(f"{location.file}{line}, in {location.function}")
+
+
+def source_line(location: Location) -> str:
+    """The line of source, without what ends it; "" if there is none."""
+    if location.line is None:
+        return ""
+    try:
+        return linecache.getline(location.file, location.line).rstrip("\n")
+    except ValueError:  # no file can be called so
+        return ""
 
 
 def quote(location: Location) -> list[str]:
     """The source line, and the columns under it where they are known."""
-    if location.line is None:
-        return []
-    raw = linecache.getline(location.file, location.line).rstrip("\n")
+    raw = source_line(location)
     code = raw.lstrip()
     if not code:
         return []

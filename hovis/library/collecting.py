@@ -321,7 +321,7 @@ class Dict:
     def popitem(self) -> Any:
         return self.data.popitem()
 
-    def update(self, *args: Any, **named: Any) -> None:
+    def update(self, /, *args: Any, **named: Any) -> None:
         self.data.update(*args, **named)
 
     def clear(self) -> None:
@@ -417,7 +417,7 @@ def _ints(pairs: Any) -> bool:
 
 @COLLECTIONS.stand(collections.OrderedDict, collections.OrderedDict, "data", eager=True, content="data", fill=dict.update)
 class Ordered(Dict):
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, /, *args: Any, **named: Any) -> None:
         if len(args) > 1:
             raise TypeError(f"expected at most 1 arguments, got {len(args)}")
         if args and not seen(args[0]):
@@ -486,7 +486,7 @@ class Ordered(Dict):
         self.token = None
         self.data.clear()
 
-    def update(self, *args: Any, **named: Any) -> None:
+    def update(self, /, *args: Any, **named: Any) -> None:
         size = len(self.data)
         self.data.update(*args, **named)
         if len(self.data) != size:

@@ -142,7 +142,7 @@ class Method:
     def __init__(self, box: Box, name: str) -> None:
         self.box, self.name = box, name
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         method = getattr(type(bare(self.box)), self.name)
         if shadows.is_scalar(bare(self.box)) and TABLE.of(method) is None and hasattr(shadows.METHODS, self.name):
             method = getattr(shadows.METHODS, self.name)

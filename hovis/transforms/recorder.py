@@ -22,6 +22,7 @@ from hovis.errors import DerivativeError
 from hovis.ir.analysis import uses
 from hovis.ir.lives import lives
 from hovis.ir.model import Branch, Effect, Function, Op, Param, Return
+from hovis.ir.naming import is_name
 from hovis.ir.operations import PACKAGE, current_exception, make_cell, make_function
 from hovis.lattice import ANY, Const, Type
 from hovis.library.numpy import shadows
@@ -209,7 +210,9 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     plain = [f"a{k}" for k in range(len(parts) - held - len(names))]
     scope: dict[str, Any] = {"fn": fn, "made": made}
     called = f"made({', '.join(closed)})" if held else "fn"
-    exec(f"def call({', '.join([*closed, *plain, *names])}): return {called}({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
+    named = [f"n{k}" for k in range(len(names))]
+    passed = [f"{name}={n}" if is_name(name) else f"**{{{name!r}: {n}}}" for name, n in zip(names, named, strict=True)]
+    exec(f"def call({', '.join([*closed, *plain, *named])}): return {called}({', '.join([*plain, *passed])})", scope)
     try:
         with deadline.within(deadline.default()):
             return _known_of(fn, scope["call"], parts, code)

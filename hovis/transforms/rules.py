@@ -9,6 +9,7 @@ from hovis.engine import trace as engine
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part
 from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, Value, edges
+from hovis.ir.naming import is_name
 from hovis.ir.operations import PACKAGE, make_exception, make_list, make_tuple
 from hovis.lattice import ANY, Const, Partial, Type
 from hovis.lattice.constants import constant_key
@@ -81,7 +82,9 @@ def _call_of(rule: Any, count: int, names: tuple[str, ...]) -> Any:
 def _code(count: int, names: tuple[str, ...]) -> CodeType:
     plain = [f"a{k}" for k in range(count)]
     scope: dict[str, Any] = {}
-    exec(f"def call({', '.join([*plain, *names])}): return rule({', '.join([*plain, *(f'{n}={n}' for n in names)])})", scope)
+    named = [f"n{k}" for k in range(len(names))]
+    passed = [f"{name}={n}" if is_name(name) else f"**{{{name!r}: {n}}}" for name, n in zip(names, named, strict=True)]
+    exec(f"def call({', '.join([*plain, *named])}): return rule({', '.join([*plain, *passed])})", scope)
     return cast(CodeType, scope["call"].__code__)
 
 
@@ -106,7 +109,7 @@ class Writer:
         self.block.ops.append(made)
         return made
 
-    def rule(self, rule: Any, *operands: Operand, **named: Operand) -> Operand:
+    def rule(self, rule: Any, /, *operands: Operand, **named: Operand) -> Operand:
         """Append what a rule comes to for these operands."""
         function, values = traced(rule, list(operands), named)
         return self.inline(function, values)

@@ -24,7 +24,7 @@ class Writer(rules.Writer):
         self.sweep = sweep
         self.asks = asks
 
-    def rule(self, rule: Any, *operands: Operand, **named: Operand) -> Operand:
+    def rule(self, rule: Any, /, *operands: Operand, **named: Operand) -> Operand:
         """Append what a rule comes to for these operands: a call of it, where too little is known of them."""
         operands = tuple(map(self._leaf, operands))
         if any(_is_unknown(one) for one in (*operands, *named.values())):

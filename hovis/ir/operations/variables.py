@@ -3,7 +3,7 @@
 import builtins
 import contextlib
 import types
-from typing import Any
+from typing import Any, Final
 
 from hovis.ir.operations.sentinels import END, UNBOUND
 
@@ -125,5 +125,8 @@ def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] 
 def import_from(module: Any, name: str) -> object:
     """IMPORT_FROM (``import_from`` of CPython's Python/ceval.c)."""
     scope: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
-    exec(f"from _ import {name} as found", scope)
+    exec(_FROM.replace(co_names=tuple(name if known == "item" else known for known in _FROM.co_names)), scope)
     return scope["found"]
+
+
+_FROM: Final = compile("from _ import item as found", "<string>", "exec")
