@@ -11,6 +11,9 @@ With --annotations, a parameter that is given nothing is what it is annotated wi
 
 specialize writes a module that imports without hovis: what is known is in it or imported from where it lives, and a
 call that does not fit imports and runs the original (with --refuse it is a TypeError).  Without -o it is printed.
+OUT.py is written whole or not at all, and never over a source of what was traced.
+
+What can't be done is said in one line on standard error, and the exit status is 2.
 
 Stages: bytecode (normalised), ir, passes, python (the residual), and those
 that installed packages add: hlo comes with hovis_xla.
@@ -18,20 +21,23 @@ that installed packages add: hlo comes with hovis_xla.
 
 import argparse
 import ast
-import importlib.util
+import contextlib
 import json
 import os
+import stat
 import sys
 import traceback
 import typing
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import hovis
+from hovis import files
 from hovis.bytecode.normalize import normalize
 from hovis.errors import HovisError
+from hovis.ir.naming import printable
 from hovis.lattice import Either
 from hovis.parts import is_spec
 
@@ -47,6 +53,10 @@ SPECS.update((cls.__name__, cls) for cls in (int, float, bool, complex, str, byt
 SPECS.update((name, getattr(typing, name)) for name in ("Annotated", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "Optional", "Sequence", "Union"))
 #: Those of them that may be called.
 MAKERS: Final = ("Array", "Instance", "OneOf", "const")
+
+
+#: Of longer arguments an error shows the beginning and the end.
+LONGEST: Final = 200
 
 
 class Refused(Exception):
@@ -74,9 +84,16 @@ def parse_spec(text: str) -> object:
         return hovis.const(_held(text.strip()[1:]))
     try:
         tree = ast.parse(text.strip(), mode="eval").body
+        return _Reader(text).read(tree)
     except (SyntaxError, ValueError) as error:
-        raise Refused(f"the argument {text!r} is no Python expression: {error.args[0]}") from None
-    return _Reader(text).read(tree)
+        raise Refused(f"the argument {_cut(text)} is no Python expression: {error.args[0]}") from None
+    except (RecursionError, MemoryError):
+        raise Refused(f"the argument {_cut(text)} is nested too deep") from None
+
+
+def _cut(text: str) -> str:
+    """An argument in an error."""
+    return repr(text) if len(text) <= LONGEST else repr(text[: LONGEST // 2]) + "…" + repr(text[-LONGEST // 4 :])
 
 
 def _held(target: str) -> object:
@@ -90,12 +107,16 @@ def _held(target: str) -> object:
         raise Refused(f"there is no file {target!r}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise Refused(f"{target!r} is no text in UTF-8") from None
+    except ValueError as error:
+        raise Refused(f"{target!r} names no file: {error}") from None
     if path.suffix != ".json":
         return text
     try:
         return json.loads(text)
     except ValueError as error:
         raise Refused(f"{target!r} is not JSON: {error}") from None
+    except RecursionError:
+        raise Refused(f"{target!r} is nested too deep") from None
 
 
 class _Reader:
@@ -115,9 +136,9 @@ class _Reader:
             case ast.List(elts=parts):
                 return list(map(self.read, parts))
             case ast.Set(elts=parts):
-                return set(map(self.read, parts))
+                return self._made(lambda: set(map(self.read, parts)))
             case ast.Dict(keys=keys, values=values) if None not in keys:
-                return {self.read(k): self.read(v) for k, v in zip(keys, values, strict=True) if k is not None}
+                return self._made(lambda: {self.read(k): self.read(v) for k, v in zip(keys, values, strict=True) if k is not None})
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
                 return self._either(node, self.read(left), self.read(right))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.BinOp():
@@ -161,14 +182,16 @@ class _Reader:
     def _made(self, make: Callable[[], object]) -> object:
         try:
             return make()
-        except TypeError as error:
-            raise Refused(f"the argument {self.text!r}: {error}") from None
+        except (Refused, RecursionError):
+            raise
+        except Exception as error:
+            raise Refused(f"the argument {_cut(self.text)}: {error}") from None
 
     def _refusal(self, node: ast.expr) -> Refused:
         part = ast.get_source_segment(self.text.strip(), node) or self.text
         if isinstance(node, ast.Name):
-            return Refused(f"the argument {self.text!r}: {part!r} is no spec; a string is quoted for Python as well: \"'{part}'\"")
-        return Refused(f"the argument {self.text!r}: {part!r} is neither a literal nor an expression of spec names, and nothing else is evaluated")
+            return Refused(f"the argument {_cut(self.text)}: {part!r} is no spec; a string is quoted for Python as well: \"'{part}'\"")
+        return Refused(f"the argument {_cut(self.text)}: {_cut(part)} is neither a literal nor an expression of spec names, and nothing else is evaluated")
 
 
 # ------------------------------------------------------------------------------------------------- the function
@@ -204,21 +227,26 @@ def _module(path: Path) -> Any:
     known = sys.modules.get(path.stem)
     if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
         return known
-    name = path.stem if path.stem not in sys.modules else f"hovis.__main__.{path.stem}"  # a file may be called operator.py
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise Refused(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
+    # a file may be called operator.py, or a.b.py: no import would find it, and what is of this name is never imported
+    name = path.stem if path.stem not in sys.modules and "." not in path.stem else f"hovis.__main__.{path.stem}"
     sys.path.insert(0, str(path.parent.resolve()))
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        return files.run(path, name, listed=True)
+    except SystemExit:
+        raise Refused(f"{path} does not run: it exits while it is imported (a main program stands behind `if __name__ == \"__main__\":`)") from None
     except Exception as error:
-        seen = traceback.TracebackException.from_exception(error)
-        kept = [frame for frame in seen.stack if frame.filename != __file__ and not frame.filename.startswith("<frozen importlib")]
-        seen.stack = traceback.StackSummary.from_list(kept)
-        raise Refused(f"{path} does not run:\n" + "".join(seen.format(chain=False)).rstrip()) from None
-    return module
+        raise Refused(f"{path} does not run: {_told(error)}") from None
+
+
+def _told(error: BaseException) -> str:
+    """An exception, and the line of the user's that has raised it."""
+    seen = traceback.TracebackException.from_exception(error)
+    text = seen.exc_type.__name__ + (f": {error}" if str(error) else "")
+    if isinstance(error, SyntaxError):
+        return text
+    others = (__file__, files.__file__)
+    places = [f"{at.filename}, line {at.lineno}" for at in seen.stack if at.filename not in others and not at.filename.startswith("<frozen")]
+    return f"{text} ({places[-1]})" if places else text
 
 
 # ------------------------------------------------------------------------------------------------- stages
@@ -258,9 +286,14 @@ def stage(name: str) -> Callable[[hovis.Trace], str]:
 # ------------------------------------------------------------------------------------------------- main
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"{message} ({self.prog} --help)")
+
+
 def _parser() -> argparse.ArgumentParser:
     lines = (__doc__ or "").split("\n\n")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hovis", description="What is left of a function when some of its arguments are known.", epilog="\n\n".join(lines[1:]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
@@ -277,8 +310,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(arguments: Sequence[str]) -> str:
-    """What to print."""
+def run(arguments: Sequence[str]) -> tuple[str, bool]:
+    """What to print; is it a module?"""
+    if "-h" in arguments or "--help" in arguments:
+        return _parser().format_help(), False
     given, rest = _parser().parse_known_args(_protected(arguments))
     specs = [parse_argument(text) for text in map(_unprotected, rest) if text != "--"]
     show = stage(given.stage)
@@ -288,18 +323,20 @@ def run(arguments: Sequence[str]) -> str:
         raise Refused("a parameter is given twice")
     traced = hovis.options(annotations=given.annotations).trace(fn, *(spec for name, spec in specs if name is None), **named)
     if given.command == "explain":
-        return str(hovis.explain(traced))
+        return str(hovis.explain(traced)), False
     if given.command == "specialize":
-        if given.output is None:
-            return traced.module(given.refuse)
+        if given.output is None or _is_standard_output(given.output):
+            return traced.module(given.refuse), True
         try:
             traced.save(given.output, given.refuse)
         except OSError as error:
             raise Refused(f"{given.output!r} can't be written: {error.strerror}") from None
-        return f"{given.output}: {traced.text().name}, {report_of(traced)}"
+        except ValueError as error:
+            raise Refused(f"{given.output!r} names no file: {error}") from None
+        return printable(f"{given.output}: {traced.text().name}, {report_of(traced)}"), False
     if given.stage == "ir":
-        return traced.show(locations=given.locations, full=given.full, guards=given.guards)
-    return show(traced)
+        return traced.show(locations=given.locations, full=given.full, guards=given.guards), False
+    return show(traced), False
 
 
 def report_of(traced: hovis.Trace) -> str:
@@ -315,22 +352,78 @@ def _protected(arguments: Sequence[str]) -> list[str]:
 
 def _unprotected(argument: str) -> str:
     if argument.startswith("--"):
-        raise Refused(f"there is no option {argument}")
+        raise Refused(f"there is no option {_cut(argument)}")
     return argument.strip()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0, or 2 with a message where it can't be done."""
+def _is_standard_output(path: str) -> bool:
+    """Is what this names where results are printed to?  (``/dev/stdout``; what both would write there would lie one over the other.)"""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        there, here = os.stat(path), os.fstat(sys.stdout.fileno())
+        return os.path.samestat(there, here) and not (stat.S_ISCHR(here.st_mode) and here.st_rdev == os.stat(os.devnull).st_rdev)
+    return False
+
+
+def _print(text: str, exact: bool) -> None:
+    """Print the result; exact: it is a program, in which characters can be escaped only where that says the same."""
+    if sys.stdout is None:
+        raise Refused("there is no standard output to print to")
+    text = text.rstrip() + "\n"
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
-        text = run(sys.argv[1:] if arguments is None else arguments)
-    except (Refused, HovisError) as error:
-        print(f"hovis: {error}", file=sys.stderr)
-        return 2
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        escaped = text.encode(encoding, "backslashreplace").decode(encoding)
+        if exact and not _is_same_program(escaped, text):
+            raise Refused(f"the module can't be printed in {encoding}: with -o FILE it is written in UTF-8") from None
+        text = escaped
     try:
-        print(text.rstrip(), flush=True)
+        sys.stdout.write(text)
+        sys.stdout.flush()
     except BrokenPipeError:  # `| head` has seen enough
+        _forget_output()
+    except (OSError, ValueError) as error:
+        _forget_output()
+        raise Refused(f"the result can't be printed: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _is_same_program(escaped: str, text: str) -> bool:
+    """Are all characters that were escaped in strings and comments?"""
+    try:
+        return ast.dump(ast.parse(escaped)) == ast.dump(ast.parse(text))
+    except SyntaxError:
+        return False
+
+
+def _forget_output() -> None:
+    """What standard output still holds goes nowhere: Python would try again at the end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 0, or 2 with a message in one line where it can't be done, or 130 where it is interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _print(*run(given))
+    except (Refused, HovisError) as error:
+        return _fails("; ".join(filter(None, map(str.strip, str(error).splitlines()))))
+    except RecursionError:
+        return _fails("an argument is nested too deep")
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        own = at.filename.startswith((os.path.dirname(hovis.__file__), os.path.dirname(hovis.__file__) + "_xla"))
+        return _fails(f"a fault of hovis itself, please report it: {_told(error)}" if own else f"what is asked of the program's objects raises {_told(error)}")
     return 0
+
+
+def _fails(why: str) -> int:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(printable(f"hovis: {why}"), file=sys.stderr, flush=True)
+    return 2
 
 
 if __name__ == "__main__":

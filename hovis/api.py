@@ -2,17 +2,16 @@
 
 import ast
 import copy
-import importlib.util
 import inspect
 import os
+import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, Final
 
-from hovis import custom, deadline, garbage, html, plugins, progress, report, trees
+from hovis import custom, deadline, files, garbage, html, plugins, progress, report, trees
 from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
 from hovis.backend.prepare import with_common_landings
@@ -279,7 +278,7 @@ class Trace:
         self.signature, self.functions, self.reasons = whole.signature, whole.functions, whole.reasons
         self.fallback = self.late = True
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.compile()(*args, **kwargs)
 
     def source(self) -> str:
@@ -341,12 +340,15 @@ class Trace:
             raise WriteError(f"{_name(self.fn)} was left as one call of the original: {why}.  There is nothing to write.")
         source = self.text()
         unknown = ", ".join(f"{u.name}: {report.fits(u.part)}" for u in self.signature.unknown)
-        told = f"{source.name} for {unknown or 'no arguments'}, written by hovis."
+        told = f"{source.name} for {unknown or 'no arguments'}, {standalone.WRITTEN}"
         target = python_function(self.fn)[0]
         return standalone.module(source, told, self.fn, unknown or "no arguments", getattr(target, "__globals__", {}), self._where, refuse)
 
     def save(self, path: "str | os.PathLike[str]", refuse: bool = False) -> None:
         """Write :meth:`module` to a file; :func:`hovis.load` gives the function back, in this process or another.
+
+        The file is written whole or not at all.  WriteError if something can't be written into it, or if it is a source of the function
+        or of a loaded module (but for those that hovis has written); OSError if the file can't be written: it is then as it was.
 
         >>> import tempfile
         >>> def scaled(x, by): return x * by
@@ -357,7 +359,17 @@ class Trace:
         21
         """
         text = self.module(refuse)
-        Path(path).write_text(text + f"\n\n#: What hovis.load gives.\nRESIDUAL = {_identifier_of(text)}\n", encoding="utf-8")
+        text += f"\n\n#: What hovis.load gives.\nRESIDUAL = {_identifier_of(text)}\n"
+        files.write(path, text.encode(), self._sources())
+
+    def _sources(self) -> Iterator[str]:
+        """The files of what was traced, and those of all loaded modules that hovis has not written."""
+        code = getattr(python_function(self.fn)[0], "__code__", None)
+        yield from {file for file, _ in self.source_map} | ({code.co_filename} if code is not None else set())
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if type(file) is str and not str(getattr(module, "__doc__", None)).endswith(standalone.WRITTEN):
+                yield file
 
     def _where(self, value: object) -> str:
         """The place of the user's source where value is used."""
@@ -382,16 +394,28 @@ def _identifier_of(text: str) -> str:
 
 
 def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
-    """The function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file."""
-    file = Path(path)
-    spec = importlib.util.spec_from_file_location(f"hovis_kept_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise SpecError(f"{file} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = getattr(module, "RESIDUAL", None)
+    """The function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file.
+
+    The file is Python, and its code is run: load only what you trust.  It is run as it is now, whatever was in it before, and nothing is kept of it.
+    OSError if the file can't be read, SpecError if it was not written by hovis, and whatever running it raises: ImportError, if what it refers to
+    is not there any more.  The function belongs to no module that can be imported, so it can't be pickled.
+
+    >>> import tempfile
+    >>> def area(width, height): return width * height
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trace(area, Type(int), 2).save(f"{folder}/area.py")
+    ...     double = load(f"{folder}/area.py")
+    ...     trace(area, Type(int), 3).save(f"{folder}/area.py")
+    ...     double(7), load(f"{folder}/area.py")(7)
+    (14, 21)
+    """
+    file = os.fspath(path)
+    try:
+        found = getattr(files.run(file, f"hovis_kept_{os.path.splitext(os.path.basename(file))[0]}"), "RESIDUAL", None)
+    except SyntaxError as error:
+        raise SpecError(f"{file!r} is no Python file: {' '.join(str(error).split())}") from None
     if not callable(found):
-        raise SpecError(f"{file} was not written by hovis: it has no RESIDUAL")
+        raise SpecError(f"{file!r} was not written by hovis: it has no RESIDUAL")
     return found  # type: ignore[no-any-return]
 
 

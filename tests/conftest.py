@@ -40,7 +40,7 @@ LONG = (
     "test_random_loops", "test_growing", "test_products", "test_calling", "test_going_through_lists",
 )
 #: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
-APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness")
+APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes")
 
 
 def _pythons(item: pytest.Item) -> int:

@@ -1,4 +1,6 @@
 """python -m hovis: arguments are read and never evaluated, stages, and errors as sentences."""
+import os
+import random
 import subprocess
 import sys
 import typing
@@ -196,3 +198,92 @@ def test_a_file_with_the_name_of_a_module(tmp_path, capsys):
     assert sys.modules["operator"] is before
     sys.path.remove(str(tmp_path))
     sys.modules.pop("hovis.__main__.operator")
+
+
+# ------------------------------------------------------------------------------------------- whatever is asked for
+
+#: What arguments are put together from, at random.
+PIECES = [
+    "Int", "Float", "Any", "list", "const(", "OneOf(", "Instance(", "Array(", "float64[", "]", ")", "(", "[", "{", "}", "{[1]}", "{1: {2}}", ",", ":", "=", "n=", "x=", "**", "*", "|", "+", "-", "--",
+    "1", "-1", "3.5", "1e999", "0x", "1_0", "9" * 5000, "'a'", "'", '"', "b'\\xff'", "'\\ud800'", "None", "True", "...", "lambda: 0", "__import__('os')", "f'{x}'", "\0", "\n", "\udcff", "é", "\u2028", "#",
+    "@", "@deep.json", "@wrong.json", "@text.txt", "@binary.txt", "@nowhere", "@.", "@\0", "@program.py:limit", "@program.py:nothing", "@quits.py:x", "@deep.py:x", ";", "\\", " ", "j", "2j", "nan", "x" * 300,
+]  # fmt: skip
+OPTIONS = ["--stage", "--stage=", "--stage=ir", "--stage=python", "--stage=bytecode", "--stage=passes", "--stage=nothing", "--full", "--guards", "--locations", "--refuse", "--nothing", "-o", "-h", "-x", "--"]
+TARGETS = ["program.py:pow", "program.py:pow", "program.py:scaled", "program.py:Box", "program.py:limit", "program.py:", ":pow", "pow", "", "nowhere.py:f", "quits.py:f", "deep.py:f", "wrong.py:f",
+           "raises.py:f", "binary.txt:f", ".:f", "\0:f", "program.py:pow.__code__", "program.py:pow\n", "text.txt:f", "lies.py:f"]  # fmt: skip
+FILES = {
+    "deep.json": "[" * 100_000 + "]" * 100_000, "wrong.json": "{", "text.txt": "text", "quits.py": "import sys\nsys.exit(0)\n", "deep.py": "x = " + "-" * 100_000 + "1\n", "wrong.py": "def f(:\n",
+    "raises.py": "raise RuntimeError('two\\nlines \\u2028 \\0')\n", "lies.py": "class f:\n    def __getattr__(self, name):\n        raise RuntimeError(name)\n    def __call__(self, *args):\n        return 1\nf = f()\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(file, monkeypatch):
+    monkeypatch.chdir(file.parent)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    Path("binary.txt").write_bytes(b"\xff\0\xfe")
+    yield file.parent
+    for name in FILES:
+        sys.modules.pop(name.partition(".")[0], None)
+
+
+def test_anything_gives_a_result_or_one_line(folder, capsys):
+    drawn = random.Random(25)
+    statuses = []
+    for _ in range(6 * int(os.environ.get("HOVIS_EXAMPLES", "60"))):
+        arguments = [drawn.choice(["trace", "trace", "explain", "specialize", "other"]), drawn.choice(TARGETS)]
+        arguments += ["".join(drawn.choice(PIECES) for _ in range(drawn.choice([1, 1, 2, 3, 5]))) for _ in range(drawn.choice([1, 2, 2, 3]))]
+        if drawn.random() < 0.3:
+            arguments.insert(drawn.randrange(len(arguments) + 1), drawn.choice(OPTIONS))
+        if drawn.random() < 0.1:
+            del arguments[drawn.randrange(len(arguments)) :]
+        before = Path("program.py").read_text()
+        statuses.append(main(arguments))
+        said = capsys.readouterr()
+        if statuses[-1]:
+            assert statuses[-1] == 2
+            assert said.err.startswith("hovis: "), arguments
+            assert said.err.endswith("\n")
+            assert said.err[:-1].isprintable(), arguments
+            assert not said.out, arguments
+            assert "fault of hovis" not in said.err, (arguments, said.err)
+        else:
+            assert said.out
+            assert not said.err
+        assert Path("program.py").read_text() == before
+    assert {0, 2} == set(statuses)
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["{[1]}"], "unhashable"), (["@deep.json"], "nested too deep"), (["-" * 30_000 + "1"], "no option"), (["n=" + "-" * 30_000 + "1"], "nested too deep"), (["(" * 30_000], ""), (["9" * 5000], "digits"),
+])
+def test_arguments_that_are_too_much(folder, capsys, arguments, said):
+    found = err(capsys, "trace", "program.py:pow", "Int", *arguments)
+    assert said in found
+    assert len(found) < 700
+
+
+def test_a_module_that_exits(folder, capsys):
+    assert "exits" in err(capsys, "trace", "quits.py:f", "Int")
+
+
+@pytest.mark.parametrize("name", ["my-file.py", "class.py", "two words.py", "1.py", "é.py"])
+def test_modules_whose_name_is_no_identifier(folder, capsys, name):
+    Path(name).write_text("LIST = [1]\ndef twice(x, n):\n    return x * n, LIST\n")
+    assert main(["specialize", f"{name}:twice", "Int", "2", "-o", "made.py"]) == 0
+    sys.path.insert(0, str(folder))
+    made = hovis.load("made.py")
+    found = sys.modules[name[:-3]]
+    assert made(3) == (6, [1])
+    assert made(3)[1] is found.LIST
+    assert made(1.5) == (3.0, [1])      # runs the original
+
+
+def test_modules_that_no_import_finds(folder, capsys):
+    for name in ("operator.py", "a.b.py"):
+        Path(name).write_text("def twice(x, n):\n    return x * n\n")
+        assert main(["specialize", f"{name}:twice", "Int", "2", "-o", "made.py"]) == 0
+        assert hovis.load("made.py")(3) == 6
+        with pytest.raises(TypeError, match="no other arguments"):
+            hovis.load("made.py")(1.5)
