@@ -386,8 +386,9 @@ class _Module:
 
 
 def _docstring(text: str) -> str:
-    """A literal in three quotes, if the text needs nothing else."""
-    return f'"""{text}"""' if text.isprintable() and "\\" not in text and '"""' not in text and not text.endswith('"') else repr(text)
+    """A literal, in three quotes if the text needs nothing else; of what a docstring can't hold (surrogates, from 3.13 on) it tells."""
+    text = printable(text)
+    return f'"""{text}"""' if "\\" not in text and '"""' not in text and not text.endswith('"') else repr(text)
 
 
 #: Stands for what is said to a call that does not fit: no constant of the user's is this one.
