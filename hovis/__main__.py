@@ -241,7 +241,10 @@ def _module(path: Path) -> Any:
 def _told(error: BaseException) -> str:
     """An exception, and the line of the user's that has raised it."""
     seen = traceback.TracebackException.from_exception(error)
-    text = seen.exc_type.__name__ + (f": {error}" if str(error) else "")
+    said = ""
+    with contextlib.suppress(Exception):  # it may be an exception of the program's own
+        said = str(error)
+    text = type(error).__name__ + (f": {said}" if said else "")
     if isinstance(error, SyntaxError):
         return text
     others = (__file__, files.__file__)
