@@ -21,7 +21,7 @@ from hovis.engine import trace as engine
 from hovis.engine.budget import OutOfFuel
 from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
-from hovis.errors import SpecError, TraceError, WriteError
+from hovis.errors import SpecError, TraceError, WriteError, said
 from hovis.ir import Block, Effect, Function, Given, Location, Op, Return, show
 from hovis.ir.model import callees
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
@@ -34,6 +34,9 @@ from hovis.report import Remark, Report
 from hovis.signature import Signature
 from hovis.transforms import interpret
 
+#: More instructions, and more time, than any trace comes to.
+MOST_FUEL: Final = 1 << 60
+MOST_SECONDS: Final = 1e9
 #: Of how many losses an error speaks.
 MOST_LOSSES: Final = 8
 #: What is static and seldom written to through an argument; such a write is an opaque call.
@@ -67,8 +70,12 @@ class Options:
         annotations: bool = False,
         seconds: float | None = None,
     ) -> None:
-        if seconds is not None and not seconds >= 0:
-            raise ValueError(f"seconds is a number of seconds, or None, not {seconds!r}")
+        if seconds is not None and not (issubclass(type(seconds), int | float) and seconds >= 0):
+            raise ValueError(f"seconds is a number of seconds, or None, not {said(seconds)}")
+        if library is not None and not isinstance(library, Library):
+            raise SpecError(f"the library of options is a hovis.Library, not {type(library).__name__}")
+        if not issubclass(type(fuel), int | float) or not 0 <= fuel < MOST_FUEL:
+            raise SpecError(f"fuel is a number of instructions, not {said(fuel)}")
         self.library = library if library is not None else STANDARD
         self.passes = passes
         self.strict = strict
@@ -76,7 +83,7 @@ class Options:
         self.frozen = frozen
         self.known_sizes = known_sizes
         self.annotations = annotations
-        self.seconds = seconds
+        self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
         #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
         self.volatile: frozenset[Any] = frozenset()
 
@@ -504,8 +511,10 @@ def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Abstrac
 
 def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
     """Run a trace by the reference semantics on the unknown arguments; TypeError if they do not fit."""
-    if not isinstance(trace, Trace):
+    if isinstance(trace, Function):
         return interpret.evaluate(trace, *unknown)
+    if not isinstance(trace, Trace):
+        raise SpecError(f"hovis.evaluate takes a Trace or a Function, not {type(trace).__name__}")
     try:
         values = entry.leaves(trace.signature, unknown)
     except SpecError as misfit:
@@ -618,7 +627,7 @@ def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
         return fn.__func__, (Const(fn.__self__),)
     if not callable(fn):
-        raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {fn!r}")
+        raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {said(fn)}")
     call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
     if not isinstance(fn, type) and isinstance(call, types.FunctionType):
         return call, (Const(fn),)

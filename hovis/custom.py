@@ -13,6 +13,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.primitives import primitive as by_rule
 from hovis.engine.results import opaque
 from hovis.engine.values import Dyn, Known
+from hovis.errors import SpecError
 from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
 from hovis.ir.operations import make_tuple
 from hovis.lattice import AbstractValue, Const, Partial
@@ -34,6 +35,8 @@ class Kernel(Own):
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
+        if not callable(fn):
+            raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
         self.fn = fn
         self.__name__ = str(getattr(fn, "__name__", "custom"))
         self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))

@@ -63,7 +63,23 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     >>> jvp(lambda x, y: x * y, (2.0, 5.0), (1.0, 0.0))
     (10.0, 5.0)
     """
-    return Push(fn, has_aux)(tuple(primals), tuple(tangents))
+    at = tuple(primals)
+    some("jvp", at)
+    return Push(fn, has_aux)(at, tuple(tangents))
+
+
+def _named(argnums: Argnums) -> int | tuple[int, ...]:
+    """argnums as they are kept; TypeError if they name no argument."""
+    found = argnums if isinstance(argnums, int) else tuple(argnums)
+    if found == ():
+        raise SpecError("argnums names no argument to differentiate in")
+    return found
+
+
+def some(transform: str, primals: tuple[Any, ...]) -> None:
+    """TypeError if there is no argument in which anything could be differentiated."""
+    if not primals:
+        raise SpecError(f"hovis.{transform} takes the arguments of the function, and got none")
 
 
 def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -153,7 +169,7 @@ class Gradient(Transformed):
             raise SpecError(f"hovis.grad takes a callable, not {type(fn).__name__}")
         self.called = "value_and_grad" if with_value else "grad"
         self.fn = fn
-        self.how = argnums if isinstance(argnums, int) else tuple(argnums), has_aux, with_value
+        self.how = _named(argnums), has_aux, with_value
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -200,7 +216,7 @@ class Jacobian(Transformed):
 
     def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, is_forward: bool) -> None:
         self.fn = fn
-        self.how = argnums if isinstance(argnums, int) else tuple(argnums), has_aux, is_forward
+        self.how = _named(argnums), has_aux, is_forward
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

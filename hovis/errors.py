@@ -1,6 +1,20 @@
 """The exceptions that hovis raises itself.  Anything else out of it is the traced program's own, or a bug."""
 
 
+def said(value: object) -> str:
+    """A value as a message shows it: cut where it is long, by its class where it can't be shown.
+
+    >>> said(3), len(said("x" * 10_000)) < 200
+    ('3', True)
+    """
+    try:
+        text = repr(value)
+    except Exception:
+        # numbers of too many digits, what is nested too deep, and whatever classes of the user's do
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 160 else f"{text[:120]}…{text[-30:]}"
+
+
 class HovisError(Exception):
     """The base of them all."""
 

@@ -11,6 +11,8 @@ They change how a residual looks and how long it takes to make, never what it do
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from hovis.errors import SpecError
+
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,5 +64,8 @@ def boundary(function: F) -> F:
     3
     """
     marked: Any = getattr(function, "__func__", function)
-    marked.__hovis_boundary__ = True
+    try:
+        marked.__hovis_boundary__ = True
+    except (AttributeError, TypeError):
+        raise SpecError(f"hovis.boundary is for Python functions, not a {type(function).__name__}") from None
     return function

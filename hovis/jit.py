@@ -18,7 +18,7 @@ from hovis.engine.budget import WHY
 from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.lookups import ENTERED_THROUGH
 from hovis.engine.tables import Promote
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.ir.operations import UNBOUND
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, numeric, part_at, spec_of, variable
 from hovis.lattice import Const
@@ -101,7 +101,7 @@ class Jitted:
         names = list(self._signature.parameters) if self._signature else _names_of(self.__wrapped__)
         for name in static:
             if name not in names:
-                raise SpecError(f"{self.__wrapped__!r} has no parameter {name!r} that could be static")
+                raise SpecError(f"{self.__wrapped__!r} has no parameter {said(name)} that could be static")
         return [path for name in static for path in ((name,), (names.index(name),))]
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

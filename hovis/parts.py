@@ -11,7 +11,7 @@ from typing import Final
 
 import hovis.specs
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.ir.model import Operand, Param
 from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Const, Either, Partial, Refined, Some, Type, Union, join
 from hovis.lattice import Array as ArrayType
@@ -72,7 +72,7 @@ def _is_class(field: object) -> bool:
 def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
     """The spec of an argument as the engine takes it."""
     if type(spec) is str and _means_a_spec(spec):
-        raise SpecError(f"{spec!r} reads like a spec, and is a text: write it without quotes; {ADVICE}")
+        raise SpecError(f"{said(spec)} reads like a spec, and is a text: write it without quotes; {ADVICE}")
     if any((base.__module__, base.__name__) == ("numpy", "dtype") for base in type(spec).__mro__):
         raise SpecError(f"{spec!r} says nothing of a shape: hovis.Array({str(spec)!r}, shape) is an array of it; {ADVICE}")
     try:
@@ -89,7 +89,7 @@ def annotated(function: types.FunctionType, name: str) -> Anything:
     try:
         return hint if isinstance(hint, list | tuple | dict) and is_spec(hint) else of_hint(hint)
     except SpecError as wrong:
-        raise SpecError(f"the annotation {function.__annotations__[name]!r} is of no use: {wrong}; give a spec, or hovis.Any") from None
+        raise SpecError(f"the annotation {said(function.__annotations__[name])} is of no use: {wrong}; give a spec, or hovis.Any") from None
 
 
 def _means_a_spec(text: str) -> bool:
@@ -174,8 +174,8 @@ class _Maker:
     def _array(self, spec: Array) -> ArrayType:
         try:
             return self.make_array(spec.dtype, len(spec.shape), spec.layout)
-        except TypeError as error:
-            raise SpecError(f"{spec!r}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise SpecError(f"{said(spec)}: {error}") from None
 
     def _structure(self, spec: Anything, name: str) -> Part:
         kind = type(spec)

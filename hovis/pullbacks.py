@@ -10,7 +10,7 @@ from typing import Any
 
 from hovis import pytree
 from hovis.backend.assemble import assemble
-from hovis.derive import Transformed, Wanted, changes, pushed
+from hovis.derive import Transformed, Wanted, changes, pushed, some
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.mirror import Mirror
@@ -35,6 +35,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> y, pull(1.0)
     (10.0, (5.0, 2.0))
     """
+    some("vjp", primals)
     return Halved(fn, "pull", has_aux)(*primals)
 
 
@@ -45,6 +46,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
     >>> y, push(1.0)
     (9.0, 6.0)
     """
+    some("linearize", primals)
     found: tuple[Any, Callable[..., Any]] = Halved(fn, "push", False)(*primals)
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.ir.model import Function, Op, Operand, Param
 from hovis.lattice import ANY, Const, Type
 
@@ -234,7 +234,7 @@ class _Binder:
         """Specs beyond the parameters: into ``*args`` and ``**kwargs``."""
         name = self.function.__qualname__
         if self.specs and star is None:
-            raise SpecError(f"{name} takes {_listed(self.plain)}, so there is no parameter for the spec {self.specs[0]!r}")
+            raise SpecError(f"{name} takes {_listed(self.plain)}, so there is no parameter for the spec {said(self.specs[0])}")
         if self.named and double is None:
             raise SpecError(f"{name} has no parameter {next(iter(self.named))!r}; it has {_listed(self.names)}")
         if star is not None:

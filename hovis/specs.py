@@ -17,7 +17,7 @@ from operator import index
 from typing import Any as Anything
 from typing import Final
 
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.lattice import ANY, Const, Either, Type
 
 Int: Final = Type(int)
@@ -67,8 +67,8 @@ class Array(Spec):
         self.dtype = dtype
         self.shape = tuple(map(_dimension, shape if isinstance(shape, tuple | list) else (shape,)))
         self.layout = layout
-        if layout not in ("", "C", "F"):
-            raise SpecError(f'the layout of an array is "C", "F" or "" (unknown), not {layout!r}')
+        if type(layout) is not str or layout not in ("", "C", "F"):
+            raise SpecError(f'the layout of an array is "C", "F" or "" (unknown), not {said(layout)}')
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join(':' if d is None else str(d) for d in self.shape)}]"
@@ -82,7 +82,7 @@ def _dimension(dim: Anything) -> Anything:
     except TypeError:
         size = -1
     if size < 0:
-        raise SpecError(f"a dimension is an int, or None (or `:`) where it is unknown, or a name; not {dim!r}")
+        raise SpecError(f"a dimension is an int, or None (or `:`) where it is unknown, or a name; not {said(dim)}")
     return size
 
 
@@ -134,7 +134,7 @@ class Instance(Spec):
 
     def __init__(self, cls: type, /, **fields: object) -> None:
         if not isinstance(cls, type):
-            raise SpecError(f"Instance takes a class, then specs of attributes by name; not {cls!r}")
+            raise SpecError(f"Instance takes a class, then specs of attributes by name; not {said(cls)}")
         self.cls = cls
         self.fields = fields
 

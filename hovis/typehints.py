@@ -11,7 +11,7 @@ import typing
 from collections.abc import Iterable
 from typing import Any, Final
 
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.ir.naming import NUMPY_SCALARS
 from hovis.lattice import ANY, AbstractValue, Either, Type
 from hovis.specs import Array, Bool, Empty, NoneType, OneOf, Spec, Str
@@ -61,7 +61,7 @@ class _Reader:
             return self.of_class(hint)
         if isinstance(hint, AbstractValue | Spec | Either):
             return hint
-        raise SpecError(f"{hint!r} in a type hint says nothing of a class")
+        raise SpecError(f"{said(hint)} in a type hint says nothing of a class")
 
     def of_class(self, cls: Any) -> Any:
         if typing.is_typeddict(cls):
@@ -86,7 +86,7 @@ class _Reader:
             return self._of_generic(hint, origin, args)
         if origin is None or hasattr(type(origin), "__value__"):
             return self._of_name(hint, origin or hint, name)
-        raise SpecError(f"the hint {hint!r} says nothing of an argument: give the class, or hovis.Any")
+        raise SpecError(f"the hint {said(hint)} says nothing of an argument: give the class, or hovis.Any")
 
     def _of_name(self, hint: Any, origin: Any, name: str | None) -> Any:
         """Variables, new types, aliases and the like."""
@@ -102,7 +102,7 @@ class _Reader:
             return ANY
         if name == "LiteralString":
             return Str
-        raise SpecError(f"the hint {hint!r} says nothing of an argument: give the class, or hovis.Any; {ADVICE}")
+        raise SpecError(f"the hint {said(hint)} says nothing of an argument: give the class, or hovis.Any; {ADVICE}")
 
     def _of_alias(self, alias: Any) -> Any:
         if id(alias) in self.inside:
@@ -110,14 +110,14 @@ class _Reader:
         try:
             value = alias.__value__
         except Exception as error:
-            raise SpecError(f"what {alias!r} stands for can't be told: {_told(error)}") from None
+            raise SpecError(f"what {said(alias)} stands for can't be told: {_told(error)}") from None
         return _Reader(self.inside | {id(alias)}).read(value)
 
     def _of_variable(self, variable: Any) -> Any:
         try:
             bound, constraints = variable.__bound__, variable.__constraints__
         except Exception as error:
-            raise SpecError(f"what {variable!r} is bound to can't be told: {_told(error)}") from None
+            raise SpecError(f"what {said(variable)} is bound to can't be told: {_told(error)}") from None
         if constraints:
             return _either([self.read(one) for one in constraints])
         return ANY if bound is None else self.read(bound)
@@ -162,7 +162,7 @@ def _either(specs: list[Any]) -> Any:
 def _check(hint: Any, arg: Any) -> None:
     """What is in a container is not relied on, but has to be a hint."""
     if not (arg is None or arg is Ellipsis or isinstance(arg, type | str | AbstractValue | Spec | Either) or is_hint(arg)):
-        raise SpecError(f"{arg!r} in the hint {hint!r} says nothing of a class; {ADVICE}")
+        raise SpecError(f"{said(arg)} in the hint {said(hint)} says nothing of a class; {ADVICE}")
 
 
 def _is_unpacked(arg: Any) -> bool:
@@ -201,7 +201,7 @@ def resolved(function: types.FunctionType, name: str) -> Any:
     try:
         return typing.get_type_hints(holder, function.__globals__, dict(_around(function, variables)), include_extras=True)[name]
     except Exception as error:
-        raise SpecError(f"the annotation {note!r} can't be resolved: {_told(error)}; give a spec, or hovis.Any") from None
+        raise SpecError(f"the annotation {said(note)} can't be resolved: {_told(error)}; give a spec, or hovis.Any") from None
 
 
 def _around(function: types.FunctionType, variables: Iterable[Any]) -> Iterable[tuple[str, Any]]:

@@ -31,6 +31,8 @@ class Lowered:
     """A StableHLO program that is not compiled yet."""
 
     def __init__(self, traced: api.Trace, exact: bool = False) -> None:
+        if not isinstance(traced, api.Trace):
+            raise SpecError(f"hovis_xla.Lowered is made of a Trace, not of a {type(traced).__name__}")
         with api.at_work(traced.fn, traced.options):
             decision = decide(traced.function, None, exact)
         if decision.executable is None:
@@ -51,6 +53,8 @@ class Compiled:
     """An executable that takes the unknown arguments of its trace, as ``Trace.compile()`` does."""
 
     def __init__(self, traced: api.Trace, executable: Executable) -> None:
+        if not (issubclass(type(traced), api.Trace) and issubclass(type(executable), Executable | Sized)):
+            raise SpecError("hovis_xla.Compiled is made by hovis_xla.compile")
         self.trace = traced
         self.executable = executable
         self._take = taker_of(traced, checked=True)

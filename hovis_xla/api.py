@@ -17,7 +17,7 @@ from hovis import api, garbage
 from hovis.backend.load import hide
 from hovis.deadline import OutOfTime
 from hovis.engine.lookups import ENTERED_THROUGH
-from hovis.errors import TraceError
+from hovis.errors import TraceError, said
 from hovis.ir.operations import UNBOUND
 from hovis.jit import VARIANTS
 from hovis.jit import Jitted as PythonJitted
@@ -82,12 +82,12 @@ def jit(
             wrapped, static=static, int_overflow=int_overflow, exact=exact, strict=strict, target=target, debug_nans=debug_nans,
             convert=convert, device_results=device_results, seconds=seconds,
         )  # fmt: skip
-    if int_overflow not in OVERFLOW:
-        raise ValueError(f"int_overflow is one of {', '.join(map(repr, OVERFLOW))}, not {int_overflow!r}")
-    if debug_nans not in (False, True, "inf"):
-        raise ValueError(f"debug_nans is False, True or 'inf', not {debug_nans!r}")
-    if target is not None and target not in TARGETS:
-        raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
+    if type(int_overflow) is not str or int_overflow not in OVERFLOW:
+        raise ValueError(f"int_overflow is one of {', '.join(map(repr, OVERFLOW))}, not {said(int_overflow)}")
+    if type(debug_nans) not in (bool, str) or debug_nans not in (False, True, "inf"):
+        raise ValueError(f"debug_nans is False, True or 'inf', not {said(debug_nans)}")
+    if target is not None and (type(target) is not str or target not in TARGETS):
+        raise ValueError(f"target is one of {', '.join(map(repr, TARGETS))}, not {said(target)}")
     names = (static,) if isinstance(static, str) else tuple(static)
     watch = Nans(debug_nans == "inf") if debug_nans else Overflows() if int_overflow == "raise" else None
     return (Placing if device_results else Converting if convert else Jitted if watch is None else Watched)(fn, names, exact, strict, target, watch, seconds)

@@ -16,7 +16,7 @@ from hovis.backend.making import make_function
 from hovis.bytecode.instructions import localsplus
 from hovis.bytecode.normalize import normalize
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.ir import operations as ops
 from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, callees, edges
 from hovis.ir.operations import PACKAGE
@@ -138,7 +138,7 @@ def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     for unknown, value in zip(signature.unknown, arguments, strict=True):
         taken = taker(unknown.part)(value)
         if taken is None:
-            raise SpecError(f"the argument {unknown.name!r} does not fit its spec {_describe(unknown.part)}: {value!r}")
+            raise SpecError(f"the argument {unknown.name!r} does not fit its spec {_describe(unknown.part)}: {said(value)}")
         for param, part in zip(_params(unknown.part), taken, strict=True):
             values[id(param)] = part
     for param in signature.kept:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from hovis import deadline
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.ir.model import Function, callees
 from hovis.ir.verifier import verify as check
 from hovis.passes.arguments import arguments
@@ -78,6 +78,9 @@ def run(function: Function, passes: str | Iterable[str] = "default", verify: boo
     if verify is None:
         verify = os.environ.get("HOVIS_VERIFY", "0") not in ("", "0")
     repeated, once = _named(passes) if isinstance(passes, str) else ([], list(passes))
+    unknown = [one for one in once if type(one) is not str or one not in PASSES]
+    if unknown:
+        raise SpecError(f"there is no pass {said(unknown[0])}: {', '.join(PASSES)}")
     if verify:
         check(function)
     made = copy(function)
