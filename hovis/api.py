@@ -19,6 +19,7 @@ from hovis.backend.source import Source, render
 from hovis.deadline import OutOfTime
 from hovis.engine import trace as engine
 from hovis.engine.budget import OutOfFuel
+from hovis.engine.lookups import NEVER_ENTERED
 from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, WriteError, said
@@ -42,6 +43,14 @@ MOST_LOSSES: Final = 8
 #: What is static and seldom written to through an argument; such a write is an opaque call.
 _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
 PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))
+
+
+#: What nobody means to be traced through: calls of it stay calls.
+_OWN: Final = (
+    "api.py", "jit.py", "keys.py", "report.py", "html.py", "plugins.py", "signature.py",
+    "trees.py", "backend/", "bytecode/", "passes/", "ir/parser.py",
+)
+NEVER_ENTERED.update(os.path.join(PACKAGE, name) for name in _OWN)
 
 
 class Options:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from hovis import api, deadline
+from hovis import api, deadline, inner
 from hovis.backend.load import hide
 from hovis.engine.budget import WHY
 from hovis.engine.environment import Guard, compile_guards, failing
@@ -270,6 +270,7 @@ class Jitted:
 
 
 ENTERED_THROUGH.add(Jitted)
+inner.stands_for(jit, Jitted, inner.OPTIONS)
 
 
 def signature_of(fn: Any) -> inspect.Signature | None:

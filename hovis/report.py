@@ -16,7 +16,7 @@ from hovis.ir.operations import UNBOUND, load_global, yield_
 from hovis.ir.quoting import place, quote
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Array, Const, Type
-from hovis.library.core import Library
+from hovis.library.core import Library, Stand
 
 #: What reads an attribute or calls a method of its first argument.
 _ATTRIBUTES: Final = frozenset({getattr, setattr, delattr})
@@ -261,6 +261,11 @@ def _why(op: Op, library: Library, sources: Sources) -> tuple[str, str]:
     if not _has_rule(callee, library):
         if callable(callee) and hasattr(callee, "__code__"):
             return "hovis does not enter it", ""
+        if any(isinstance(one, Stand) and one.real is type(callee) for one in library.models.values()):
+            # one that the traced code makes would be followed
+            wrapped = getattr(callee, "__wrapped__", None)
+            hint = f"{getattr(callee, '__name__', 'it')}.__wrapped__ would be traced through" if callable(wrapped) else ""
+            return "what it holds is known at run time only", hint
         return "hovis has no rule for it, so it may do anything", "hovis.primitive gives it one"
     if unknown:
         told = _listed(unknown, names) or sources.of(*unknown)

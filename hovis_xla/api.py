@@ -6,17 +6,17 @@ differs: an executable, and the residual Python wherever that gives up.
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from hovis import api, garbage
+from hovis import api, garbage, inner
 from hovis.backend.load import hide
 from hovis.deadline import OutOfTime
-from hovis.engine.lookups import ENTERED_THROUGH
+from hovis.engine.lookups import ENTERED_THROUGH, NEVER_ENTERED
 from hovis.errors import TraceError, said
 from hovis.ir.operations import UNBOUND
 from hovis.jit import VARIANTS
@@ -333,6 +333,13 @@ class Jitted(PythonJitted):
 
 # what is traced goes on in the function itself: it is compiled, or differentiated, with what is around it
 ENTERED_THROUGH.add(Jitted)
+NEVER_ENTERED.add(os.path.join(os.path.dirname(os.path.abspath(__file__)), ""))
+OPTIONS: Final[Mapping[str, inner.Check]] = {
+    **inner.OPTIONS, "exact": inner.is_switch, "debug_nans": inner.is_off, "convert": inner.is_off, "device_results": inner.is_off,
+    "target": lambda value, parameters: value is None or (type(value) is str and value in TARGETS),
+    "int_overflow": lambda value, parameters: type(value) is str and value == "replay",
+}  # fmt: skip
+inner.stands_for(jit, Jitted, OPTIONS)
 
 
 class Watched(Jitted):

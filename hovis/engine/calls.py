@@ -7,7 +7,7 @@ import builtins
 import types
 from typing import Any, Final
 
-from hovis.engine import classdefs, classes, operators
+from hovis.engine import classdefs, classes, models, operators
 from hovis.engine.entering import call_function
 from hovis.engine.lookups import ABSENT, ENTERED_THROUGH, find, is_python_class
 from hovis.engine.machine import Machine
@@ -108,4 +108,7 @@ def _call_object(m: Machine, callee: Ref, args: list[V], kwargs: dict[str, V], m
     if obj.kind == "method":
         function, instance = obj.cells
         return call(m, function, [instance, *args], kwargs, mode)
+    inner = models.behind(m, callee)
+    if inner is not callee:
+        return call(m, inner, args, kwargs, mode)
     return classes.call_instance(m, callee, args, kwargs, mode)

@@ -10,6 +10,7 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine import escape, templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, form_in, reachable
+from hovis.engine.lookups import ALL_THE_SAME, NEVER_ENTERED
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish, opaque
 from hovis.engine.sharing import shared
@@ -143,6 +144,8 @@ def why_not(m: Machine, known: Callee) -> str | None:
         return str(code.unsupported)
     if code.code in m.tables.not_entered:
         return m.tables.not_entered[code.code]
+    if code.filename.startswith(tuple(NEVER_ENTERED)) and code.code not in ALL_THE_SAME:
+        return "hovis does not trace itself"
     if len(m.state.frames) >= (MAX_DEPTH if m.frame.decided else MAX_KNOWN_DEPTH):
         return "calls are nested too deep"
     if known.fn is not None and id(known.fn.__kwdefaults__) in m.tables.thawed:

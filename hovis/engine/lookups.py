@@ -20,6 +20,11 @@ NOT_MODELLED: Final = object()
 #: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
 ENTERED_THROUGH: Final[set[type]] = set()
 
+#: Where code stands that is never entered (the beginnings of file names): hovis's own, but for what it means to be traced through.
+NEVER_ENTERED: Final[set[str]] = set()
+#: Code from there that is entered all the same.
+ALL_THE_SAME: Final[set[types.CodeType]] = set()
+
 #: Descriptors of C code whose ``__get__`` runs nothing but itself.
 C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 C_DATA: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)

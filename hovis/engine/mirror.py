@@ -7,7 +7,7 @@ unknown there, until it turns out that they choose.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hovis.engine import templates
+from hovis.engine import models, templates
 from hovis.engine.entering import Callee, bind
 from hovis.engine.heap import VObj, extra_key
 from hovis.engine.machine import Machine
@@ -43,7 +43,7 @@ class Mirror:
         for value in args[:leaves]:
             self.leaves.append(self._leaf(value))
         self._rest = [m.resolve(value) for value in args[leaves:]]
-        self._callee = m.resolve(callee)
+        self._callee = models.behind(m, m.resolve(callee))
         for value in (self._callee, *self._rest):
             self._look(value)
 

@@ -34,6 +34,12 @@ def virtual(m: Machine, value: V) -> VObj | None:
     return None
 
 
+def behind(m: Machine, value: V) -> V:
+    """What a call of value is a call of, where a stand-in says so; else value itself."""
+    obj = virtual(m, value)
+    return obj.cells[obj.find(stand_of(obj).through)] if obj is not None and stand_of(obj).through else value
+
+
 def acting_class(m: Machine, value: V) -> type | None:
     """The class whose special methods are entered: the exact class of value, or what stands for it."""
     obj = virtual(m, value)
@@ -142,8 +148,8 @@ def _find_method(m: Machine, obj: VObj, fn: Any) -> Any:
 
 def opened(m: Machine, value: Known) -> Ref | None:
     """A real object that nobody can change, as one that a stand-in acts for."""
-    stand = m.library.models.get(type(value.value))
-    if not isinstance(stand, Stand) or stand.opened is None:
+    stand = _opening(m, type(value.value))
+    if stand is None or stand.opened is None:
         return None
     fields = stand.opened(value.value)
     if any(isinstance(x, dict) and not m.static(Known(x)) for x in fields):
@@ -151,6 +157,16 @@ def opened(m: Machine, value: Known) -> Ref | None:
     names = tuple(part.attribute for part in stand.parts)
     cells: list[V] = [m.new(VObj("dict", dict, tuple(map(Known, x.values())), tuple(x))) if type(x) is dict else Known(x) for x in fields]
     return m.new(VObj("model", stand.real, tuple(cells), names, (stand, 0), Const(value.value)), value.labels)
+
+
+def _opening(m: Machine, cls: type) -> Stand | None:
+    """What stands for the real objects of a class (a call of the class may be something else's)."""
+    key = "opening", cls
+    if key not in m.tables.answers:
+        stands = (s for s in m.library.models.values() if isinstance(s, Stand) and s.real is cls and s.opened is not None)
+        m.tables.answers[key] = next(stands, None)
+    found: Stand | None = m.tables.answers[key]
+    return found
 
 
 # ------------------------------------------------------------------------------------------------- attributes

@@ -64,6 +64,7 @@ class Stand:
     content  the attribute with a list or dict that nobody else holds: what is in the real object.  ``fill`` puts it
              into an empty one.
     dictionary   the real object has a dictionary of attributes as well.
+    through  the attribute that a call of the object is a call of.
     """
 
     real: type
@@ -77,6 +78,7 @@ class Stand:
     content: str = ""
     fill: Callable[..., object] | None = None
     dictionary: bool = False
+    through: str = ""
 
     @classmethod
     def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
