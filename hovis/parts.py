@@ -15,7 +15,7 @@ from hovis.errors import SpecError, said
 from hovis.ir.model import Operand, Param
 from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Const, Either, Partial, Refined, Some, Type, Union, join
 from hovis.lattice import Array as ArrayType
-from hovis.lattice.constants import constant_key
+from hovis.lattice.constants import ATOMS, constant_key
 from hovis.specs import Array, DType, Empty, Instance, OneOf, Promotable, Spec, is_named_tuple
 from hovis.typehints import ADVICE, is_hint, of_class, of_hint, resolved
 
@@ -38,9 +38,11 @@ def is_spec(value: object) -> bool:
 
 def _is_spec(value: object, seen: set[int], classes: tuple[type, ...] = ()) -> bool:
     """The same, of what has not been looked into so far; classes are what counts besides specs."""
+    kind = type(value)
+    if kind in ATOMS:
+        return False
     if isinstance(value, (AbstractValue, Spec, Either, Promotable, Empty, *classes)) or is_hint(value):
         return True
-    kind = type(value)
     if kind in (list, tuple) or (issubclass(kind, tuple) and is_named_tuple(kind)):
         return _is_new(value, seen) and any(_is_spec(item, seen, classes) for item in value)  # type: ignore[attr-defined]
     if kind is dict:
