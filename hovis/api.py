@@ -28,6 +28,7 @@ from hovis.ir.model import callees
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
+from hovis.once import COMPILER, alone
 from hovis.parts import annotated, part_of
 from hovis.passes import pipeline
 from hovis.passes.inlining import put_in
@@ -545,6 +546,7 @@ def trace_call(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: O
     return _trace(fn, specs, named, chosen, closed=True)
 
 
+@alone
 def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options, closed: bool = False) -> Trace:
     if chosen.library is STANDARD:
         plugins.OFFERED.look()
@@ -616,7 +618,7 @@ def at_work(fn: Any, chosen: Options) -> Iterator[None]:
     """Around what makes a trace, or something of one: it takes no longer than it may, and is told on a terminal."""
     code = getattr(fn, "__code__", None)
     where = f", {_near(code.co_filename)}:{code.co_firstlineno}" if code else ""
-    with garbage.seldom(), progress.told(f"hovis: tracing {_name(fn)}{where}"), deadline.within(chosen.limit()):
+    with COMPILER, garbage.seldom(), progress.told(f"hovis: tracing {_name(fn)}{where}"), deadline.within(chosen.limit()):
         yield
 
 

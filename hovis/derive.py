@@ -24,6 +24,7 @@ from hovis.lattice import Const
 from hovis.library.numpy.tangents import as_tangent, assembled, directions, is_array, shape_of, size_of, sized, tangent, unit
 from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
+from hovis.once import COMPILER
 from hovis.parts import is_spec
 from hovis.specs import Any as Unknown
 from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, is_untouched, through, watch
@@ -464,9 +465,10 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
     key = type(transformed), transformed.how, Held(fn) if held is None else (Held(fn.__code__), Held(fn.__globals__), Held(fn.__defaults__ or None))
     eager = _eager.get(key)
     if eager is None:
-        while len(_eager) >= KEPT:
-            del _eager[next(iter(_eager))]
-        eager = _eager[key] = Eager(type(transformed).of, transformed.how, fn, held is not None)
+        with COMPILER:
+            while len(_eager) >= KEPT:
+                del _eager[next(iter(_eager))]
+            eager = _eager.setdefault(key, Eager(type(transformed).of, transformed.how, fn, held is not None))
     return transformed.carried_out(eager, (held or (), transformed.data, *args), kwargs)
 
 

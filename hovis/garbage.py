@@ -5,17 +5,19 @@ a third of the time and finds nothing, so meanwhile the collector is asked to lo
 """
 
 import gc
-import threading
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
+
+from hovis import once
 
 #: New objects before the collector looks.
 PATIENCE: Final = 50_000
 #: Looks among the younger objects before all are looked at: of a large trace that takes seconds, each time.
 RARELY: Final = 1_000
 
-_lock: Final = threading.Lock()
+_lock: Final = once.lock()
 _at_work = 0
 _before = _meanwhile = gc.get_threshold()
 
@@ -34,6 +36,18 @@ def seldom() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            _at_work -= 1
+            _at_work = max(_at_work - 1, 0)
             if not _at_work and gc.get_threshold() == _meanwhile:
                 gc.set_threshold(*_before)
+
+
+def _alone() -> None:
+    """In the child of a fork nobody is at work: those who were have stayed behind."""
+    global _at_work
+    if _at_work and gc.get_threshold() == _meanwhile:
+        gc.set_threshold(*_before)
+    _at_work = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)

@@ -7,7 +7,6 @@ hold any more, the function is traced again.  Calls find their residual without 
 import asyncio
 import functools
 import inspect
-import threading
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -22,6 +21,7 @@ from hovis.errors import SpecError, said
 from hovis.ir.operations import UNBOUND
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, numeric, part_at, spec_of, variable
 from hovis.lattice import Const
+from hovis.once import COMPILER
 from hovis.signature import own_signature
 
 #: Residuals that one function keeps; the oldest go first.
@@ -78,7 +78,6 @@ class Jitted:
         if inspect.iscoroutinefunction(fn):
             _mark_coroutine(self)
         self._options = options
-        self._lock = threading.RLock()
         self._variants: dict[Key, Variant] = {}
         #: the same for calls with numbers alone, by their types
         self._numeric: dict[tuple[Any, ...], Variant] = {}
@@ -127,7 +126,7 @@ class Jitted:
         return key_of(args, kwargs, self._policy)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        with self._lock:
+        with COMPILER:
             found = self._variants.get(self._key(args, kwargs))
             if found is not None:
                 if found.holds():
@@ -202,15 +201,16 @@ class Jitted:
 
     def trace(self, /, *args: Any, **kwargs: Any) -> api.Trace:
         """The Trace for arguments like these.  Numbers that turn out to choose become known, a few values of each."""
-        while True:
-            try:
-                return self._trace(args, kwargs)
-            except Promote as promoted:
-                before = self._policy
-                for place in promoted.args:
-                    self._promote(place, args, kwargs)
-                if self._policy is before:
-                    return self._left_alone()
+        with COMPILER:
+            while True:
+                try:
+                    return self._trace(args, kwargs)
+                except Promote as promoted:
+                    before = self._policy
+                    for place in promoted.args:
+                        self._promote(place, args, kwargs)
+                    if self._policy is before:
+                        return self._left_alone()
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
         given, extra = self._with_defaults(*self._specs(args, kwargs))
@@ -262,7 +262,7 @@ class Jitted:
 
     def clear_cache(self) -> None:
         """Forget all residuals."""
-        with self._lock:
+        with COMPILER:
             self._variants, self._numeric = {}, {}
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ import sys
 import warnings
 from typing import Any, Final
 
+from hovis import once
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD
 
@@ -27,11 +28,18 @@ class Offered:
     def __init__(self) -> None:
         self.waiting: dict[str, list[Any]] | None = None
         self._seen = 0
+        self._lock = once.lock()
 
     def look(self) -> None:
-        """Load what waits for a module that has been imported since."""
-        if len(sys.modules) == self._seen:
+        """Load what waits for a module that has been imported since; not while another thread does, which may wait for a module that this one imports."""
+        if len(sys.modules) == self._seen or not self._lock.acquire(blocking=False):
             return
+        try:
+            self._load_all()
+        finally:
+            self._lock.release()
+
+    def _load_all(self) -> None:
         if self.waiting is None:
             if all(name.partition(".")[0] in _OURS for name in list(sys.modules)):
                 self._seen = len(sys.modules)

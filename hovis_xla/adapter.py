@@ -7,16 +7,19 @@ jax itself is never imported.  jaxlib would import it in some calls if it were i
 arrays go in by ``batched_device_put`` and come out by ``memoryview``, which says where they are as well (``unsafe_buffer_pointer`` imports jax).
 """
 
-import functools
+import ctypes
 import gc
 import importlib.metadata
 import io
 import os
 import re
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from hovis.once import forget, once
 
 # before jaxlib is imported: else it writes its greetings to stderr
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -94,15 +97,16 @@ class _Context(ir.Context):  # type: ignore[misc]
         super(ir.Context, self).__init__()
 
 
-@functools.cache
+@once
 def _thread_pool() -> Any:
     """One for all contexts.  A context does not keep it alive."""
     return ir.ThreadPool()
 
 
-@functools.cache
+@once
 def context() -> Any:
     """The MLIR context of this process."""
+    _refuse_after_fork()
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
     made = _Context()
@@ -132,13 +136,52 @@ def text_of(module: Any, locations: bool = False) -> str:
 # ------------------------------------------------------------------------------------------------- client
 
 
-@functools.cache
+#: Has this process begun to make a client?
+_used = False
+#: Was it forked from one that had?
+_left_behind = False
+
+AFTER_FORK: Final = (
+    'XLA does not survive a fork, and this process was forked from one that had used it. It can use XLA if it is started by "spawn" or "forkserver" '
+    "(multiprocessing.set_start_method, mp_context=), or if it is forked before the first call."
+)
+
+
+def is_left_behind() -> bool:
+    """Is there no XLA in this process, because it was forked from one that had used it?  Its threads are not here, so that any call might wait forever."""
+    return _left_behind
+
+
+def _refuse_after_fork() -> None:
+    if _left_behind:
+        raise XlaError(AFTER_FORK)
+
+
+def _leave_behind() -> None:
+    """In the child of a fork: nothing of XLA's is ever used again, nor ended, for that might wait for a thread as well."""
+    global _left_behind
+    if not _used or _left_behind:
+        return
+    _left_behind = True
+    gc.callbacks.remove(_after_garbage)
+    for held in (*forget(client, _device, _sharding, context, _thread_pool), *(program._loaded for program in list(_programs))):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_behind)
+
+
+@once
 def client() -> Any:
     """The CPU client.  A synchronous one: small calls are four times faster."""
+    global _used
+    _refuse_after_fork()
+    _used = True
     return xla_client.make_cpu_client(asynchronous=False)
 
 
-@functools.cache
+@once
 def _device() -> Any:
     return client().devices()[0]
 
@@ -152,7 +195,7 @@ class _Sharding(xla_client.SingleDeviceSharding):  # type: ignore[misc]
         return xla_client.HloSharding.replicate()
 
 
-@functools.cache
+@once
 def _sharding() -> Any:
     return _Sharding(_device())
 
@@ -267,7 +310,14 @@ def put(array: object, shape: tuple[int, ...], dtype: Any) -> Any:
 
 #: Buffers that are gone keep the arrays that they stood on until this is called: after a call, and when Python collects garbage.
 let_go: Final[Callable[[], None]] = _jax.collect_garbage
-gc.callbacks.append(lambda phase, _: let_go() if phase == "stop" else None)
+
+
+def _after_garbage(phase: str, _: object) -> None:
+    if phase == "stop":
+        let_go()
+
+
+gc.callbacks.append(_after_garbage)
 
 
 def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
@@ -296,6 +346,7 @@ class Program:
 
     def __init__(self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]]) -> None:
         self._loaded = loaded
+        _programs.add(self)
         self._inputs = list(inputs)
         #: the quick way in: ``execute(buffers).consume_with_handlers(handlers)`` gives one buffer for each output
         self.execute = loaded.execute_sharded
@@ -324,6 +375,9 @@ class Program:
         return blob
 
 
+_programs: Final[weakref.WeakSet[Program]] = weakref.WeakSet()
+
+
 def compile_module(
     module: Any,
     inputs: Sequence[tuple[tuple[int, ...], Any]],
@@ -342,7 +396,7 @@ def compile_module(
     return Program(loaded, inputs, outputs)
 
 
-@functools.cache
+@once
 def _can_be_asked(option: tuple[str, Any]) -> bool:
     """Does this jaxlib know an option?  It looks at their names, in order, before it compiles; one that it can't know keeps it from that."""
     with context(), ir.Location.unknown(context()):
@@ -374,7 +428,7 @@ def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Call
 CALLBACK_TARGET: Final = "xla_ffi_python_cpu_callback"
 
 
-@functools.cache
+@once
 def use_lapack() -> None:
     """Make the LAPACK routines known to XLA (this imports scipy)."""
     from jaxlib import lapack  # noqa: PLC0415  # scipy is imported only where linear algebra is used

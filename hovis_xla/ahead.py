@@ -8,7 +8,7 @@ from hovis import api
 from hovis.backend.entry import leaves
 from hovis.errors import SpecError, TraceError
 from hovis.ir.model import callees
-from hovis_xla import storage
+from hovis_xla import adapter, storage
 from hovis_xla.acting import with_log
 from hovis_xla.calling import BAILED
 from hovis_xla.executable import Executable
@@ -33,6 +33,8 @@ class Lowered:
     def __init__(self, traced: api.Trace, exact: bool = False) -> None:
         if not isinstance(traced, api.Trace):
             raise SpecError(f"hovis_xla.Lowered is made of a Trace, not of a {type(traced).__name__}")
+        if adapter.is_left_behind():
+            raise TraceError(adapter.AFTER_FORK)
         with api.at_work(traced.fn, traced.options):
             decision = decide(traced.function, None, exact)
         if decision.executable is None:
@@ -120,6 +122,8 @@ class Loaded:
     def __call__(self, *unknown: Any) -> Any:
         if len(unknown) != len(self._names):
             raise SpecError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}), not {len(unknown)}")
+        if adapter.is_left_behind() and self.fallback is None:
+            raise TraceError(adapter.AFTER_FORK)
         values = None if self.fallback is not None and is_watched() else self._take(*unknown)
         result = BAILED if values is None else self.executable(values)
         if result is not BAILED:

@@ -6,6 +6,7 @@ differs: an executable, and the residual Python wherever that gives up.
 
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from hovis.ir.operations import UNBOUND
 from hovis.jit import VARIANTS
 from hovis.jit import Jitted as PythonJitted
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, constant
+from hovis.once import COMPILER
 from hovis.transforms.interpret import Interpreter
+from hovis_xla import adapter
 from hovis_xla.adapter import DeviceArray
 from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
@@ -116,9 +119,19 @@ class Jitted(PythonJitted):
         #: by keys without sizes, what has come with arguments alike but for these
         self._families: dict[Any, _Family] = {}
         self._open: tuple[list[Any], dict[str, Any]] | None = None
+        _all.add(self)
+
+    def _leave_behind(self) -> None:
+        """In the child of a fork: what is XLA's stays behind.  It is found again when there is none."""
+        self._open = None
+        if adapter.is_left_behind():
+            self._variants = {key: v for key, v in self._variants.items() if isinstance(v, Variant) and v.is_python}
+            self._quick, self._by_head, self._families, self._spending = {}, {}, {}, Spending()
 
     @property
     def _target(self) -> str:
+        if adapter.is_left_behind():
+            return "python"
         if self._watch is not None:
             return "xla" if isinstance(self._watch, Overflows) else "python"
         found = self._chosen or os.environ.get("HOVIS_TARGET", "auto")
@@ -206,7 +219,7 @@ class Jitted(PythonJitted):
         if not self._auto:
             return True
         before = self._policy
-        with self._lock:
+        with COMPILER:
             self._widen(args, kwargs)
         self._spending.free += self._policy is not before
         return self._spending.affords()
@@ -220,7 +233,7 @@ class Jitted(PythonJitted):
 
     def clear_cache(self) -> None:
         """Forget all executables and residuals."""
-        with self._lock:
+        with COMPILER:
             super().clear_cache()
             self._quick, self._by_head, self._spending = {}, {}, Spending()
             self._families = {}
@@ -330,6 +343,17 @@ class Jitted(PythonJitted):
     def __repr__(self) -> str:
         return f"<hovis_xla.jit of {self.__wrapped__!r}>"
 
+
+_all: Final[weakref.WeakSet[Jitted]] = weakref.WeakSet()
+
+
+def _leave_behind() -> None:
+    for jitted in list(_all):
+        jitted._leave_behind()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_behind)
 
 # what is traced goes on in the function itself: it is compiled, or differentiated, with what is around it
 ENTERED_THROUGH.add(Jitted)

@@ -13,7 +13,6 @@ What is compiled quickly for a first call is written when the process ends, if i
 import atexit
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import io
 import json
@@ -27,6 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from hovis.once import once
 from hovis_xla import adapter
 from hovis_xla.adapter import Program, Recipe
 
@@ -42,8 +42,11 @@ WAITING: Final = 16
 
 _waiting: Final[dict[Path, tuple[Program, bool]]] = {}
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_waiting.clear)  # the parent writes them
 
-@functools.cache
+
+@once
 def machine() -> dict[str, str]:
     """What machine code depends on."""
     features = platform.machine()
@@ -133,7 +136,7 @@ def _keep(path: Path, program: Program, recipe: Recipe, later: bool) -> None:
     write_waiting(WAITING)
 
 
-@functools.cache
+@once
 def _written_at_the_end() -> None:
     atexit.register(write_waiting)
 

@@ -24,6 +24,7 @@ from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy import arraylike
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.sharing import IN_PLACE
+from hovis.once import once
 from hovis_xla import emit, host, outliving, outward
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
@@ -506,7 +507,7 @@ def _lookup(table: dict[Any, Any], key: object) -> Any:
         return None
 
 
-@functools.cache
+@once
 def _binds(row: Any, count: int, names: tuple[str, ...]) -> bool:
     """Does the row take so many arguments, and these by name?"""
     try:

@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from hovis.once import lock
 from hovis_xla import progress
 
 #: How often each way is tried, and how often if some are close together: what one takes less than so many times the other's is.
@@ -60,11 +61,12 @@ class Contest:
     """
 
     __slots__ = (
-        "_again", "_before", "_compiles", "_regret", "_tries", "alert", "first", "given_up", "grows",
+        "_again", "_before", "_compiles", "_lock", "_regret", "_tries", "alert", "first", "given_up", "grows",
         "hopeless", "largest", "scales", "seconds", "stays", "ways", "winner",
     )  # fmt: skip
 
     def __init__(self, ways: Sequence[str], hopeless: Callable[[float], bool] | None = None, grows: bool = True, decided: bool = False) -> None:
+        self._lock = lock()
         self.first = ways[0]
         #: those that are still tried
         self.ways = list(ways)
@@ -92,6 +94,10 @@ class Contest:
 
     def begin(self, values: Sequence[object] = ()) -> str:
         """Who does the call that comes now, which is about these."""
+        with self._lock:
+            return self._begun(values)
+
+    def _begun(self, values: Sequence[object]) -> str:
         self._compiles = progress.compiles()
         if self.winner is not None:
             if not self._is_due(values):
@@ -119,24 +125,27 @@ class Contest:
 
     def take_back(self, way: str) -> None:
         """The call was none of this kind."""
-        if self.winner is None:
-            self._tries[way] -= 1
+        with self._lock:
+            if self.winner is None:
+                self._tries[way] -= 1
 
     def note(self, way: str, seconds: float) -> None:
         """A call by this way has taken so long; one that something was compiled for says nothing of the next."""
-        if self.winner is not None:
-            self._watch(way, seconds)
-        elif self._tries[self.first] > 0 and self._compiles == progress.compiles():
-            self.seconds[way].append(seconds)
-            self._decide()
+        with self._lock:
+            if self.winner is not None:
+                self._watch(way, seconds)
+            elif self._tries[self.first] > 0 and self._compiles == progress.compiles():
+                self.seconds[way].append(seconds)
+                self._decide()
 
     def reopen(self) -> None:
         """Find out anew: calls are about something else, or something else was going on."""
-        if self.scales and len(self.seconds) > 1:
-            self.ways, self.winner = list(self.seconds), None
-            self.seconds = {way: [] for way in self.ways}
-            self._tries = dict.fromkeys(self.ways, 0)
-            self.alert, self.stays, self.largest = math.inf, 0, {}
+        with self._lock:
+            if self.scales and len(self.seconds) > 1:
+                self.ways, self.winner = list(self.seconds), None
+                self.seconds = {way: [] for way in self.ways}
+                self._tries = dict.fromkeys(self.ways, 0)
+                self.alert, self.stays, self.largest = math.inf, 0, {}
 
     def gave_up(self) -> None:
         """The first way could not do a call."""
@@ -146,13 +155,14 @@ class Contest:
 
     def drop(self) -> None:
         """The first way is out for good."""
-        if self.scales:
-            self.scales = False
-            self._tries[self.first] = 1
-            others = [way for way in self.seconds if way != self.first]
-            self.ways = [way for way in self.ways if way != self.first] or others[:1]
-            if self.winner is not None or len(self.ways) == 1:
-                self._settle(self._quickest())
+        with self._lock:
+            if self.scales:
+                self.scales = False
+                self._tries[self.first] = 1
+                others = [way for way in self.seconds if way != self.first]
+                self.ways = [way for way in self.ways if way != self.first] or others[:1]
+                if self.winner is not None or len(self.ways) == 1:
+                    self._settle(self._quickest())
 
     def got_through(self) -> None:
         """The first way has done a call."""

@@ -3,7 +3,6 @@
 Every function emits at the current insertion point.  A :class:`T` is an MLIR value with its dtype and shape.
 """
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hovis.ir.model import Location
+from hovis.once import once
 from hovis_xla.adapter import chlo, context, ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.earlier import before, filling, pieces, shape_of
@@ -50,7 +50,7 @@ class T(NamedTuple):
 # ------------------------------------------------------------------------------------------------- types, constants
 
 
-@functools.cache
+@once
 def element_type(dtype: Dtype) -> Any:
     """The MLIR type of one element."""
     with context():

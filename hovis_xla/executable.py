@@ -11,6 +11,7 @@ import numpy as np
 from hovis import deadline, garbage
 from hovis.deadline import OutOfTime
 from hovis.ir.model import Function
+from hovis.once import COMPILER, alone, lazy, lock
 from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, products, progress, reliance, uniform
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe, XlaError
@@ -57,6 +58,10 @@ class Executable:
         self.lowered = lowered
         self.exact = exact
         self._program = program
+        #: held while the program is compiled, by one thread for all
+        self._compiling = lock()
+        self._enter: Callable[..., Any] | None = None
+        self._larger: Callable[..., Any] | None = None
         #: may a first call be done by a program that is compiled quickly?
         self.in_a_hurry = QUICKLY and not exact and program is None
         self._function: Function | None = None
@@ -67,6 +72,7 @@ class Executable:
         self.log = Log()
 
     @staticmethod
+    @alone
     def of(
         function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, ordered: bool = False, hurry: bool = False
     ) -> "Executable":
@@ -105,22 +111,24 @@ class Executable:
                         self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
         return self.lowered
 
-    @functools.cached_property
+    @lazy
     def general(self) -> "Executable":
         """The executable for ints of any size, if this is the one for small ints; else itself."""
         if not self.lowered.narrow or self._function is None:
             return self
         return self._again(False)
 
-    @functools.cached_property
+    @property
     def _for_larger(self) -> Callable[..., Any]:
         """What does calls with ints that are not small: Python, where there is no program for them."""
-        try:
-            return self.general.enter
-        except (XlaError, NotLowerable):
-            return lambda *leaves: BAILED
+        if self._larger is None:
+            try:
+                self._larger = self.general.enter
+            except (XlaError, NotLowerable):
+                self._larger = lambda *leaves: BAILED
+        return self._larger
 
-    @functools.cached_property
+    @lazy
     def growing(self) -> Growing | None:
         """Those with longer tapes, if they may turn out to be too short."""
         return Growing(self, functools.partial(self._again, self.lowered.narrow)) if self.lowered.tapes and self._function is not None else None
@@ -139,17 +147,15 @@ class Executable:
 
     def stablehlo(self, locations: bool = False) -> str:
         """The program before XLA has seen it."""
-        return adapter.text_of(self._in_full().module, locations)
+        with COMPILER:
+            return adapter.text_of(self._in_full().module, locations)
 
     @property
     def program(self) -> Program:
         """The compiled program, made when it is first needed."""
-        if self._program is None:
-            self._program = self._compiled()
-            del self._packed
-        return self._program
+        return self._program or self._compiled()
 
-    @functools.cached_property
+    @lazy
     def _packed(self) -> tuple[Any, Recipe]:
         """The module that is compiled, and how that is done in full."""
         low = self._in_full()
@@ -166,7 +172,7 @@ class Executable:
             cut_chains(module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
 
-    @functools.cached_property
+    @lazy
     def _packed_plainly(self) -> tuple[Any, Recipe]:
         """The module that is compiled quickly; that is no place for what is slow to find out, but makes loops quick."""
         low = self._plain
@@ -179,14 +185,22 @@ class Executable:
             return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
 
     def _compiled(self) -> Program:
-        """The program in full."""
-        with garbage.seldom(), adapter.context():
-            first = self.__dict__.pop("_packed_plainly", None)  # what a first call asks for on disk
-            module, recipe = self._packed
-            return self._made(module, recipe, first)
+        """The program in full, which the first thread that comes compiles, while others do other things."""
+        with garbage.seldom(), COMPILER, adapter.context():
+            packed = self._packed if self._program is None else None
+            first = self.__dict__.get("_packed_plainly")  # what a first call asks for on disk
+        with self._compiling, garbage.seldom(), adapter.context():
+            if self._program is None and packed is not None:
+                module, recipe = packed
+                self._program = self._made(self.lowered, module, recipe, first)
+        with COMPILER:
+            self.__dict__.pop("_packed", None)
+            self.__dict__.pop("_packed_plainly", None)
+        assert self._program is not None
+        return self._program
 
-    def _made(self, module: Any, recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
-        low = self.lowered
+    def _made(self, low: Lowered, module: Any, recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
+        """A module, compiled as a recipe says."""
         inputs, outputs = packing.interface(low.inputs), packing.interface(low.outputs)
         with progress.told(f"compiling {self.name}"):
             return cache.compiled(module, inputs, outputs, low.callbacks, recipe, first)
@@ -227,33 +241,39 @@ class Executable:
 
     # --------------------------------------------------------------------------------------------- running
 
-    @functools.cached_property
+    @property
     def enter(self) -> Callable[..., Any]:
         """The function from the leaves to the result, or BAILED."""
-        return self._entrance(self.program)
+        if self._enter is None:
+            program = self.program
+            self._enter = self._entrance(self.lowered, program)
+        return self._enter
 
     def first(self, *leaves: Any) -> Any:
         """As ``enter``, for a first call: if it is sure to take no time, its program is compiled quickly.  The next one is compiled in full."""
-        hurry, self.in_a_hurry = self.in_a_hurry, False
-        low = self.lowered
-        if not hurry or self._program is not None or not low.work.is_little(leaves, low.bounded and not low.callbacks) or self._is_kept():
+        with garbage.seldom(), COMPILER, adapter.context():
+            hurry, self.in_a_hurry = self.in_a_hurry and self._program is None, False
+            low = self.lowered
+            little = hurry and low.work.is_little(leaves, low.bounded and not low.callbacks)
+            packed = self._packed_plainly if little else None
+        if packed is None:
             return self.enter(*leaves)
         with garbage.seldom(), adapter.context():
-            module, recipe = self._packed_plainly
-            program = self._made(module, dataclasses.replace(recipe, quick=True))
-        found = self._entrance(program)(*leaves)
+            module, recipe = packed
+            if cache.is_there(module, recipe):
+                program = None  # in full
+            else:
+                program = self._made(low, module, dataclasses.replace(recipe, quick=True))
+        if program is None:
+            return self.enter(*leaves)
+        found = self._entrance(low, program)(*leaves)
         return self.enter(*leaves) if found is BAILED and low.bounded else found
 
-    def _is_kept(self) -> bool:
-        """Is the program on disk in full?"""
-        with adapter.context():
-            return cache.is_there(*self._packed_plainly)
-
-    def _entrance(self, program: Program) -> Callable[..., Any]:
-        enter = entrance(self.types, self.lowered, program, lambda *leaves: self._for_larger(*leaves), self._growth())
-        if self.lowered.record is None and not self.lowered.texts:
+    def _entrance(self, low: Lowered, program: Program) -> Callable[..., Any]:
+        enter = entrance(self.types, low, program, lambda *leaves: self._for_larger(*leaves), self._growth())
+        if low.record is None and not low.texts:
             return enter
-        return guarded(enter, self.lowered.record if self.lowered.record is not None else [], self.log)
+        return guarded(enter, low.record if low.record is not None else [], self.log)
 
     def _growth(self) -> Growth | None:
         growing = self.growing

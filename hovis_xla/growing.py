@@ -10,6 +10,7 @@ program has.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from hovis.once import COMPILER
 from hovis_xla.adapter import XlaError
 from hovis_xla.interface import Tape
 from hovis_xla.types import NotLowerable
@@ -52,9 +53,10 @@ class Growing:
 
     def _with(self, lengths: dict[int, int]) -> "Executable":
         key = tuple(lengths.items())
-        if key not in self.made:
-            self.made[key] = self.make(lengths)
-        return self.made[key]
+        with COMPILER:
+            if key not in self.made:
+                self.made[key] = self.make(lengths)
+            return self.made[key]
 
     def __str__(self) -> str:
         longest = max((slots for lengths in self.made for _, slots in lengths), default=0)

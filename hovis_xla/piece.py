@@ -13,6 +13,7 @@ import numpy as np
 
 from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
+from hovis.once import COMPILER
 from hovis_xla.acting import Log
 from hovis_xla.contest import Contest, Spending
 from hovis_xla.cost import MOST as LONGEST
@@ -31,11 +32,11 @@ MOST: Final = 32
 class Kind:
     """How calls with arguments of one kind are run: by an executable or by Python, as the contest says; without one by Python."""
 
-    __slots__ = ("contest", "run")
+    __slots__ = ("contest", "executable")
 
     def __init__(self, executable: Executable | None) -> None:
         self.contest = None if executable is None else executable.contest("python")
-        self.run: Callable[..., Any] | None = None if executable is None else executable.enter
+        self.executable = executable
 
 
 PYTHON: Final = Kind(None)
@@ -83,8 +84,8 @@ class Piece:
         if self.sizes_known:
             key += tuple([a for a in args if type(a) is int])
         kind = self.table.get(key) or self._first(key, args)
-        contest, run = kind.contest, kind.run
-        if contest is None or run is None:
+        contest, executable = kind.contest, kind.executable
+        if contest is None or executable is None:
             if kind is not self.table.get(key):
                 self._started = None, start
             return None
@@ -94,7 +95,7 @@ class Piece:
             if contest.winner is None or contest.alert < math.inf:
                 self._started = contest, start
             return None
-        result = run(*args)
+        result = executable.enter(*args)
         if result is BAILED:
             contest.gave_up()
             contest.take_back("xla")
@@ -107,10 +108,11 @@ class Piece:
 
     def left(self) -> None:
         """Python has done a round of the piece."""
-        if self._started is None:
+        started, self._started = self._started, None  # another thread may be at it
+        if started is None:
             return
-        contest, start = self._started
-        self._started, seconds = None, time.perf_counter() - start
+        contest, start = started
+        seconds = time.perf_counter() - start
         if contest is not None:
             contest.note("python", seconds)
         else:
@@ -119,27 +121,31 @@ class Piece:
     @property
     def decided(self) -> bool:
         """Is it clear for all kinds of calls who does them?"""
-        return all(kind.contest is None or kind.contest.winner is not None for kind in self.table.values())
+        return all(kind.contest is None or kind.contest.winner is not None for kind in list(self.table.values()))
 
     def gain(self) -> float:
         """How much longer a call may take without its executables."""
-        return max((min(LONGEST, kind.contest.gain()) for kind in self.table.values() if kind.contest is not None), default=1.0)
+        return max((min(LONGEST, kind.contest.gain()) for kind in list(self.table.values()) if kind.contest is not None), default=1.0)
 
     def _first(self, key: Any, args: tuple[Any, ...]) -> Kind:
         """How calls of this kind are run from now on; by Python, if nothing is to be spent on more."""
         if not self.spending.affords():
             return PYTHON
-        start = time.perf_counter()
-        types = [_num(a, self.sizes_known) for a in args]
-        kind = self._compiled(types) if all(t is not None for t in types) else Kind(None)
-        if not self.off:
+        with COMPILER:
+            start = time.perf_counter()
+            types = [_num(a, self.sizes_known) for a in args]
+            kind = self.table.get(key) or (self._lowered(types) if all(t is not None for t in types) else Kind(None))
+            if self.off or self.table.get(key) is kind:
+                return kind
             while len(self.table) >= MOST:
                 del self.table[next(iter(self.table))]
             self.table[key] = kind
-            self.spending.made(time.perf_counter() - start)
+        if kind.executable is not None:
+            _ = kind.executable.enter  # it is compiled now, while others do other things
+        self.spending.made(time.perf_counter() - start)
         return kind
 
-    def _compiled(self, types: list[Num | Known | None]) -> Kind:
+    def _lowered(self, types: list[Num | Known | None]) -> Kind:
         try:
             found = self._executable(types)
         except NotLowerable as reason:

@@ -22,6 +22,7 @@ from hovis.ir import operations
 from hovis.ir.analysis import Dominators
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis.once import once
 from hovis_xla import intervals
 from hovis_xla.intervals import COMPARISONS, RESULTS, Interval, join, meet, within
 from hovis_xla.regions import Region, all_loops, components, reachable, regions, successors
@@ -71,7 +72,7 @@ def limits(kind: AbstractValue) -> Interval | None:
     return _limits_of_class(kind.cls) if isinstance(kind, Type) else None
 
 
-@functools.cache
+@once
 def _limits_of_class(cls: type) -> Interval | None:
     if cls is bool or cls is np.bool_:
         return 0, 1

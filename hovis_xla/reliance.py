@@ -4,12 +4,12 @@
 nothing may be kept there it is done when somebody asks, and before the first program with a loop.
 """
 
-import functools
 import json
 import os
 import tempfile
 from typing import Final
 
+from hovis.once import once
 from hovis_xla import adapter, cache
 from hovis_xla.types import NotLowerable
 
@@ -19,7 +19,7 @@ QUICK: Final = frozenset({"a loop becomes one native function", "the threshold f
 _FILE: Final = "self-test.json"
 
 
-@functools.cache
+@once
 def missing() -> frozenset[str]:
     """What this jaxlib does not do as hovis expects."""
     about = json.dumps(cache.circumstances(False), sort_keys=True)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.once import once
 from hovis_xla import emit
 from hovis_xla.adapter import attributes_of, ir
 from hovis_xla.adapter import stablehlo as hlo
@@ -129,7 +130,7 @@ def tensor_of(value: Any) -> T:
     return T(value, _dtypes()[str(kind.element_type)], tuple(kind.shape))
 
 
-@functools.cache
+@once
 def _dtypes() -> dict[str, np.dtype[Any]]:
     return {str(element_type(np.dtype(c))): np.dtype(c) for c in "?bhilBHILefdFD"}
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hovis.ir.model import Function
 from hovis.lattice import Array, Const
+from hovis.once import COMPILER
 from hovis.specs import Array as ArraySpec
 from hovis.specs import Instance
 from hovis_xla.acting import Log
@@ -83,7 +84,9 @@ class Sized:
                         key.append(lengths.index(length))
         where = tuple(key)
         if where not in self._plans:
-            self._plans[where] = self._made(leaves, lengths)
+            with COMPILER:
+                if where not in self._plans:
+                    self._plans[where] = self._made(leaves, lengths)
         return self._plans[where], lengths
 
     @property
@@ -149,7 +152,7 @@ def enter({', '.join(names)}):
     @property
     def executables(self) -> list[Executable]:
         """What has been compiled so far."""
-        return [plan.executable for plan in self._plans.values() if plan is not None]
+        return [plan.executable for plan in list(self._plans.values()) if plan is not None]
 
     def _made(self, leaves: Sequence[Any], lengths: list[int]) -> Plan | None:
         buckets = [bucket(length) for length in lengths]

@@ -9,7 +9,6 @@ code in it is run, so load only what you would run.
 
 import base64
 import builtins
-import functools
 import hashlib
 import json
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import numpy as np
 
 from hovis.errors import HovisError
 from hovis.ir import operations
+from hovis.once import once
 from hovis_xla import adapter, packing
 from hovis_xla.acting import Act
 from hovis_xla.cache import circumstances
@@ -226,7 +226,7 @@ def _callback_of(form: Any, failures: list[BaseException]) -> Callable[..., Any]
     return _host_call_of(form, failures) if isinstance(form, dict) else _printer_of(form, failures)
 
 
-@functools.cache
+@once
 def _functions() -> dict[str, Callable[..., Any]]:
     """What a stored executable may call on the host, by name."""
     rooms: dict[str, Any] = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft, "numpy.ndarray": np.ndarray, "numpy.generic": np.generic}

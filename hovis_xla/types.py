@@ -7,7 +7,6 @@
     UNDEF     the content of a slot on a path that does not define it
 """
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Location
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
+from hovis.once import once
 
 PYTHON: Final = "python"
 SCALAR: Final = "scalar"
@@ -213,7 +213,7 @@ class Struct:
     op: object = None
 
 
-@functools.cache
+@once
 def named_tuple(cls: type) -> Callable[..., object]:
     """The constructor of a named tuple, as the callee of a Struct."""
 

@@ -16,9 +16,10 @@ from hovis.backend.entry import parts_of
 from hovis.deadline import OutOfTime
 from hovis.jit import Variant as PythonVariant
 from hovis.keys import Key
+from hovis.once import COMPILER, alone
 from hovis.passes import pipeline
 from hovis.transforms.interpret import Interpreter
-from hovis_xla import reliance
+from hovis_xla import adapter, reliance
 from hovis_xla.adapter import XlaError
 from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import replaying, taker_of
@@ -76,7 +77,7 @@ class Variant(PythonVariant):
         self._places: list[int | str] = [*range(len(args)), *kwargs]
         given = zip(self._places, (*args, *kwargs.values()), strict=True)
         self._heads = [Head.of(value, None if place in (self.picks or ()) else Keyed(value)) for place, value in given]
-        self.told = "It runs as residual Python, as it was told to." if target == "python" else ""
+        self.told = _told(target)
         #: the program for arguments that are changed, if XLA does the calls by one
         self.adopting: Adopting | None = None
         #: what runs calls op by op that are not XLA's
@@ -89,6 +90,11 @@ class Variant(PythonVariant):
         self.acts = isinstance(executable, Sized) or (executable is not None and does_something(executable))
         self._auto = target == "auto"
         self.contest = self._contest()
+
+    @property
+    def is_python(self) -> bool:
+        """Has it nothing to do with XLA, and never will?"""
+        return self.xla is None and self.parts is None
 
     def initial(self) -> Callable[..., Any]:
         """The residual is made when it is first called: an executable may never need it."""
@@ -169,18 +175,19 @@ class Variant(PythonVariant):
 
     def cut_up(self, exact: bool) -> None:
         """Let XLA run the numeric pieces of what it can't run as a whole."""
-        if self.parts is None and self.picks is not None:
-            self.parts = Parts(self.trace, self.decision.reason, exact)
-        if self.parts is not None and self.parts.stale:
-            try:
-                with deadline.within(self.trace.options.limit(1)):
-                    self.call = self.parts.build() or self.initial()
-            except OutOfTime:
-                self.parts.close()
-                self.call = self.initial()
-            if self.parts.pieces and self.contest.winner is None and self.contest.first != "parts":
-                self.contest = Contest(["parts", "plain"], self.parts.hopeless)
-                self.settling = SETTLING
+        with COMPILER:
+            if self.parts is None and self.picks is not None:
+                self.parts = Parts(self.trace, self.decision.reason, exact)
+            if self.parts is not None and self.parts.stale:
+                try:
+                    with deadline.within(self.trace.options.limit(1)):
+                        self.call = self.parts.build() or self.initial()
+                except OutOfTime:
+                    self.parts.close()
+                    self.call = self.initial()
+                if self.parts.pieces and self.contest.winner is None and self.contest.first != "parts":
+                    self.contest = Contest(["parts", "plain"], self.parts.hopeless)
+                    self.settling = SETTLING
 
     def in_pieces(self, *unknown: Any) -> Any:
         """The residual, cut up anew if a piece has turned out not to be one."""
@@ -211,21 +218,22 @@ class Variant(PythonVariant):
 
     def _first_entry(self, *values: Any) -> Any:
         """Make the entry, and use it: the program is compiled now."""
-        if isinstance(self.xla, Executable) and self.picks is not None:
+        xla = self.xla
+        if isinstance(xla, Executable) and self.picks is not None:
             if self.adopting is None and self._entry("")(*values) is BAILED:
                 return BAILED  # a call of another kind, for which nothing is compiled
-            if self.xla.in_a_hurry:
+            if xla.in_a_hurry:
                 with contextlib.suppress(XlaError):  # the same again below
                     return self._make_entry("first")(*values)
-        if self.contest.winner is None:
-            self.entry = self._trying
-        else:
-            self._enter_by(self.contest.winner)
+        self._enter_by(self.contest.winner)
         return self.entry(*values)
 
-    def _enter_by(self, way: str) -> None:
-        """Calls go this way from now on."""
+    def _enter_by(self, way: str | None) -> None:
+        """Calls go this way from now on; None: it is not clear which."""
         contest = self.contest
+        if way is None:
+            self.entry = self._trying
+            return
         watched = contest.alert < math.inf or contest.stays > 0
         self.entry = self._make_entry(way, (contest, self._late)) if watched else self._entry(way)
 
@@ -241,11 +249,8 @@ class Variant(PythonVariant):
     def _held_again(self) -> None:
         """The contest may have been opened again."""
         way = self.contest.winner
-        if way is not None:
-            self._enter_by(way)
-            return
-        self.entry = self._trying
-        if self.contest.first == "xla":
+        self._enter_by(way)
+        if way is None and self.contest.first == "xla":
             self.told = ""
 
     def _entry(self, way: str) -> Callable[..., Any]:
@@ -278,8 +283,9 @@ class Variant(PythonVariant):
         if way in ("xla", "first") and self.adopting is not None:
             return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch, way == "first")
         tests = ["not holds()", *self._aliasing_tests(), *tests]
-        if way in ("xla", "first") and self.xla is not None:
-            enter = self.xla.first if way == "first" and isinstance(self.xla, Executable) else self.xla.enter
+        xla = self.xla
+        if way in ("xla", "first") and xla is not None:
+            enter = xla.first if way == "first" and isinstance(xla, Executable) else xla.enter
             return quick_entry(whole, [*tests, "is_watched()"], scope, enter, (self.call, []), watch=watch)
         if not way:
             return quick_entry(whole, tests, scope, None, (bool, []), trusting=True)
@@ -320,8 +326,7 @@ class Variant(PythonVariant):
     def _settled(self) -> None:
         """One way has won."""
         contest, way = self.contest, self.contest.winner
-        assert way is not None
-        if contest.first == "xla" and contest.scales:
+        if way is not None and contest.first == "xla" and contest.scales:
             name = getattr(self.trace.fn, "__name__", None) or self.trace.function.name
             self.told = "" if way == "xla" else f"{name} runs as {WAYS[way]}, which is quicker: {contest}."
         self._enter_by(way)
@@ -387,6 +392,7 @@ class Variant(PythonVariant):
         return " ".join(part for part in (text, grown, loops, reliance.about_loops() if loops else "") if part)
 
 
+@alone
 def without_checks(traced: api.Trace) -> Callable[..., Any] | None:
     """The residual as a function of its leaves, which somebody else has to check; None if the residual has to check more than that."""
     try:
@@ -408,6 +414,13 @@ def _unchecked(traced: api.Trace) -> Callable[..., Any] | None:
     names = [f"leaf_{k}" for k in range(len(params))]
     target = api.python_function(traced.fn)[0]
     return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
+
+
+def _told(target: str) -> str:
+    """What there is to say of calls that are Python's whatever they are."""
+    if adapter.is_left_behind():
+        return f"It runs as residual Python. {adapter.AFTER_FORK}"
+    return "It runs as residual Python, as it was told to." if target == "python" else ""
 
 
 def does_something(executable: Executable) -> bool:

@@ -14,6 +14,7 @@ from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, loca
 from hovis.bytecode.layout import NULL, Layout, Step, UnknownLayout, erase, simulate
 from hovis.bytecode.table import Table
 from hovis.bytecode.thread import thread
+from hovis.once import COMPILER
 
 _TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
 
@@ -49,9 +50,10 @@ def normalize(code: CodeType) -> Code:
     found = _known.get(id(code))
     if found is None:
         found = _normalize(code)
-        while len(_known) >= _LIMIT:
-            _known.pop(next(iter(_known)), None)
-        _known[id(code)] = found
+        with COMPILER:
+            while len(_known) >= _LIMIT:
+                _known.pop(next(iter(_known)))
+            _known[id(code)] = found
     return found
 
 

@@ -21,6 +21,7 @@ from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
 from hovis.lattice import Const, constants
 from hovis.library.core import Library
+from hovis.once import alone
 
 #: Instructions that a trace may interpret to begin with, restarts included.
 FUEL = 250_000
@@ -121,6 +122,7 @@ def _unsupported(op: str) -> Any:
     return lambda m, arg: raising.give_up(m, f"the instruction {op}")
 
 
+@alone
 def run(
     fn: types.FunctionType,
     parts: Sequence[Part],

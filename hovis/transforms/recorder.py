@@ -5,7 +5,6 @@
 """
 
 import abc
-import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -28,6 +27,7 @@ from hovis.lattice import ANY, Const, Type
 from hovis.library.numpy import shadows
 from hovis.library.numpy.tangents import gradient, ones_like
 from hovis.library.standard import STANDARD
+from hovis.once import alone, once
 from hovis.passes import pipeline
 from hovis.transforms.boxes import OPEN, Box, bare, has_boxes, record
 from hovis.transforms.cleaning import cleaned
@@ -109,7 +109,7 @@ def by_default(fn: Any) -> tuple[Any, ...]:
     return (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
 
 
-@functools.cache
+@once
 def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
     """Does it, or a function in it, bind one of these variables of an enclosing function anew?"""
     if not names:
@@ -131,6 +131,7 @@ def _followed(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]
     return None
 
 
+@alone
 def _function_of(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Function | None:
     key = id(fn.__code__), id(fn.__globals__), tuple(map(id, by_default(fn))), names, *map(_key, parts)
     known = _traced.get(key)

@@ -1,6 +1,5 @@
 """Rows of the table of derivatives, as ops: a rule is traced at the types of its operands, and stands where it is needed."""
 
-import functools
 import operator
 from types import CodeType, FunctionType
 from typing import Any, Final, cast
@@ -18,6 +17,7 @@ from hovis.library.derivatives import Derivative
 from hovis.library.numpy import derivatives as _rows  # noqa: F401  # filled by being imported
 from hovis.library.numpy.tangents import afresh, tangent, zeros_like
 from hovis.library.standard import STANDARD
+from hovis.once import alone, once
 from hovis.passes import pipeline
 from hovis.passes.rewriting import copy, substitute
 from hovis.transforms.places import told
@@ -51,6 +51,7 @@ def described(operand: Operand) -> tuple[Any, Part, list[Operand]]:
     return key, Leaf(Param(operand.type, dims)), [operand]
 
 
+@alone
 def traced(rule: Any, operands: list[Operand], named: dict[str, Operand]) -> tuple[Function, list[Operand]]:
     """The Function of a rule at the types of these operands, and the values that it is to be given."""
     told = [described(operand) for operand in operands]
@@ -78,7 +79,7 @@ def _call_of(rule: Any, count: int, names: tuple[str, ...]) -> Any:
     return FunctionType(_code(count, names), {"rule": rule})
 
 
-@functools.cache
+@once
 def _code(count: int, names: tuple[str, ...]) -> CodeType:
     plain = [f"a{k}" for k in range(count)]
     scope: dict[str, Any] = {}

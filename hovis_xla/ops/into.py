@@ -1,6 +1,5 @@
 """``out=``: what NumPy takes there, and what it computes in on account of it."""
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Final
@@ -9,6 +8,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.library.numpy.entering import GIVE_NUMBERS
+from hovis.once import once
 from hovis_xla import emit
 from hovis_xla.ops import storing
 from hovis_xla.ops.python import L
@@ -93,7 +93,7 @@ def _casts(callee: Callable[..., Any], args: list[Operand]) -> bool:
     return isinstance(callee, np.ufunc) or callee in _CASTING or (callee in _METHODS and _ufunc(args) in _SUMS | _EXTREMES)
 
 
-@functools.cache
+@once
 def _takes_out(callee: Callable[..., Any]) -> bool:
     try:
         given = inspect.signature(callee).parameters.values()

@@ -4,7 +4,6 @@ Floating-point warnings are not given by compiled code, and a status under ``np.
 being used at all (``api``).
 """
 
-import functools
 import math
 import operator
 import warnings
@@ -17,6 +16,7 @@ from hovis.ir import operations
 from hovis.ir.model import Op
 from hovis.lattice import AbstractValue, Partial
 from hovis.library.numpy.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_result, resolved, ufunc_result
+from hovis.once import once
 from hovis_xla import emit
 from hovis_xla.emit import T, compare, like, not_, or_, select
 from hovis_xla.ops import arith
@@ -301,7 +301,7 @@ def _not(low: L, a: Operand) -> Operand | None:
     return Val(Num(PYTHON, BOOL), not_(tensor(found)).ir) if isinstance(found, Val) else None
 
 
-@functools.cache
+@once
 def _takes_one_element(cls: type) -> bool:
     """Does this version of NumPy let an array of one element (and of some dimension) be converted?"""
     with warnings.catch_warnings():

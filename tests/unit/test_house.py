@@ -44,6 +44,13 @@ def test_jax_is_never_imported(path):
     assert "jax" not in imported(path)
 
 
+@pytest.mark.parametrize("name", ["@functools.cache\n", "threading.Lock()", "threading.RLock()"])
+def test_what_is_made_once_is_made_under_a_lock_that_a_fork_leaves_free(name):
+    """``functools.cache`` has no lock (see hovis.once); what ``lru_cache`` keeps a few of may be made twice."""
+    allowed = {Path("hovis/once.py"), Path("hovis_xla/acting.py")}     # whoever finds the lock of an act taken does not wait
+    assert {path for path in FILES if name in (ROOT / path).read_text(encoding="utf-8")} <= allowed
+
+
 def test_every_module_has_its_floor():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     listed = {name.strip(" ()") for layer in contracts[0]["layers"] for name in layer.split(":")}

@@ -1,11 +1,12 @@
 """Which arguments of NumPy's functions are made arrays first, whatever they are: ``np.sort((a, b, c))``."""
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
+from hovis.once import once
 
 #: What such parameters are called; sequences of arrays have other names (arrays, tup), and so have shapes.
 _NAMES: Final = frozenset({
@@ -22,7 +23,7 @@ _NOT: Final = frozenset({
 })  # fmt: skip
 
 
-@functools.cache
+@once
 def positions(callee: Callable[..., Any]) -> range | tuple[int, ...]:
     """Where the arguments stand that are made arrays."""
     if isinstance(callee, np.ufunc):

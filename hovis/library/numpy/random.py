@@ -4,7 +4,6 @@ Each draw changes its generator, so draws stay, and stay in order (``Effect.RAND
 give is asked of a generator of our own, with parameters that are good for each method.
 """
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,6 +18,7 @@ from hovis.library.numpy.array import array_of, dtype_of, is_array, is_numeric, 
 from hovis.library.numpy.creation import _dtype
 from hovis.library.numpy.shapes import Facts, Shape, for_engine
 from hovis.library.numpy.shaping import shape_of, shape_rank
+from hovis.once import once
 
 GENERATOR: Final[Any] = np.random.Generator
 LEGACY: Final[Any] = np.random.RandomState
@@ -35,7 +35,7 @@ _DISTRIBUTIONS: Final[dict[str, tuple[Any, ...]]] = {
 _DRAWS: Final = Effect.RANDOM | Effect.READS | Effect.RAISES
 
 
-@functools.cache
+@once
 def _given(owner: Any, name: str, dtype: Any, single: bool) -> AbstractValue:
     """The type of one draw, or of an array of one dimension."""
     made = owner(np.random.PCG64(0)) if owner is GENERATOR else owner(0)

@@ -1,0 +1,170 @@
+"""Run in a process of its own: XLA is used, then the process is forked, or starts others; these compare jitted functions with plain ones.
+
+    python in_forks.py fork|unused|random|fork_pool|forkserver_pool|spawn_pool|executor|loky [seed]
+"""
+import concurrent.futures
+import gc
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+
+import hovis
+import hovis_xla
+
+HANGS = 60
+
+
+def sums(x, n):
+    for k in range(n):
+        x = x * 0.5 + k
+        if x.sum() > 1e6:
+            break
+    return x
+
+
+def stored(x, n):
+    for k in range(1, len(x)):
+        x[k] = x[k - 1] * 0.5 + n
+    return x
+
+
+def in_pieces(x, n):
+    found = []
+    for k in range(n):
+        found.append(str(float((x * k + 1.0).sum())))
+    return found
+
+
+def added(x, n):
+    return x + n
+
+
+PLAIN = [sums, stored, in_pieces, added]
+JITTED = [hovis_xla.jit(plain, target="xla") for plain in PLAIN] + [hovis_xla.jit(plain) for plain in PLAIN] + [hovis.jit(plain) for plain in PLAIN]
+
+
+def same(a, b):
+    return a == b if isinstance(a, list) else type(a) is type(b) and np.allclose(a, b)
+
+
+def call_all(size, n=3):
+    """Whether all of them give what the plain functions give."""
+    for k, jitted in enumerate(JITTED):
+        plain = PLAIN[k % len(PLAIN)]
+        found, wanted = jitted(np.arange(size) * 0.25, n), plain(np.arange(size) * 0.25, n)
+        assert same(found, wanted), (plain, size, found, wanted)
+    return os.getpid()
+
+
+def in_child(work):
+    """The exit status of a child that does this, and ends as Python ends; one that hangs is killed."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    signal.alarm(HANGS)
+    work()
+    sys.exit(0)
+
+
+def in_every_way():
+    held = [JITTED[3](np.ones(100_000), 1)]     # its memory is XLA's
+    call_all(5)
+    call_all(7)
+    fresh = hovis_xla.jit(lambda x: x * x, target="xla")
+    assert same(fresh(np.ones(3)), np.ones(3))
+    assert "spawn" in fresh.explain() and "spawn" in JITTED[0].explain() and "fork" in JITTED[0].explain()
+    try:
+        JITTED[0].lower(np.ones(3), 2).compile()
+        raise SystemExit("it has compiled")
+    except hovis.TraceError as error:
+        assert "fork" in str(error)
+    assert COMPILED(np.ones(4)).tolist() == [2.0] * 4
+    try:
+        LOADED(np.ones(4))
+        raise SystemExit("it has run")
+    except hovis.TraceError as error:
+        assert "fork" in str(error)
+    assert same(LOADED_TOO(np.ones(4)), np.ones(4) + 1.0)
+    del held
+    gc.collect()
+    assert in_child(lambda: call_all(6)) == 0     # a child of its own
+
+
+def at_random(seed):
+    """Forks at any moment, while threads call, trace and compile."""
+    draw, done = random.Random(seed), threading.Event()
+
+    def work(k):
+        mine = random.Random(k)
+        while not done.is_set():
+            call_all(mine.randint(1, 16), mine.randint(0, 4))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    found = []
+    try:
+        for _ in range(4):
+            time.sleep(draw.random() * 0.05)
+            found.append(in_child(lambda: (call_all(5), call_all(17), gc.collect())))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    return found
+
+
+def in_pool(method):
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert os.getpid() not in pool.map(call_all, [5, 6, 5, 6], 1)
+
+
+def in_executor():
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        assert os.getpid() not in list(pool.map(call_all, [5, 6, 5, 6]))
+
+
+def with_loky():
+    import joblib
+    assert os.getpid() not in joblib.Parallel(2)(joblib.delayed(call_all)(size) for size in (5, 6, 5, 6))
+
+
+def main(kind, seed):
+    global COMPILED, LOADED, LOADED_TOO
+    if kind == "unused":
+        # the parent has not used XLA: the child does
+        for jitted in JITTED:
+            jitted.trace(np.ones(5), 3)
+        work = lambda: (call_all(5), sys.exit(0 if "XLA" in JITTED[0].explain() and "fork" not in JITTED[0].explain() else 3))
+        assert in_child(work) == 0
+    for _ in range(2):
+        call_all(5)
+    assert "one XLA executable" in JITTED[0].explain()
+    plain = lambda x: x + 1.0
+    COMPILED = hovis_xla.compile(hovis.trace(plain, hovis.Array("float64", (4,))))
+    LOADED, LOADED_TOO = hovis_xla.load(COMPILED.serialize()), hovis_xla.load(COMPILED.serialize(), fallback=plain)
+    if kind == "fork":
+        assert in_child(in_every_way) == 0
+    elif kind == "random":
+        assert set(at_random(seed)) == {0}
+    elif kind.endswith("_pool"):
+        in_pool(kind.removesuffix("_pool"))
+    elif kind == "executor":
+        in_executor()
+    elif kind == "loky":
+        with_loky()
+    call_all(8)
+    assert "fork" not in JITTED[0].explain()
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", ".*multi-threaded.*", DeprecationWarning)
+    main(sys.argv[1], int(sys.argv[2]))
