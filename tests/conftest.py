@@ -22,6 +22,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+try:
+    from hovis_xla import status
+except ImportError:
+    pass  # there is no jaxlib
+else:
+    status.MINDED = ()  # pytest makes errors of warnings, for which calls would be Python's: tests are of compiled code
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the golden texts and the notebooks' outputs with what hovis says now")
 
