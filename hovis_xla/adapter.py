@@ -250,8 +250,8 @@ class Recipe:
     quick: bool = False
 
 
-def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
-    """Compile options.  The loop threshold and the tiles can be set only by appending them to the serialized form."""
+def _form(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> tuple[Any, bytes]:
+    """Compile options, and their serialized form: the loop threshold and the tiles can be set only by appending them to that."""
     exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
     options = xla_client.CompileOptions()
     options.num_replicas = 1
@@ -263,7 +263,12 @@ def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
         debug.xla_disable_hlo_passes = ",".join(filter(None, off))
     extra = {b"xla_cpu_small_while_loop_byte_threshold": str(NATIVE_LOOP_BYTES).encode(), **({_TILES: b"true"} if recipe.tiles else {})}
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
-    form = options.SerializeAsString() + b"".join(_field(3, _field(3, _field(500, _field(1, k) + _field(2, v)))) for k, v in extra.items())
+    return options, options.SerializeAsString() + b"".join(_field(3, _field(3, _field(500, _field(1, k) + _field(2, v)))) for k, v in extra.items())
+
+
+def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
+    """Compile options."""
+    options, form = _form(recipe, overrides)
     parsed = options.ParseFromString(form)
     found = parsed if parsed is not None else options
     if overrides:
@@ -375,6 +380,19 @@ class Program:
         return blob
 
 
+def _asked(recipe: Recipe) -> list[tuple[str, Any]]:
+    """The options besides that a recipe asks for, whether this jaxlib knows them or not."""
+    parts = max(1, _THREADS // 2) if recipe.quick else _THREADS
+    own = _OWN_PRODUCTS if recipe.tiles else (_OWN_SUMS,) if recipe.native else ()
+    return [*([_AS_IN_LOOPS] if recipe.small or recipe.quick else []), *own, *([(_PARTS, parts)] if recipe.small or recipe.quick else [])]
+
+
+def options_of(recipe: Recipe) -> bytes:
+    """All that XLA is told of how to compile, what it has read of its flags included: for this jaxlib, equal if that is."""
+    asked = _asked(recipe)
+    return _form(recipe, asked)[1] + repr(asked).encode()
+
+
 _programs: Final[weakref.WeakSet[Program]] = weakref.WeakSet()
 
 
@@ -388,10 +406,7 @@ def compile_module(
     """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
     devices = _jax.DeviceList((_device(),))
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
-    parts = max(1, _THREADS // 2) if recipe.quick else _THREADS
-    own = _OWN_PRODUCTS if recipe.tiles else (_OWN_SUMS,) if recipe.native else ()
-    asked = ((_AS_IN_LOOPS, recipe.small or recipe.quick), *((one, True) for one in own), ((_PARTS, parts), recipe.small or recipe.quick))
-    options = _options(recipe, [option for option, wanted in asked if wanted and _can_be_asked(option)])
+    options = _options(recipe, [option for option in _asked(recipe) if _can_be_asked(option)])
     loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
     return Program(loaded, inputs, outputs)
 

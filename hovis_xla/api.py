@@ -25,7 +25,7 @@ from hovis.jit import Jitted as PythonJitted
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.once import COMPILER
 from hovis.transforms.interpret import Interpreter
-from hovis_xla import adapter
+from hovis_xla import adapter, cache
 from hovis_xla.adapter import DeviceArray
 from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
@@ -338,7 +338,9 @@ class Jitted(PythonJitted):
 
     def explain(self) -> str:
         """For every variant: whether it is an executable, and if it is not, why, with the place in the source."""
-        return "\n".join(v.explain() for v in self._variants.values() if isinstance(v, Variant)) or "It has not been called yet."
+        kept = [v for v in list(self._variants.values()) if isinstance(v, Variant)]
+        trouble = cache.trouble() if any(v.xla is not None or v.parts is not None for v in kept) else ""
+        return "\n".join([*(v.explain() for v in kept), *([trouble] if trouble else [])]) or "It has not been called yet."
 
     def __repr__(self) -> str:
         return f"<hovis_xla.jit of {self.__wrapped__!r}>"

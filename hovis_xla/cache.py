@@ -2,6 +2,9 @@
 
     magic, digest of the rest, length of the header, header (JSON: the circumstances), machine code
 
+The digest is of the program as it is given to XLA, of all options that XLA is given and has read, and of hovis's version.  What the
+sources of the lowering do is in the program, so that trees of one version that are being worked on need no digest of theirs.
+
 The folder is ``HOVIS_CACHE_DIR``, else one of the user's own; "off" switches it off.  Whatever is wrong with an entry
 (damage, another jaxlib, CPU or flags, another owner) makes it no entry: the program is compiled and the file written anew.
 Files appear whole or not at all, so that processes may share the folder; nothing in them is unpickled.  The machine code
@@ -14,14 +17,17 @@ import atexit
 import contextlib
 import dataclasses
 import hashlib
+import importlib.metadata
 import io
 import json
 import os
 import platform
 import stat
+import string
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -37,6 +43,10 @@ _LENGTH: Final = 8
 WORTH: Final = 0.02
 #: So many bytes are kept (``HOVIS_CACHE_SIZE``); what was not used for longest goes first.
 SIZE: Final = 1 << 29
+#: What a size may be written in.
+_UNITS: Final = {"": 1, **{f"{letter}{end}": base**power for power, letter in enumerate("kmgt", 1) for end, base in (("", 1024), ("ib", 1024), ("b", 1000))}}
+#: After so many seconds a file that is not written to its end is taken to be left by a process that was killed.
+LEFT: Final = 3600
 #: So many programs wait for the end of the process.
 WAITING: Final = 16
 
@@ -60,20 +70,53 @@ def machine() -> dict[str, str]:
 def circumstances(exact: bool) -> dict[str, Any]:
     """All that machine code depends on besides the program."""
     options = {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES, "level": adapter.LEVEL}
-    return {**machine(), "flags": os.environ.get("XLA_FLAGS", ""), "options": options}
+    return {**machine(), "flags": _flags(), "options": options}
+
+
+def _flags() -> str:
+    """``XLA_FLAGS``, and a digest of each file of flags that it names."""
+    text = os.environ.get("XLA_FLAGS", "")
+    words = text.split()
+    files = [word.partition("=")[2] for word in words if word.lstrip("-").startswith("flagfile=")] + ([text.strip()] if words and words[0][0] != "-" else [])
+    for name in files:
+        try:
+            text += f" {hashlib.sha256(Path(name).read_bytes()).hexdigest()}"
+        except (OSError, ValueError):
+            text += " unreadable"
+    return text
+
+
+@once
+def _own_version() -> str:
+    try:
+        return importlib.metadata.version("hovis")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def folder() -> Path | None:
-    """Where programs are kept; None if they are not to be, or if the folder is not the user's alone."""
+    """Where programs are kept; None if they are not to be, or if that can't be."""
+    return _folder()[0]
+
+
+def trouble() -> str:
+    """Why no programs can be kept, though they are to be; nothing, if all is well."""
+    return _folder()[1]
+
+
+def _folder() -> tuple[Path | None, str]:
     chosen = os.environ.get("HOVIS_CACHE_DIR")
     if chosen is not None and chosen.lower() in ("", "0", "off", "none"):
-        return None
+        return None, ""
+    name = chosen or "the user's folder"
     try:
         where = Path(chosen).expanduser() if chosen else _of_the_user() / "hovis"
+        name = str(where)
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return where if _is_private(where) else None
-    except (OSError, RuntimeError):
-        return None
+        why = _not_private(where)
+    except (OSError, RuntimeError) as error:
+        why = str(getattr(error, "strerror", None) or error)
+    return (None, f"Compiled programs are not kept: {name} can't be used ({why}). HOVIS_CACHE_DIR names another folder, or is off.") if why else (where, "")
 
 
 def _of_the_user() -> Path:
@@ -84,20 +127,24 @@ def _of_the_user() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def _is_private(where: Path) -> bool:
-    """Does it belong to this user, and can nobody else write to it?"""
+def _not_private(where: Path) -> str:
+    """Why it is not this user's alone; nothing, if it belongs to them and nobody else can write to it."""
     found = where.stat()
+    if not os.access(where, os.R_OK | os.X_OK):
+        return "it can't be read"
     if not hasattr(os, "getuid"):
-        return True
-    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return ""
+    if found.st_uid != os.getuid():
+        return "it is another user's"
+    return "others can write to it" if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def key_of(module: Any, recipe: Recipe) -> str:
     """The digest of a module and of all else that its machine code depends on."""
     code = io.BytesIO()
     module.operation.write_bytecode(code)
-    about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe)}
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + code.getvalue()).hexdigest()
+    about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe), "hovis": _own_version()}
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + adapter.options_of(recipe) + b"\n" + code.getvalue()).hexdigest()
 
 
 def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
@@ -119,7 +166,7 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
         program = adapter.compile_module(module, inputs, outputs, callbacks, recipe)
         if time.perf_counter() - start > WORTH or code is not None:
             _keep(path, program, recipe, later=recipe.quick and not callbacks)
-    if first is not None and path.exists():
+    if first is not None and _exists(path):
         with contextlib.suppress(OSError):
             (where / key_of(*first)).touch(mode=0o600)
         _waiting.pop(where / key_of(first[0], dataclasses.replace(first[1], quick=True)), None)
@@ -143,7 +190,7 @@ def _written_at_the_end() -> None:
 
 def write_waiting(most: int = 0) -> None:
     """Write what waits for the end of the process, the oldest first, until no more than so many do."""
-    with contextlib.suppress(StopIteration, KeyError):  # another thread is at it
+    with contextlib.suppress(StopIteration, KeyError, RuntimeError):  # another thread is at it
         while len(_waiting) > most:
             path = next(iter(_waiting))
             _write(path, *_waiting.pop(path))
@@ -152,7 +199,37 @@ def write_waiting(most: int = 0) -> None:
 def is_there(module: Any, recipe: Recipe) -> bool:
     """Has this program, or what it is another form of, been compiled in full before?  Whether the entry is sound turns out when it is read."""
     where = folder()
-    return where is not None and (where / key_of(module, recipe)).exists()
+    return where is not None and _exists(where / key_of(module, recipe))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def bound() -> int:
+    """How many bytes are kept: ``HOVIS_CACHE_SIZE`` ("512M", "2 GiB", "1e9"); what is no size is warned of once, and not raised."""
+    return _size(os.environ.get("HOVIS_CACHE_SIZE", "").strip())
+
+
+@once
+def _size(text: str) -> int:
+    if not text:
+        return SIZE
+    number = text.rstrip(string.ascii_letters)
+    unit = text[len(number) :].lower()
+    try:
+        found = float(number) * _UNITS["" if unit == "b" else unit]
+        if found >= 0:
+            return int(found)
+    except (ValueError, LookupError, OverflowError):
+        pass
+    with contextlib.suppress(Warning):  # nor where warnings are errors
+        message = f"HOVIS_CACHE_SIZE={text} is no size, as 512M, 2GiB and 1e9 are: {SIZE >> 20} MiB of compiled programs are kept"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return SIZE
 
 
 def _read(path: Path, exact: bool) -> bytes | None:
@@ -162,9 +239,10 @@ def _read(path: Path, exact: bool) -> bytes | None:
             if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
                 return None
             blob = file.read()
-        os.utime(path)
     except OSError:
         return None
+    with contextlib.suppress(OSError):  # where nothing can be written it is found all the same
+        os.utime(path)
     start = len(MAGIC) + _DIGEST
     rest = blob[start:]
     if not blob.startswith(MAGIC) or hashlib.sha256(rest).digest() != blob[len(MAGIC) : start]:
@@ -184,33 +262,43 @@ def _write(path: Path, program: Program, exact: bool) -> None:
     try:
         header = _header(path.name, exact)
         rest = len(header).to_bytes(_LENGTH, "big") + header + program.serialize()
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        try:
-            with open(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(rest).digest() + rest)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        put(path, MAGIC + hashlib.sha256(rest).digest() + rest)
         _make_room(path.parent)
     except (OSError, adapter.XlaError):
         pass
 
 
+def put(path: Path, content: bytes) -> None:
+    """Write a file of the folder, whole or not at all; OSError if it can't be."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+#: How the name of a file begins that is being written.
+_NEW: Final = ".new-"
+
+
 def _make_room(where: Path) -> None:
-    """Remove what was not used for longest, until the rest is small enough; and what a process left half done.
+    """Remove what was not used for longest, until the rest is small enough; and what a process left half done, which counts until then.
 
     Others do so at the same time: what is gone meanwhile is no concern.
     """
-    limit = int(os.environ.get("HOVIS_CACHE_SIZE") or SIZE)
+    limit = bound()
     found = []
     with os.scandir(where) as entries:
         for entry in entries:
             with contextlib.suppress(FileNotFoundError):
                 about = entry.stat(follow_symlinks=False)
-                if entry.name.startswith(".new-") and time.time() - about.st_mtime > 3600:
+                if entry.name.startswith(_NEW) and time.time() - about.st_mtime > LEFT:
                     os.unlink(entry.path)
-                elif len(entry.name) == 2 * _DIGEST:
+                elif entry.name.startswith(_NEW) or len(entry.name) == 2 * _DIGEST:
                     found.append((about.st_mtime, about.st_size, entry.path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):

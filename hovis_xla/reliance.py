@@ -4,9 +4,9 @@
 nothing may be kept there it is done when somebody asks, and before the first program with a loop.
 """
 
+import contextlib
 import json
-import os
-import tempfile
+from pathlib import Path
 from typing import Final
 
 from hovis.once import once
@@ -24,11 +24,11 @@ def missing() -> frozenset[str]:
     """What this jaxlib does not do as hovis expects."""
     about = json.dumps(cache.circumstances(False), sort_keys=True)
     where = cache.folder()
-    found = _read(str(where / _FILE), about) if where is not None else None
+    found = _read(where / _FILE, about) if where is not None else None
     if found is None:
         found = _look()
         if where is not None:
-            _write(str(where), about, found)
+            _write(where / _FILE, about, found)
     return found
 
 
@@ -52,23 +52,18 @@ def about_loops() -> str:
     return f"With jaxlib {adapter.version()} loops are slower than they could be, not so: {', '.join(sorted(slow))}." if slow else ""
 
 
-def _read(path: str, about: str) -> frozenset[str] | None:
+def _read(path: Path, about: str) -> frozenset[str] | None:
     """What was found by an earlier process in the same circumstances."""
     try:
         with open(path, encoding="utf-8") as file:
             kept = json.load(file)
         if kept["about"] == about and all(type(what) is str for what in kept["missing"]):
             return frozenset(kept["missing"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         pass
     return None
 
 
-def _write(where: str, about: str, found: frozenset[str]) -> None:
-    try:
-        handle, name = tempfile.mkstemp(dir=where, prefix=".new-")
-        with open(handle, "w", encoding="utf-8") as file:
-            json.dump({"about": about, "missing": sorted(found)}, file)
-        os.replace(name, os.path.join(where, _FILE))
-    except OSError:
-        pass
+def _write(path: Path, about: str, found: frozenset[str]) -> None:
+    with contextlib.suppress(OSError):
+        cache.put(path, json.dumps({"about": about, "missing": sorted(found)}).encode())

@@ -1,13 +1,18 @@
 """Programs on disk: found again, never trusted, shared by processes, and bounded."""
+import errno
 import os
 import subprocess
 import sys
+import time
+import warnings
 
 import numpy as np
 import pytest
 
 import hovis_xla
-from hovis_xla import cache
+from hovis.once import forget
+from hovis_xla import adapter, cache
+from hovis_xla.adapter import Recipe
 
 pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("in_full")]
 
@@ -152,6 +157,138 @@ def test_entries_that_another_process_removes_meanwhile(folder, monkeypatch):
     monkeypatch.setattr(cache.os, "unlink", late)
     cache._make_room(folder)
     assert len(removed) == 2 and not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(("text", "bytes"), [
+    ("", 1 << 29), ("1000", 1000), ("1e9", 10**9), ("512M", 512 << 20), ("2GiB", 2 << 30), ("2 GiB", 2 << 30), ("3MB", 3_000_000), ("1.5k", 1536), ("7b", 7),
+    (" 64m ", 64 << 20), ("1T", 1 << 40), ("0", 0),
+])
+def test_sizes(monkeypatch, text, bytes):
+    monkeypatch.setenv("HOVIS_CACHE_SIZE", text)
+    assert cache.bound() == bytes
+
+
+@pytest.mark.parametrize("text", ["lots", "-1", "5 parsecs", "nan", "inf", "1e999", "M", "1,5G", "0x10", "--", "1_0 K b"])
+def test_what_is_no_size_is_warned_of_once_and_never_raised(monkeypatch, text):
+    forget(cache._size)
+    monkeypatch.setenv("HOVIS_CACHE_SIZE", text)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        sizes = {cache.bound(), cache.bound()}
+    assert sizes == {1 << 29} and ["HOVIS_CACHE_SIZE" in str(w.message) for w in told] == [True]
+    forget(cache._size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.bound()
+    forget(cache._size)
+
+
+def test_a_call_goes_on_where_the_size_is_none(folder, compiles, monkeypatch):
+    monkeypatch.setenv("HOVIS_CACHE_SIZE", "a lot")
+    run()
+    run()
+    assert len(compiles) == len(entries(folder)) == 1
+
+
+def test_a_file_system_that_can_only_be_read(folder, compiles, monkeypatch):
+    run()
+    before = [(path.name, path.read_bytes()) for path in entries(folder)]
+
+    def refused(*args, **kwargs):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for owner, name in ((os, "utime"), (os, "replace"), (os, "unlink"), (cache.tempfile, "mkstemp"), (cache.Path, "touch")):
+        monkeypatch.setattr(owner, name, refused)
+    run()
+    assert len(compiles) == 1       # a hit
+    hovis_xla.jit(lambda x: x * 3, target="xla")(X)
+    assert len(compiles) == 2 and [(path.name, path.read_bytes()) for path in entries(folder)] == before
+
+
+def test_files_of_writers_that_were_killed_count_and_go(folder, monkeypatch):
+    run()
+    (first,) = entries(folder)
+    size = first.stat().st_size
+    left, older, fresh = folder / ".new-left", folder / ".new-older", folder / ".new-fresh"
+    for path in (left, older, fresh):
+        path.write_bytes(b"x" * size)
+    now = time.time()
+    os.utime(older, (1, 1))
+    os.utime(left, (now - 60, now - 60))
+    os.utime(first, (now - 30, now - 30))
+    cache._make_room(folder)
+    assert entries(folder) == sorted([left, fresh, first])
+    monkeypatch.setenv("HOVIS_CACHE_SIZE", str(2 * size))
+    cache._make_room(folder)
+    assert entries(folder) == sorted([fresh, first])
+
+
+def test_a_writer_that_fails_leaves_nothing(folder, monkeypatch):
+    folder.mkdir()
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        cache.put(folder / "a", b"content")
+    assert not entries(folder)
+
+
+def key(recipe=Recipe()):
+    with adapter.context(), adapter.ir.Location.unknown(adapter.context()):
+        return cache.key_of(adapter.ir.Module.parse("func.func @main() { return }"), recipe)
+
+
+def test_the_key_is_of_all_that_machine_code_depends_on(tmp_path, monkeypatch):
+    seen = {key()}
+
+    def is_another(recipe=Recipe()):
+        found = key(recipe)
+        assert found not in seen and key(recipe) == found
+        seen.add(found)
+
+    for name in ("exact", "stays", "small", "native", "tiles", "quick"):
+        is_another(Recipe(**{name: True}))
+    flags = tmp_path / "flags"
+    for form in ("{}", "--xla_cpu_enable_fast_math=false --flagfile={}"):
+        monkeypatch.setenv("XLA_FLAGS", form.format(flags))
+        is_another()
+        for text in ("--xla_cpu_enable_fast_math=true", "--xla_cpu_enable_fast_math=false"):
+            flags.write_text(text)
+            is_another()
+        flags.unlink()
+    monkeypatch.delenv("XLA_FLAGS")
+    assert key() in seen
+    with monkeypatch.context() as changed:
+        changed.setattr(cache, "_own_version", lambda: "another")
+        is_another()
+    for name, value in (("LEVEL", 1), ("NATIVE_LOOP_BYTES", 5)):
+        with monkeypatch.context() as changed:
+            changed.setattr(adapter, name, value)
+            is_another()
+    with monkeypatch.context() as changed:
+        changed.setattr(adapter, "_THREADS", 77)
+        is_another(Recipe(small=True))
+    with monkeypatch.context() as changed:
+        changed.setattr(adapter, "_OWN_SUMS", ("another_option", "value"))
+        is_another(Recipe(native=True))
+
+
+def test_a_folder_that_cannot_be_used_is_said_once(tmp_path, monkeypatch, compiles):
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(in_the_way / "programs"))
+    f = run()
+    f(X[:3], 2)
+    assert f.explain().count("programs can't be used (Not a directory)") == 1
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(shared))
+    assert f.explain().count("shared can't be used (others can write to it)") == 1
+    monkeypatch.setenv("HOVIS_CACHE_DIR", "off")
+    assert "can't be used" not in f.explain()
 
 
 PROCESS = """

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from hovis.once import forget
 from hovis_xla import adapter, reliance
 from tests.xla.checking import agree
 
@@ -21,13 +22,13 @@ def looks(monkeypatch):
         return found
 
     monkeypatch.setattr(adapter, "self_test", self_test)
-    reliance.missing.cache_clear()
+    forget(reliance.missing)
     yield found, times
-    reliance.missing.cache_clear()
+    forget(reliance.missing)
 
 
 def again():
-    reliance.missing.cache_clear()
+    forget(reliance.missing)
     return reliance.missing()
 
 
@@ -75,3 +76,12 @@ def test_a_self_test_that_cannot_be_compiled_is_no_program(monkeypatch, looks):
     monkeypatch.setattr(adapter, "self_test", fails)
     with pytest.raises(hovis_xla.types.NotLowerable, match="UNIMPLEMENTED: while"):
         reliance.check()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"about": ' * 50_000, '{"about": 1, "missing": 3}', "3", "", "\x00"])
+def test_a_file_that_is_no_record_is_none(looks, tmp_path, monkeypatch, text):
+    _, times = looks
+    monkeypatch.setenv("HOVIS_CACHE_DIR", str(tmp_path))
+    (tmp_path / "self-test.json").write_text(text)
+    assert again() == again() == frozenset()
+    assert len(times) == 1      # the record has been written anew
