@@ -7,6 +7,7 @@ memory), so that a call costs what XLA itself needs, about four microseconds, an
 is written as Python text, one line a leaf.  A call that a program gives up (``effects``) yields :data:`BAILED`.
 """
 
+import itertools
 import math
 import struct
 from collections.abc import Callable, Sequence
@@ -34,6 +35,11 @@ BAILED: Final = _Bailed()
 COPIED_BELOW: Final = 1 << 18
 #: ... and if they are not, they are copied all the same, up to so many bytes.  XLA would copy them in a thread of its own, which takes longer.
 KEPT_BELOW: Final = 1 << 23
+
+#: jaxlib keeps something of each call until it is told to let go, as it is when Python collects garbage; which many a loop gives it no
+#: reason to do.  So it is told after so many calls as well, of whatever programs.
+CALLS: Final = 1024
+_due: Final = itertools.cycle([False] * (CALLS - 1) + [True]).__next__
 
 #: Calls that Python has a quicker way to write for.
 _DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
@@ -64,7 +70,7 @@ class _Writer:
         self.scope: dict[str, Any] = {
             "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "let_go": adapter.let_go,
             "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
-            "misfit": struct.error, "overlap": np.may_share_memory,
+            "misfit": struct.error, "overlap": np.may_share_memory, "due": _due,
         }  # fmt: skip
         self.inputs = self.input_names()
         self.arrays = [(name, num) for name, num in zip(self.inputs, lowered.inputs, strict=True) if not packing.is_scalar(num)]
@@ -180,7 +186,7 @@ class _Writer:
             self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
         # the program has run when its outputs can be read, and then the frame is free
         large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if _bytes(num) >= COPIED_BELOW]
-        self.lines += [f"buffers[{k}] = None" for k in large] + (["let_go()"] if large else []) + ["free.append(here)"]
+        self.lines += [f"buffers[{k}] = None" for k in large] + ["let_go()" if large else "if due(): let_go()", "free.append(here)"]
         if self.growth is not None:
             counts = "".join(f"{self.raw[tape.output]}, " for tape in low.tapes)
             self.lines.append(f"longer = {self.constant(self.growth[1])}({self.raw[low.bail or 0]}, ({counts}))")
