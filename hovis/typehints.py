@@ -66,7 +66,8 @@ class _Reader:
     def of_class(self, cls: Any) -> Any:
         if typing.is_typeddict(cls):
             return self._of_typed_dict(cls)
-        if cls is typing.Any or inspect.isabstract(cls) or cls.__dict__.get("_is_protocol"):
+        # typing's own, such as IO, stand for classes that are not derived from them
+        if cls.__module__ in _MODULES or inspect.isabstract(cls) or cls.__dict__.get("_is_protocol"):
             return ANY
         return Type(cls)
 
