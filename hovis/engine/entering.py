@@ -341,7 +341,7 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     nobody writes to them there or gives them away.  What is left (and what is nested too deep) is real.
     """
     heap: dict[int, VObj] = {}
-    m.state.drop_dead()  # a variable that nobody reads any more is no other holder
+    m.state.drop_dead(m.tables.weakly)  # a variable that nobody reads any more is no other holder
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)

@@ -473,7 +473,9 @@ def return_(m: Machine, _: Any) -> int | None:
         return SWITCH
     if frame.owner is not None:
         return generators.finished(m, value)
-    before = lifetimes.held_by(m.state, (held for _, held in frame.roots(0))) if m.endings else {}
+    # what a class of the trace holds lives on where that does: it does not end before the function
+    roots = frame.roots(0) if len(m.state.frames) > 1 else m.state.roots()
+    before = lifetimes.held_by(m.state, (held for _, held in roots)) if m.endings else {}
     if len(m.state.frames) == 1:
         m.pinned = (value,)
         operand = m.operand(value)
@@ -481,9 +483,9 @@ def return_(m: Machine, _: Any) -> int | None:
         for obj in m.state.heap.values():
             if obj.kind == "generator":
                 lifetimes.abandon(m.state, obj)
-        frame.locals = []
-        lifetimes.end(m, before, value)
         m.returned(m.type_of_in(m.state, value))  # type: ignore[attr-defined]
+        frame.locals, m.state.classes = [], ()
+        lifetimes.end(m, before, value)
         m.block.terminator = Return(operand, m.location())
         return STOP
     m.state.frames.pop()

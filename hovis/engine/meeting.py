@@ -67,7 +67,7 @@ class Meeting(Keys):
     # --------------------------------------------------------------------------------------------- edges
 
     def edge(self, edge: Edge, state: State) -> None:
-        state.drop_dead()
+        state.drop_dead(self.tables.weakly)
         site = state.site()
         chosen = dispatch.choosing(self, site, state)
         if chosen is not None:

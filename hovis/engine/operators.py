@@ -86,7 +86,7 @@ def _stored(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
     if found is None:
         return None
     if fn is operator.getitem and m.class_of(found[0]) is dict:
-        return protocols.subscript, [found[0], args[0], args[1]]
+        return stores.of_dict(m, found[0], args[0], args[1])
     if fn in INPLACE and m.class_of(found[0]) is list and stores.held(m, args[0]) is not None:
         return protocols.in_place, [Known(fn), args[0], *found]
     return fn, found

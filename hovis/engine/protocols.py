@@ -387,13 +387,11 @@ def construct_fixed(hold: Method, base: type, init: Method | None, cls: type, /,
     return instance if init is None else construct(instance, init, *args, **kwargs)
 
 
-def subscript(inside: Any, instance: Any, key: Any) -> Any:
-    """dict_subscript."""
+def subscript(inside: Any, missing: Method, instance: Any, key: Any) -> Any:
+    """dict_subscript of a class with a ``__missing__``."""
     if key in inside:
         return inside[key]
-    if hasattr(type(instance), "__missing__"):
-        return type(instance).__missing__(instance, key)
-    raise KeyError(key)
+    return missing(instance, key)
 
 
 def in_place(change: Method, instance: Any, inside: Any, other: Any) -> Any:

@@ -122,8 +122,8 @@ class State:
         for number in self.classes:
             yield (number, "class", 0), Ref(number)
 
-    def drop_dead(self) -> None:
-        """Forget locals that nobody reads any more, unless the end of what they hold shows."""
+    def drop_dead(self, weakly: bool = False) -> None:
+        """Forget locals that nobody reads any more, unless the end of what they hold shows; weakly: there are weak references to who knows what."""
         last = len(self.frames) - 1
         clean: set[int] = set()
         for depth, frame in enumerate(self.frames):
@@ -133,7 +133,7 @@ class State:
                 live = live_after(frame.code, frame.pc)
             held = frame.locals
             for k, value in enumerate(held):
-                if value is not None and not live >> k & 1 and not self.ends_visibly(value, clean):
+                if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref) and not self.ends_visibly(value, clean):
                     held[k] = None
 
     def ends_visibly(self, value: V | None, clean: set[int]) -> bool:
@@ -231,6 +231,20 @@ def substitute(state: State, old: Op | Any, new: V) -> None:
         cells = tuple(map(from_dyn, obj.cells))
         if cells != obj.cells:
             state.heap[aid] = obj.replace(cells=cells)
+
+
+def unfold(state: State, aid: int, new: V) -> None:
+    """Everywhere in the state, an object of the trace is from now on the value new."""
+
+    def replace(value: V | None) -> V | None:
+        return new if isinstance(value, Ref) and value.aid == aid else value
+
+    for frame in state.frames:
+        frame.locals = [replace(v) for v in frame.locals]
+        frame.stack = [replace(v) for v in frame.stack]  # type: ignore[misc]
+    for other, obj in list(state.heap.items()):
+        if any(isinstance(cell, Ref) and cell.aid == aid for cell in obj.cells):
+            state.heap[other] = obj.replace(cells=tuple(map(replace, obj.cells)))
 
 
 def _replacer(old: object, new: V) -> Any:

@@ -219,7 +219,7 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
     if name in _OF_TWO or name in _IN_PLACE or name == "extend":
         rest = [_of_like(m, a, base) for a in rest]
     if name == "__getitem__" and base is dict:
-        return (protocols.subscript, [inside, args[0], *rest]) if len(rest) == 1 else None
+        return of_dict(m, inside, args[0], rest[0]) if len(rest) == 1 else None
     if name == "__init__" and base is list:
         return protocols.fill_list, [Known(lookup(_class(m, args[0]), "__new__") is list.__new__), inside, *rest]
     if name == "__init__" and base is dict:
@@ -233,6 +233,14 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
     if name in _IN_PLACE and len(rest) == 1:
         return protocols.in_place, [Known(_IN_PLACE[name]), args[0], inside, *rest]
     return fn, [inside, *rest]
+
+
+def of_dict(m: Machine, inside: V, instance: V, key: V) -> "tuple[Any, list[V]] | None":
+    """What ``instance[key]`` comes to on the dict that an instance holds (dict_subscript)."""
+    missing = find(_class(m, instance), "__missing__")
+    if missing is ABSENT:
+        return operator.getitem, [inside, key]
+    return (protocols.subscript, [inside, Known(missing), instance, key]) if isinstance(missing, FUNCTION) else None
 
 
 def _of_like(m: Machine, value: V, base: Any) -> V:

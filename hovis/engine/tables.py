@@ -100,6 +100,8 @@ class Tables:
         self.templates: dict[Any, templates.Template] = {}
         self.real_classes: dict[CodeType, str] = {}
         self.eager_classes = False
+        #: are there weak references to objects of the trace?  Then a variable that nobody reads any more keeps what it holds
+        self.weakly = False
         self.open_names: dict[CodeType, tuple[str, ...]] = {}
         #: bodies of classes → the methods that a decorator adds at once (see classdefs.complete)
         self.added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = {}

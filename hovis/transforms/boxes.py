@@ -48,7 +48,7 @@ class Box:
             raise DerivativeError(f"what is done by way of {type(self.value).__name__}.{name} has no derivative ({self.tape.place()})")
         return found
 
-    def _lost(self, *args: Any, **kwargs: Any) -> Any:
+    def _lost(self, /, *args: Any, **kwargs: Any) -> Any:
         raise DerivativeError(f"a number that matters is given to what has no derivative ({self.tape.place()})")
 
     __float__ = __complex__ = __array__ = _lost

@@ -146,14 +146,15 @@ def main() -> int:
                 found.append(row)
                 if choices.verbose or row["state"] in (*BAD, "unstable"):
                     print(told(row), flush=True)
+        with lock:
+            if file:
+                file.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
     with concurrent.futures.ThreadPoolExecutor(choices.j) as pool:
         list(pool.map(run, modules))
     found.sort(key=lambda row: modules.index(row["module"]))
     print(f"\nPython {sys.version.split()[0]}, {choices.way} around {choices.around}")
     print(summary(found))
-    if file:
-        file.write_text(json.dumps(found, indent=1), encoding="utf-8")
     if not found:
         print("no test was run" + (f": none matches {re.compile(choices.k).pattern!r}" if choices.k else ""))
     return 1 if any(row["state"] in BAD for row in found) or not found else 0

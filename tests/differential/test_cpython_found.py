@@ -566,3 +566,140 @@ def test_super_may_be_another_one(monkeypatch, name):
     assert jitted(b) == fn(b)
     monkeypatch.setitem(globals(), "super", Other)
     assert jitted(b) == hovis.jit(fn)(b) == fn(b)
+
+
+# ------------------------------------------------------------------------------------------------- weak references
+
+
+class Box:
+    pass
+
+
+def weak_generator(x):
+    it = (i for i in range(x))
+    holder = [it]
+    ref = weakref.ref(holder[0])
+    first = ref() is None
+    del it
+    second = ref() is None
+    holder.clear()
+    return first, second, ref() is None
+
+
+def weak_function(x):
+    def g():
+        return x
+    ref = weakref.ref(g)
+    holder = {"a": [g]}
+    del g
+    first = ref() is None
+    holder.clear()
+    return first, ref() is None
+
+
+def weak_frozenset(x):
+    s = frozenset([x])
+    holder = (s,)
+    ref = weakref.ref(s)
+    del s
+    first = ref() is None
+    holder = 0
+    return first, ref() is None
+
+
+def weak_in_fields(x):
+    b = Box()
+    b.it, b.fn = (i for i in range(x)), lambda: x
+    ref, proxy = weakref.ref(b.it), weakref.proxy(b.fn)
+    first = ref() is None, proxy()
+    del b
+    return first, ref() is None
+
+
+def weak_in_a_cell(x):
+    def count():
+        yield from range(x)
+    it = count()
+
+    class W:
+        def __iter__(self):
+            return weakref.proxy(it)
+    return list(W())
+
+
+@pytest.mark.parametrize("fn", [weak_generator, weak_function, weak_frozenset, weak_in_fields, weak_in_a_cell])
+def test_weak_references_see_when_lives_end(fn):
+    assert hovis.jit(fn)(3) == hovis.specialize(fn, int)(3) == fn(3)
+    if fn is not weak_frozenset:     # a constant lives as long as the residual
+        assert hovis.specialize(fn, hovis.const(3))() == fn(3)
+
+
+# ------------------------------------------------------------------------------------------------- __missing__
+
+
+class Descriptor:
+    def __init__(self, function, log):
+        self.function, self.log = function, log
+
+    def __get__(self, instance, owner):
+        self.log.append((type(instance).__name__, owner.__name__))
+        return self.function.__get__(instance, owner)
+
+
+class Refuses:
+    def __get__(self, instance, owner):
+        raise ZeroDivisionError
+
+
+def missing(k):
+    log, found = [], []
+    def number(self, key):
+        return 4, key
+    for m in (Descriptor(number, log), number, staticmethod(lambda k: (5, k)), classmethod(lambda cls, k: (cls.__name__, k)), Refuses(), None, 3):
+        class D(dict):
+            __missing__ = m
+        d = D(a=1)
+        found.append((outcome(lambda: d["a"]), outcome(lambda: d[k]), outcome(lambda: dict.__getitem__(d, k)), outcome(lambda: d.get(k))))
+
+    class Plain(dict):
+        pass
+    return found, log, outcome(lambda: Plain()[k])
+
+
+def test_missing_is_looked_up_once_and_bound():
+    assert hovis.jit(missing)("x") == missing("x")
+    assert hovis.specialize(missing, str)("x") == missing("x")
+
+
+def test_missing_still_dissolves():
+    def fn(k):
+        class D(dict):
+            def __missing__(self, key):
+                self[key] = key + 1
+                return self[key]
+        d = D()
+        return d[3] + k, len(d)
+
+    assert len(hovis.trace(fn, int).ops) == 2
+
+
+# ------------------------------------------------------------------------------------------------- names of parameters
+
+
+def named(**names):
+    return sorted(names.items())
+
+
+def counted(x):
+    counter, ordered = collections.Counter(self=x, iterable=x), collections.OrderedDict(self=x, other=x)
+    counter.update(self=x)
+    ordered.update(self=x + 1, key=x)
+    defaults = collections.defaultdict(int, self=x)
+    return counter, list(ordered.items()), dict(defaults)
+
+
+def test_arguments_may_be_called_self():
+    names = dict.fromkeys(("self", "fn", "args", "kwargs", "call", "instance", "specs"), 3)
+    assert hovis.jit(named)(**names) == named(**names)
+    assert hovis.jit(lambda self=1, *, fn=2, **rest: (self, fn, rest))(self=5, fn=6, args=7) == (5, 6, {"args": 7})
+    assert hovis.jit(counted)(2) == counted(2)
