@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hovis.ir.model import Location
+from hovis.ir.naming import printable
 from hovis.once import once
 from hovis_xla.adapter import chlo, context, ir
 from hovis_xla.adapter import stablehlo as hlo
@@ -569,8 +570,8 @@ def mlir_location(location: Location | None) -> Any:
     """The user's file and line for an operation: XLA keeps it to the end."""
     if location is None:
         return ir.Location.unknown(context())
-    place = ir.Location.file(location.file, location.line or 0, location.col or 0, context())
-    return ir.Location.name("/".join(reversed([at.function for at in location.chain()])), place, context())
+    place = ir.Location.file(printable(location.file), location.line or 0, location.col or 0, context())
+    return ir.Location.name(printable("/".join(reversed([at.function for at in location.chain()]))), place, context())
 
 
 @contextmanager

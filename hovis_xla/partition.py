@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hovis import api, deadline
 from hovis.ir.model import Effect, Function, Op, callees
+from hovis.ir.naming import printable
 from hovis.passes.rewriting import copy
 from hovis_xla.choosing import Choice, Limits, first_op, origins_of
 from hovis_xla.contest import PATIENCE
@@ -37,7 +38,7 @@ class Decision:
     def __str__(self) -> str:
         if self.executable is not None:
             hosted = ", ".join(dict.fromkeys(self.executable.lowered.hosted))
-            return f"{self.executable.name} runs as one XLA executable." + (f" Done by the host, inside of it: {hosted}." if hosted else "")
+            return f"{printable(self.executable.name)} runs as one XLA executable." + (f" Done by the host, inside of it: {hosted}." if hosted else "")
         if isinstance(self.reason, Late):
             return f"It runs as residual Python: {self.reason}"
         return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
