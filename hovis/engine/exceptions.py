@@ -322,7 +322,7 @@ def get(m: "Machine", value: Ref, name: str) -> "V | None":
 def store(m: "Machine", target: Ref, name: str, value: V) -> bool:
     """``target.name = value`` where nothing but the object decides; False: not here."""
     obj = m.obj(target, "exception")
-    if obj is None or name in MARKS or (name == "args" and m.class_of(value) is not tuple):
+    if obj is None or name in MARKS or name == "__dict__" or (name == "args" and m.class_of(value) is not tuple):
         return False
     if obj.node is not None:
         changed(m, target, ops.with_attribute, [Known(name), value], Effect.WRITES)

@@ -703,3 +703,45 @@ def test_arguments_may_be_called_self():
     assert hovis.jit(named)(**names) == named(**names)
     assert hovis.jit(lambda self=1, *, fn=2, **rest: (self, fn, rest))(self=5, fn=6, args=7) == (5, 6, {"args": 7})
     assert hovis.jit(counted)(2) == counted(2)
+
+
+# ------------------------------------------------------------------------------------------------- the dictionary of an exception
+
+
+def dictionary_replaced(x):
+    e = Exception(x)
+    e.a = x
+    found = [e.a, dict(e.__dict__)]
+    e.__dict__ = {"a": 5}
+    found += [e.a, dict(e.__dict__), e.args]
+    e.__dict__["b"] = 6
+    found.append(e.b)
+    vars(e)["c"] = 7
+    e.d = x
+    return *found, e.c, sorted(vars(e)), hasattr(e, "a"), hasattr(e, "z")
+
+
+def dictionary_shared(x):
+    class Own(ValueError):
+        pass
+    e, d = Own(), {"a": 1}
+    e.__dict__ = d
+    first = e.a
+    d["a"] = x
+    second = e.a
+    e.b = 3
+    try:
+        raise e
+    except Own as caught:
+        return first, second, d, caught.b, caught.__dict__ is d
+
+
+def dictionary_refused(x):
+    e = KeyError(x)
+    e.a = x
+    return outcome(lambda: setattr(e, "__dict__", x)), e.a, outcome(lambda: delattr(e, "__dict__"))
+
+
+@pytest.mark.parametrize("fn", [dictionary_replaced, dictionary_shared, dictionary_refused])
+def test_the_dictionary_of_an_exception_is_replaced(fn):
+    assert hovis.jit(fn)(3) == hovis.specialize(fn, hovis.Any)(3) == fn(3)
