@@ -138,7 +138,16 @@ def in_executor():
 
 def with_loky():
     import joblib
-    assert os.getpid() not in joblib.Parallel(2)(joblib.delayed(call_all)(size) for size in (5, 6, 5, 6))
+    folder = os.path.dirname(os.path.abspath(__file__))
+
+    def elsewhere(size):
+        """What is in the main module is pickled by its values; a jitted function is its name."""
+        import sys
+        sys.path.insert(0, folder)
+        import in_forks
+        return in_forks.call_all(size)
+
+    assert os.getpid() not in joblib.Parallel(2)(joblib.delayed(elsewhere)(size) for size in (5, 6, 5, 6))
 
 
 def main(kind, seed):
