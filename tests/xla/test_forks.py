@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TIMES = 20 if "HOVIS_EXAMPLES" in os.environ else 1
-HANGS = 300
+HANGS = 600
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 

@@ -12,7 +12,7 @@ from hovis.once import COMPILER, forget, lazy, lock, once
 ROOT = Path(__file__).parents[2]
 #: Processes of each kind; a race is not lost each time.
 TIMES = 20 if "HOVIS_EXAMPLES" in os.environ else 1
-HANGS = 240
+HANGS = 600
 
 
 @pytest.mark.parametrize("seed", range(TIMES))
