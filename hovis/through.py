@@ -31,6 +31,7 @@ from hovis.library.standard import STANDARD
 from hovis.outcome import is_number
 from hovis.passes import pipeline
 from hovis.passes.inlining import Called, put_in
+from hovis.passes.polls import without_polls
 from hovis.transforms.forward import forward
 from hovis.transforms.recorder import Recorded, pushed_python, recorded, recorded_push, recorded_python
 from hovis.transforms.reverse import reverse
@@ -232,6 +233,7 @@ def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[
     start = inner.start
     guards = [guard for at, guard in inner.guards.items() if start is not None and at in start.reads]
     function = engine.arranged(result, mirror.params)
+    without_polls(function)
     without_mending(function)
     put_in(function)
     return pipeline.run(function, "default"), guards, list(inner.static_objects.values())

@@ -14,6 +14,8 @@ import numpy as np
 from hovis import deadline
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
+from hovis.passes import pipeline
+from hovis.passes.polls import delayed_polls, polling
 from hovis_xla import emit, fuel, host, outward
 from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
@@ -327,10 +329,15 @@ def control_start(function: Function, args: list[Operand]) -> Arrival:
 
 def shaped(function: Function) -> Function:
     """The function with loops and values as they are lowered."""
-    for passed in (one_by_one, looped, ended, in_step, rerolled, begun, nested, whole, conjoined, turned, conjoined, roomy, paired):
+    for passed in (undisturbed, one_by_one, looped, ended, in_step, rerolled, begun, nested, whole, conjoined, turned, conjoined, roomy, paired):
         deadline.check()
         function = passed(function)
     return function
+
+
+def undisturbed(function: Function) -> Function:
+    """The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted."""
+    return pipeline.run(delayed_polls(function), "clean", False) if any(map(polling, callees(function))) else function
 
 
 def in_rounds(function: Function) -> Function:

@@ -28,18 +28,21 @@ from hovis.backend.load import Tracebacks
 from hovis.backend.marks import Marks
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.operations import poll
 from hovis.lattice import Const
 
 
 class _Stub:
     """Code on an edge that stands apart from both its blocks."""
 
-    __slots__ = ("carries", "edge", "handlers", "label", "live", "mend", "prefix", "top")
+    __slots__ = ("carries", "edge", "handlers", "label", "live", "mend", "prefix", "quiet", "top")
 
     def __init__(
         self, label: Label, edge: Edge, live: set[Value], handlers: int, top: Operand | None = None, mend: bool = False, prefix: str = "", carries: bool = False
     ) -> None:
         self.label, self.edge, self.live, self.handlers = label, edge, live, handlers
+        #: is it a way back on which nobody looks for signals?
+        self.quiet = False
         self.top, self.mend, self.prefix, self.carries = top, mend, prefix, carries
 
 
@@ -73,6 +76,12 @@ class Emitter:
         self.regions: list[Region] = []
         self.handlers = 0
         self._pads: dict[object, Region] = {}
+        #: the ways back of loops on which exceptions of signal handlers are caught: by the head the blocks they begin in, and where they come in
+        self.returning: dict[Block, list[Block]] = {}
+        self.landings: dict[Block, tuple[Label, Region]] = {}
+        #: other jumps back, of loops where somebody looks for signals in each round: from which block to which; and the block that is written
+        self.quiet: set[tuple[Block, Block]] = set()
+        self.current: Block | None = None
         #: is a value's local to be cleared where it dies?
         self.clears: dict[Value, bool] = {}
 
@@ -94,8 +103,11 @@ class Emitter:
             asm.do(POP_TOP, 0, -1)
         asm.do(OP["RESUME"])
         falling = True
+        self._find_ways_back()
         for k, block in enumerate(order):
-            if not falling:
+            if block in self.returning:
+                self._write_ways_back(block, falling)
+            elif not falling:
                 self._write_detours(block)
                 self._write_stubs(block, falls=True)
             following = order[k + 1] if k + 1 < len(order) else None
@@ -110,6 +122,7 @@ class Emitter:
     def block(self, block: Block, following: Block | None) -> bool:
         """One block; does it fall through into the one that follows?"""
         asm = self.asm
+        self.current = block
         asm.bind(self.labels[block])
         self.handlers = self.flow.handlers[block]
         asm.depth = self.handlers + (block in self.takers)
@@ -218,6 +231,8 @@ class Emitter:
                 if value in self.linear.inline or self.of.get(value) != self.of[param]:
                     asm.do(STORE_FAST, self.of[param], -1)
             return self._go(terminator.edge.block, following)
+        if isinstance(terminator, Invoke) and terminator.op.callee is poll:
+            return self._poll(block, terminator, following)
         if isinstance(terminator, Invoke):
             return self._invoke(block, terminator, following, pad)
         return self._branch(block, terminator, following)
@@ -226,7 +241,7 @@ class Emitter:
         """Go on at target; True if nothing is needed for that."""
         if target is following:
             return True
-        self.asm.jump(self.labels[target])
+        self.asm.jump(self.labels[target], (self.current, target) in self.quiet)
         return False
 
     def _invoke(self, block: Block, invoke: Invoke, following: Block | None, pad: Label) -> bool:
@@ -243,6 +258,91 @@ class Emitter:
             top = None
         self._write_plan(self._plan(invoke.ok, live, top), top)
         return self._go(invoke.ok.block, following)
+
+    def _find_ways_back(self) -> None:
+        """Where signals are looked for, and where it is left: a jump back is covered by handlers, or does not look."""
+        flow = self.flow
+        polls = [block for block in flow.order if isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll]
+        for block in polls:
+            if flow.index[self._ok(block).block] <= flow.index[block]:
+                self.returning.setdefault(self._ok(block).block, []).append(block)
+        apart = set(polls)
+        for block in flow.order if polls else ():
+            for edge in flow.leaving(block):
+                if block not in apart and flow.index[edge.block] <= flow.index[block] and not self._leads(edge.block, block, apart):
+                    self.quiet.add((block, edge.block))
+
+    def _leads(self, first: Block, to: Block, apart: set[Block]) -> bool:
+        """Does a way lead from one block to another that goes through none of those apart?"""
+        seen, todo = {first}, [first]
+        while todo:
+            block = todo.pop()
+            if block is to:
+                return True
+            for edge in self.flow.leaving(block) if block not in apart else ():
+                if edge.block not in seen:
+                    seen.add(edge.block)
+                    todo.append(edge.block)
+        return False
+
+    def _write_ways_back(self, head: Block, falling: bool) -> None:
+        """Where the ways back of a loop come in that are covered by handlers; what they bring is put in place here, behind the jump.
+
+        CPython before 3.13 looks for signals when it has jumped, and takes the handler of the unit in front: that is covered,
+        and has no other purpose.
+        """
+        asm, latches = self.asm, self.returning[head]
+        handlers = self.flow.handlers[head]
+        plans = [self._plan(self._ok(latch), self._live_behind(latch), None) for latch in latches]
+        if not falling:
+            self._write_detours(head)
+            self._write_stubs(head, falls=True)
+        if len(latches) > 1 or any(plans):
+            asm.jump(self.labels[head])
+        for latch, plan in zip(latches, plans, strict=True):
+            label, region = self.landings[latch] = Label(), Region(Label(), handlers)
+            asm.depth = handlers
+            asm.region = region
+            if not END_FOR_POPS_ONE:
+                asm.do(OP["NOP"])
+            asm.bind(label)
+            asm.region = self._region(handlers)
+            self._write_plan(plan, None)
+            if latch is not latches[-1]:
+                asm.jump(self.labels[head])
+
+    def _ok(self, latch: Block) -> Edge:
+        assert isinstance(latch.terminator, Invoke)
+        return latch.terminator.ok
+
+    def _live_behind(self, latch: Block) -> set[Value]:
+        """What is in the locals where the block has jumped back."""
+        assert isinstance(latch.terminator, Invoke)
+        return self.slots.live_out[latch] - {latch.terminator.op}
+
+    def _poll(self, block: Block, invoke: Invoke, following: Block | None) -> bool:
+        """The jump back of a loop on which exceptions of signal handlers are caught; on a way that leads on, one that jumps back for that alone."""
+        asm, over = self.asm, Label()
+        found = self.landings.get(block)
+        if found is None:
+            asm.jump(over)
+            label, region = Label(), Region(Label(), self.handlers)
+            asm.region = region
+            if not END_FOR_POPS_ONE:
+                asm.do(OP["NOP"])
+            asm.bind(label)
+            asm.region = self._region(self.handlers)
+            self._write_plan(self._plan(invoke.ok, self._live_behind(block), None), None)
+            asm.jump(self.labels[invoke.ok.block])
+            asm.bind(over)
+        else:
+            label, region = found
+        caught = [param for param, value in zip(invoke.error.block.params, invoke.error.args, strict=True) if value is CAUGHT]
+        mend = bool(caught) and self.marks.watched(invoke.op, caught[0])
+        self._later(_Stub(region.label, invoke.error, self._live_behind(block), self.handlers, CAUGHT, mend))
+        asm.region = region
+        asm.jump(label)
+        return False
 
     def _branch(self, block: Block, branch: Branch, following: Block | None) -> bool:
         test, live = self.linear.tests[block], self.slots.live_out[block]
@@ -262,7 +362,7 @@ class Emitter:
         if apart:
             label = Label()
             self._later(_Stub(label, jumped, live, self.handlers, carries=carried is not None))
-        self.asm.jump_if(test, label)
+        self.asm.jump_if(test, label, (block, jumped.block) in self.quiet)
         self.asm.region = self._region(self.handlers)
         if carried is not None and fallen.block not in carried:
             self.asm.do(POP_TOP, 0, -1)
@@ -336,6 +436,7 @@ class Emitter:
             asm.do(STORE_FAST, self.of[param], -1)
 
     def _later(self, stub: _Stub) -> None:
+        stub.quiet = (self.current, stub.edge.block) in self.quiet
         self.stubs.setdefault(stub.edge.block, []).append(stub)
 
     def _write_stubs(self, block: Block, falls: bool) -> None:
@@ -344,7 +445,7 @@ class Emitter:
         for k, stub in enumerate(stubs):
             self._write_stub(stub)
             if not falls or k < len(stubs) - 1:
-                self.asm.jump(self.labels[block])
+                self.asm.jump(self.labels[block], stub.quiet)
 
     def _write_detours(self, following: Block) -> None:
         """The stubs on the ways back that nothing raised leads to: near to where they begin, so that jumps are short."""

@@ -155,26 +155,26 @@ class Assembly:
         """The next instruction is where label points."""
         label.at = self._barrier = len(self.ops)
 
-    def jump(self, label: Label) -> None:
-        """Go on at label."""
-        self._jump(OP["JUMP_FORWARD"] if label.at < 0 else OP["JUMP_BACKWARD"], label, 0)
+    def jump(self, label: Label, quiet: bool = False) -> None:
+        """Go on at label; quiet: a jump back at which nobody looks for signals."""
+        self._jump(OP["JUMP_FORWARD"] if label.at < 0 else OP["JUMP_BACKWARD_NO_INTERRUPT"] if quiet else OP["JUMP_BACKWARD"], label, 0)
 
     def _jump(self, op: int, label: Label, effect: int) -> None:
         self.jumps[len(self.ops)] = label
         self.do(op, 0, effect)
         self._barrier = len(self.ops)
 
-    def jump_if(self, test: str, label: Label) -> None:
-        """Pop a value, go on at label if it is ``test``: TRUE, FALSE, NONE or NOT_NONE."""
+    def jump_if(self, test: str, label: Label, quiet: bool = False) -> None:
+        """Pop a value, go on at label if it is ``test``: TRUE, FALSE, NONE or NOT_NONE (quiet: see jump)."""
         backward = label.at >= 0
-        if DIRECTED:
+        if DIRECTED and not (backward and quiet):
             self._jump(OP[f"POP_JUMP_{'BACKWARD' if backward else 'FORWARD'}_IF_{test}"], label, -1)
         elif not backward:
             self._jump(OP[f"POP_JUMP_IF_{test}"], label, -1)
         else:
             over = Label()
-            self._jump(OP[f"POP_JUMP_IF_{OPPOSITE[test]}"], over, -1)
-            self.jump(label)
+            self._jump(OP[f"POP_JUMP_{'FORWARD_' if DIRECTED else ''}IF_{OPPOSITE[test]}"], over, -1)
+            self.jump(label, quiet)
             self.bind(over)
 
     def send(self, ended: Label) -> Label:

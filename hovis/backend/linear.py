@@ -303,6 +303,9 @@ class Linear:
 
     def _terminator(self, block: Block, step: Op | None) -> None:
         terminator = block.terminator
+        if isinstance(terminator, Invoke) and terminator.op.callee is ops.poll:
+            self.at(terminator.op.location)
+            return
         if isinstance(terminator, Invoke):
             self.op(terminator.op, cover=True)
             rule = self.rules[terminator.op]

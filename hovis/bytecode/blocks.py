@@ -67,9 +67,9 @@ def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> lis
 
     Backwards until nothing changes: once for straight code, and once more for each level of loops.
     """
-    reads, keeps, handlers = [], [], []
+    reads, keeps, handlers, polls = [], [], [], []
     asked, forward = False, True
-    for index, (op, arg, _, handler, _) in enumerate(code):
+    for index, (op, arg, _, handler, _, _, poll) in enumerate(code):
         slot = 0
         if op in _READS or op == "SetLocal":
             slot = 1 << arg
@@ -80,6 +80,7 @@ def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> lis
         reads.append(every if asked or before else 0 if op == "SetLocal" else slot)
         keeps.append(~slot if op == "SetLocal" else -1)
         handlers.append(-1 if handler is None else handler.target)
+        polls.append(-1 if poll is None else poll.target)
         forward = forward and (handler is None or handler.target > index) and min(follow[index], default=index + 1) > index
     live = [0] * len(code)
     changed = True
@@ -92,6 +93,8 @@ def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> lis
             mask = mask & keeps[index] | reads[index]
             if handlers[index] >= 0:
                 mask |= live[handlers[index]]
+            if polls[index] >= 0:
+                mask |= live[polls[index]]
             if mask != live[index]:
                 live[index] = mask
                 changed = not forward  # where no edge goes back, once is enough
@@ -103,8 +106,8 @@ def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
     if not code:
         return frozenset()
     follow = [
-        after if instruction.handler is None else (*after, instruction.handler.target)
-        for after, instruction in zip(normal, code)
+        after if handler is None and poll is None else (*after, *(one.target for one in (handler, poll) if one is not None))
+        for after, (_, _, _, handler, _, _, poll) in zip(normal, code)
     ]
     if all(to > index for index, after in enumerate(follow) for to in after):
         # every loop has an edge that goes back, or to itself: most code has none
@@ -204,9 +207,10 @@ def handling(code: "Sequence[Instruction]", follow: Follow, depth: "Sequence[int
         if found[at] is not None:
             continue
         found[at] = open_
-        op, handler = code[at].op, code[at].handler
-        if handler is not None:
-            todo.append((handler.target, tuple(p for p in open_ if p < handler.depth)))
+        op = code[at].op
+        for handler in (code[at].handler, code[at].poll):
+            if handler is not None:
+                todo.append((handler.target, tuple(p for p in open_ if p < handler.depth)))
         after = (*open_, depth[at] - 1) if op == "PushExc" else open_[:-1] if op == "PopExc" else open_
         todo += [(to, after) for to in follow[at]]
     return [() if positions is None else positions for positions in found]

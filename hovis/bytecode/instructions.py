@@ -22,13 +22,18 @@ class Handler(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """One normalised instruction; ``offset`` is that of the CPython instruction it came from."""
+    """One normalised instruction; ``offset`` is that of the CPython instruction it came from.
+
+    polls: it jumps back, and CPython looks there for signals whose handlers are due; where what these raise goes is ``poll``.
+    """
 
     op: str
     arg: Any
     position: Position
     handler: Handler | None
     offset: int
+    polls: bool = False
+    poll: Handler | None = None
 
 
 #: ``stack before -> stack after: meaning``; the top of the stack is on the right, ``*`` a number that ``arg`` gives.

@@ -25,6 +25,8 @@ class Step:
     """A step of a row, made concrete; ``target`` and ``handler`` are indexes of other steps, once all are there, or -1.
 
     ``depth`` is the height of the stack before it, ``handler_depth`` that at which its handler begins, once NULLs are erased.
+    ``polled`` is the instruction by whose place CPython looks up what a signal handler raises at this jump back; ``poll`` and ``poll_depth``
+    are as ``handler`` and ``handler_depth``, of that.
     """
 
     op: str
@@ -34,6 +36,9 @@ class Step:
     handler: int = -1
     depth: int = 0
     handler_depth: int = 0
+    polled: Raw | None = None
+    poll: int = -1
+    poll_depth: int = 0
 
 
 @dataclass(slots=True)
@@ -84,6 +89,9 @@ def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
             stack, cells = _after(step, layout)
             if step.target >= 0:
                 arrive(step.target, stack[:-2] if step.op == "ForIter" else stack, cells)
+            if step.poll >= 0 and step.polled is not None and step.polled.entry is not None:
+                entry = step.polled.entry
+                arrive(step.poll, stack[: entry.depth] + (VALUE,) * (1 + entry.lasti), cells)
             if step.op in TERMINAL:
                 break
             index += 1

@@ -27,6 +27,10 @@ TABLE: Table = _TABLES[sys.version_info[:2]]
 #: Does each call of locals() give a new dict (PEP 667)?
 FRESH_LOCALS = sys.version_info >= (3, 13)
 
+#: Is a signal handler that is due called before a jump back is made (its exceptions are those of the jump), or at its target, where those
+#: of the instruction in front of the target are caught?  (Python/ceval.c: CHECK_EVAL_BREAKER comes after JUMPBY before 3.13.)
+LOOKS_BEFORE = sys.version_info >= (3, 13)
+
 #: Ops that leave a bool for certain; Match: of a mapping or a sequence.
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 
@@ -160,6 +164,8 @@ class _Expansion:
             step = Step(op, arg, raw)
             if raw.target is not None and op in JUMPS:
                 step.target = raw.target + (arg if op == "ForIter" else 0)
+                if raw.target <= self._at and "NO_INTERRUPT" not in raw.name:
+                    step.polled = raw if LOOKS_BEFORE else self.raws[raw.target - 1]
                 if op == "Send" and arg:
                     self._sends[step.target] = step
             self.steps.append(step)
@@ -186,6 +192,8 @@ class _Expansion:
                 step.target = self._starts[step.target]
             if step.raw.handler >= 0:
                 step.handler = self._starts[step.raw.handler]
+            if step.polled is not None and step.polled.handler >= 0:
+                step.poll = self._starts[step.polled.handler]
 
 
 def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Step]:
@@ -200,10 +208,14 @@ def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Step]
             step.op, step.arg = erased
             step.depth = len(stack) - stack.count(NULL)
             step.handler_depth = 0 if entry is None else layout.height(entry.depth)
+            if step.polled is not None and step.polled.entry is not None:
+                step.poll_depth = layout.height(step.polled.entry.depth)
             emitted.append(step)
     for step in emitted:
         if step.target >= 0:
             step.target = index[step.target]
         if step.handler >= 0:
             step.handler = index[step.handler]
+        if step.poll >= 0:
+            step.poll = index[step.poll]
     return emitted

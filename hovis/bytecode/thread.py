@@ -17,7 +17,7 @@ def thread(steps: Sequence[Step]) -> tuple[list[Instruction], list[int]]:
     steps = list(steps)
     for at, step in enumerate(steps):
         if step.target >= 0:
-            step.target = _final(steps, step.target)
+            step.target = _final(steps, step)
             if step.op == "Jump" and steps[step.target].op == "Return":
                 steps[at] = steps[step.target]
     kept, count = list(range(len(steps))), -1
@@ -28,15 +28,23 @@ def thread(steps: Sequence[Step]) -> tuple[list[Instruction], list[int]]:
     return [_instruction(steps[old], index) for old in kept], [steps[old].depth for old in kept]
 
 
-def _final(steps: Sequence[Step], target: int) -> int:
-    """Where a jump to ``target`` ends up; an empty endless loop stays where it is."""
+def _final(steps: Sequence[Step], step: Step) -> int:
+    """Where a jump ends up, and with it what CPython does on the way; an empty endless loop stays where it is."""
+    target = step.target
     seen = {target}
     while steps[target].op == "Jump":
+        _take_poll(step, steps[target])
         target = steps[target].target
         if target in seen:
             break
         seen.add(target)
     return target
+
+
+def _take_poll(step: Step, other: Step) -> None:
+    """step jumps where another jump has led, too."""
+    if step.polled is None:
+        step.polled, step.poll, step.poll_depth = other.polled, other.poll, other.poll_depth
 
 
 def _reachable(steps: Sequence[Step], order: Sequence[int]) -> list[int]:
@@ -55,6 +63,8 @@ def _reachable(steps: Sequence[Step], order: Sequence[int]) -> list[int]:
                 work.append(place[step.target])
             if step.handler >= 0:
                 work.append(place[step.handler])
+            if step.poll >= 0:
+                work.append(place[step.poll])
             if step.op in TERMINAL:
                 break
             index += 1
@@ -74,6 +84,7 @@ def _straighten(steps: Sequence[Step], kept: Sequence[int]) -> list[int]:
             before = steps[result[-1]] if result else None
             if before is not None and before.op == "Branch" and before.target == following:
                 before.arg, before.target = _INVERSE[before.arg], step.target
+                before.polled, before.poll, before.poll_depth = step.polled, step.poll, step.poll_depth
                 continue
         result.append(old)
     return result
@@ -86,5 +97,8 @@ def _instruction(step: Step, index: dict[int, int]) -> Instruction:
     handler = None
     if step.handler >= 0 and raw.entry is not None:
         handler = Handler(index[step.handler], step.handler_depth, raw.entry.lasti)
+    polled, poll = step.polled, None
+    if polled is not None and polled.entry is not None and step.poll >= 0:
+        poll = Handler(index[step.poll], step.poll_depth, polled.entry.lasti)
     # what the constructor of a NamedTuple does, without the call in between
-    return tuple.__new__(Instruction, (op, arg, raw.position, handler, raw.offset))
+    return tuple.__new__(Instruction, (op, arg, raw.position, handler, raw.offset, polled is not None, poll))

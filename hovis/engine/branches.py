@@ -100,14 +100,14 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     merges = m.tables.merge.setdefault(frame.ctx, set())
     merges.add(next_pc)
     merges.add(target)
-    location = m.location()
+    location, at = m.location(), frame.pc
     true = m.state
     false = true.fork()
     true.frames[-1].pc = target if jump_if else next_pc
     false.frames[-1].pc = next_pc if jump_if else target
     narrow(true, value.value, True)
     narrow(false, value.value, False)
-    return m.branch(value, true, false, location)
+    return m.branch(value, true, false, location, at)
 
 
 def _chooses(cond: Any) -> bool:

@@ -111,7 +111,7 @@ def depth_of_handler(m: "Machine") -> int:
     """How many calls of the user's lead to the frame that catches what is raised here; 0: none does."""
     frames = m.state.frames
     for at in range(len(frames) - 1, -1, -1):
-        if frames[at].code.instructions[frames[at].pc].handler is not None:
+        if frames[at].handler is not None:
             return depth_of(m.location_of(at))
     return 0
 
@@ -201,7 +201,7 @@ def told(m: "Machine", exception: V) -> None:
     if cls is None or not issubclass(cls, AttributeError) or not isinstance(exception, Ref) or m.obj(exception, "exception") is None:
         return
     for frame in reversed(m.state.frames):
-        if frame.code.instructions[frame.pc].handler is not None:
+        if frame.handler is not None:
             return
         if frame.asked is not None:
             break

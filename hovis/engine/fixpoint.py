@@ -178,13 +178,19 @@ class Engine(Meeting):
         merges = self.tables.merge.setdefault(ctx, set())
         watched, looks = self.tables.watched.get(ctx), self.tables.looks.setdefault(ctx, set())
         rounds, back = self.rounds, False
+        came, self.came = self.came, None
         while True:
             pc = frame.pc
             if not first and (pc in merges or (pc in looks and self.state.world == 2)):
+                if came is not None and self.polls(self.state, came):
+                    self.block = self.poll(self.block, self.state, came)
                 self.leave(self.block, self.state)
                 return True
             first = False
             if pc in heads:
+                if came is not None and not rounds.has(frame) and self.polls(self.state, came):
+                    # other paths have met in this round, and may do so in the next
+                    self.block = self.poll(self.block, self.state, came)
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
@@ -203,10 +209,11 @@ class Engine(Meeting):
                 return False
             if to is None:
                 frame.pc = pc + 1
-                back = False
+                back, came = False, None
             elif to >= 0:
                 frame.pc = to
                 back = to <= pc
+                came = pc if back else None
             if (taken or self.let_go) and to != STOP:
                 lifetimes.settle(self, taken)
             if to == STOP:
@@ -227,6 +234,7 @@ class Engine(Meeting):
         self.block = entry.block = Block()
         self.emitted = self.steps = 0
         self.rounds.clear()
+        self.came = None
         self.let_go.clear()
         self.lent, self.pinned = {}, None
 
@@ -301,10 +309,14 @@ class Engine(Meeting):
         return found
 
     def add(self, op: Op, land: Landing | None = None, within: "int | type | None" = None) -> None:
-        home = self.homes[self.state.frames[0].ctx]
-        if op.effect._value_ & ~home.effect._value_:
-            self._spread(home, home.result, op.effect)
+        self.acts(op.effect)
         super().add(op, land, within)
+
+    def acts(self, effect: Effect) -> None:
+        """The current function may do this."""
+        home = self.homes[self.state.frames[0].ctx]
+        if effect._value_ & ~home.effect._value_:
+            self._spread(home, home.result, effect)
 
     def returned(self, type: AbstractValue) -> None:
         """The current function returns a value of this type."""

@@ -60,6 +60,8 @@ def _to_caller(m: Machine, status: int | None) -> int:
         m.frame.pc += 1
         return SWITCH
     if status >= 0:
+        if status <= m.frame.pc:
+            m.came = m.frame.pc
         m.frame.pc = status
         return SWITCH
     return status

@@ -22,7 +22,7 @@ from hovis.engine.tables import Restart, Tables
 from hovis.engine.unwinding import unwind
 from hovis.engine.values import NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, raised, unchanged
+from hovis.ir.operations import END, enter_handler, poll, raised, unchanged
 from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
@@ -60,6 +60,8 @@ class Machine(Reader, abc.ABC):
         self.interpreters = os.path.join(package, "transforms", "")
         self.block = Block()
         self.entry: Any = None
+        #: the instruction from which the frame on top has jumped back, where the chain has been in another frame since
+        self.came: int | None = None
         self.emitted = 0
         self.total_steps = 0
         self.next_aid = 0
@@ -385,7 +387,33 @@ class Machine(Reader, abc.ABC):
             self.leave(self.block, self.state)
         self.state, self.block = here, ok
 
-    def _unwound(self, here: State, thrown: V) -> int:
+    def poll(self, block: Block, state: State, at: int) -> Block:
+        """A loop has jumped back from ``at``, and block ends with that: a handler of signals may raise.  The block that goes on."""
+        go_on, landing = Block(), Block(params=(Param(RAISED, None, None),))
+        raising = state.fork()
+        raising.frames[-1].pc, raising.frames[-1].polls = at, True
+        before = self.state, self.block
+        self.state, self.block = raising, landing
+        op = Op(poll, (), (), Type(type(None)), None, Effect.RAISES | Effect.CLOCK, self.location())
+        self.acts(op.effect)
+        block.terminator = Invoke(op, Edge(go_on), Edge(landing, (CAUGHT,)))
+        thrown = exceptions.out_of(self, op, landing.params[0])
+        if self._unwound(state, thrown, state.frames[-1].pc) == SWITCH:
+            self.leave(self.block, self.state)
+        self.state, self.block = before
+        return go_on
+
+    def polls(self, state: State, at: int) -> bool:
+        """Has the frame on top jumped back from ``at``, and would something be done about an exception there?"""
+        frames = state.frames
+        instruction = frames[-1].code.instructions[at]
+        if not instruction.polls:
+            return False
+        if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
+            return True
+        return self.watching and lifetimes.any_must_close(self)
+
+    def _unwound(self, here: State, thrown: V, following: int | None = None) -> int:
         """Unwind to the handler; the generators that go with the frames and their stacks end first."""
         location, before = self.location(), self._held()
         kept, self.let_go = self.let_go, []
@@ -393,7 +421,7 @@ class Machine(Reader, abc.ABC):
         if caught:
             lifetimes.settle(self, None)
             self.let_go = kept
-            self._meet_in(here, self.frame.pc)
+            self._meet_in(here, self.frame.pc, following)
             if self.watching:
                 lifetimes.close_dying(self)
             return SWITCH
@@ -404,7 +432,7 @@ class Machine(Reader, abc.ABC):
 
     def _held(self) -> dict[int, Dyn]:
         """What is held and may be seen to end, if an exception would leave the residual now."""
-        if not self.endings or any(frame.code.instructions[frame.pc].handler is not None for frame in self.state.frames):
+        if not self.endings or any(frame.handler is not None for frame in self.state.frames):
             return {}
         return lifetimes.held(self.state)
 
@@ -414,11 +442,13 @@ class Machine(Reader, abc.ABC):
         lifetimes.keep(self, held)
         self.block.terminator = Raise(value, again, location)
 
-    def _meet_in(self, here: State, target: int) -> None:
-        """Where an op goes on in state here, and target, in the frame that is on top now, paths part that meet again."""
+    def _meet_in(self, here: State, target: int, following: int | None = None) -> None:
+        """Where an op goes on in state here (at following), and target, in the frame that is on top now, paths part that meet again."""
         depth, state = len(self.state.frames) - 1, self.state
         self.state = here
-        self.meet(depth, here.frames[depth].pc + 1, target)
+        if following is None or depth < len(here.frames) - 1:
+            following = here.frames[depth].pc + 1
+        self.meet(depth, following, target)
         self.state = state
 
     def leave(self, block: Block, state: State) -> None:
@@ -426,6 +456,10 @@ class Machine(Reader, abc.ABC):
         edge = Edge(block)
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
+
+    @abc.abstractmethod
+    def acts(self, effect: Effect) -> None:
+        """The current function may do this (see fixpoint)."""
 
     @abc.abstractmethod
     def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
@@ -464,8 +498,8 @@ class Machine(Reader, abc.ABC):
                 self.tables.merge.setdefault(frames[depth].ctx, set()).add(frames[depth].pc + 1)
                 return
 
-    def branch(self, cond: Dyn, true: State, false: State, location: Location | None) -> int:
-        """An unknown decision at location: both ways are followed, the true one first.
+    def branch(self, cond: Dyn, true: State, false: State, location: Location | None, at: int | None = None) -> int:
+        """An unknown decision at location, by the instruction ``at``: both ways are followed, the true one first.
 
         But where one of them is a detour to the other, the direct one goes first: so what the rest of the program
         asks for is known when the detour arrives there with other values.
@@ -477,7 +511,7 @@ class Machine(Reader, abc.ABC):
         if self._is_detour(true, false):
             ways.reverse()
         for edge, state in ways:
-            self.edge(edge, state)
+            self._go_on(edge, state, at)
         return STOP
 
     def _is_detour(self, way: State, direct: State) -> bool:
@@ -493,7 +527,16 @@ class Machine(Reader, abc.ABC):
         yes, no = Edge(Block()), Edge(self.block)
         self.block.terminator = Branch(cond.value, yes, no, self.location())
         self.block = yes.block
-        self.edge(no, false)
+        (ctx, at), frame = self.here(), false.frames[-1]
+        self._go_on(no, false, at if frame.ctx == ctx else None)
+
+    def _go_on(self, edge: Edge, state: State, at: int | None) -> None:
+        """An edge of a branch leads to where state is, perhaps by a jump back from the instruction ``at``."""
+        if at is not None and state.frames[-1].pc < at and self.polls(state, at):
+            edge.block = Block()
+            self.leave(self.poll(edge.block, state, at), state)
+        else:
+            self.edge(edge, state)
 
     def header(self) -> bool:
         """Make this instruction a place where paths meet.  False: the chain came from elsewhere, and ends here."""

@@ -45,6 +45,10 @@ class Rounds:
     def clear(self) -> None:
         self._loops.clear()
 
+    def has(self, frame: Frame) -> bool:
+        """Has the chain been at the loop head where the frame stands?"""
+        return (frame.ctx, frame.pc, frame.owner) in self._loops
+
     def visit(self, frame: Frame, state: State, back: bool, ops: int, steps: int) -> bool:
         """The chain, of so many ops and instructions, has come to a loop head, by a jump back or from outside; is that loop too long?"""
         head = frame.ctx, frame.pc, frame.owner

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from hovis.bytecode.instructions import Code
+from hovis.bytecode.instructions import Code, Handler
 from hovis.engine.heap import VObj
 from hovis.engine.values import NONE, Dyn, Ref, V
 from hovis.ir.model import Op
@@ -21,9 +21,12 @@ class Frame:
     asked     whose attribute the call reads, with asked_name: an AttributeError that comes out of it is told
     decided   has an unknown decision been made since this activation began?
     given     the variables as the call left them, and the objects that they held
+    polls     does it jump back here, and a handler of signals is called before it goes on?
     """
 
-    __slots__ = ("asked", "asked_name", "code", "ctx", "decided", "extra", "fn", "given", "locals", "mode", "namespace", "owner", "pc", "scope", "stack")
+    __slots__ = (
+        "asked", "asked_name", "code", "ctx", "decided", "extra", "fn", "given", "locals", "mode", "namespace", "owner", "pc", "polls", "scope", "stack",
+    )  # fmt: skip
 
     def __init__(self, code: Code, ctx: int, locals: list[V | None], namespace: dict[str, Any], mode: str = "value", fn: object = None) -> None:
         self.code = code
@@ -42,12 +45,19 @@ class Frame:
         self.asked_name = ""
         self.fn = fn
         self.given: Any = None
+        self.polls = False
+
+    @property
+    def handler(self) -> Handler | None:
+        """Where an exception goes that is raised where the frame stands, if it stays in it."""
+        instruction = self.code.instructions[self.pc]
+        return instruction.poll if self.polls else instruction.handler
 
     def fork(self) -> "Frame":
         copy = Frame.__new__(Frame)
         copy.code, copy.ctx, copy.pc, copy.namespace, copy.mode = self.code, self.ctx, self.pc, self.namespace, self.mode
         copy.owner, copy.decided, copy.extra, copy.fn = self.owner, self.decided, self.extra, self.fn
-        copy.given = self.given
+        copy.given, copy.polls = self.given, self.polls
         copy.scope = self.scope
         copy.asked, copy.asked_name = self.asked, self.asked_name
         copy.locals = self.locals[:]

@@ -38,7 +38,7 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
     left: list[V] = []
     while state.frames:
         frame = state.frames[-1]
-        handler = frame.code.instructions[frame.pc].handler
+        handler, frame.polls = frame.handler, False
         if handler is not None:
             if m.endings:
                 m.let_go += frame.stack[handler.depth :]

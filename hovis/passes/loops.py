@@ -12,6 +12,7 @@ from hovis.ir.analysis import Dominators, Loop, Loops, natural_loops, operands, 
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const
 from hovis.passes.fold import is_exact
+from hovis.passes.polls import is_poll
 from hovis.passes.rewriting import SEES_HANDLED, Pass, drop_unreached, is_one_of, same
 
 #: For which sign of the step does ``x < bound`` fail in the end?
@@ -65,7 +66,8 @@ class _Judge:
 
     def way_out(self, loop: Loop) -> Edge | None:
         """Where to go in place of the loop, if it may go."""
-        exits = [edge for block in loop.blocks for edge in edges(block.terminator) if edge.block not in loop.blocks]
+        # that nobody interrupts a loop that is not there shows no more than that it is quick
+        exits = [edge for block in loop.blocks if not is_poll(block) for edge in edges(block.terminator) if edge.block not in loop.blocks]
         if not exits or not all(self._is_pure(block) for block in loop.blocks):
             return None
         first = exits[0]
@@ -80,7 +82,7 @@ class _Judge:
 
     @staticmethod
     def _is_pure(block: Block) -> bool:
-        return isinstance(block.terminator, Jump | Branch) and not any(
+        return (isinstance(block.terminator, Jump | Branch) or is_poll(block)) and not any(
             op.effect & LASTING or isinstance(op.callee, Function | Param | Op) or is_one_of(op.callee, SEES_HANDLED) for op in block.ops
         )
 

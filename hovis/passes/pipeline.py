@@ -33,6 +33,7 @@ from hovis.passes.numbering import numbering
 from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.peeled import peeled
+from hovis.passes.polls import spare_polls
 from hovis.passes.rewriting import Pass, copy
 from hovis.passes.strength import strength
 from hovis.passes.tails import tails, warm_tails
@@ -44,13 +45,13 @@ PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
         straighten, trivial_params, arguments, inlining, fold, constants, congruence, numbering, forwarding, layers, implied, threading, dead, effects,
-        unseen_handlers, passing, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
+        spare_polls, unseen_handlers, passing, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
     )
 }  # fmt: skip
 
-_CLEAN: Final = ["passing", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
+_CLEAN: Final = ["passing", "spare_polls", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied", "threading",
+    "passing", "spare_polls", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied", "threading",
     "dead", "effects", "unseen_handlers", "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.

@@ -78,7 +78,7 @@ def check_stack(code):
     """Every way to an instruction arrives with code.depth there, at handlers too, and never runs off the end."""
     assert len(code.depth) == len(code.instructions)
     assert not code.instructions or code.depth[0] == 0
-    for k, (op, arg, position, handler, offset) in enumerate(code.instructions):
+    for k, (op, arg, position, handler, offset, polls, poll) in enumerate(code.instructions):
         before = code.depth[k]
         net = NET[op](arg) if callable(NET[op]) else NET[op]
         if op not in ("Jump", "Return", "Raise", "Reraise"):
@@ -94,6 +94,10 @@ def check_stack(code):
         if handler is not None:
             assert 0 <= handler.depth <= before
             assert code.depth[handler.target] == handler.depth + handler.lasti + 1, (code, k)
+        if poll is not None:
+            assert polls and op in ("Jump", "Branch", "ForIter")
+            assert code.depth[poll.target] == poll.depth + poll.lasti + 1, (code, k)
+            assert poll.depth <= code.depth[arg[1] if op == "Branch" else arg]
         if op in ("Copy", "Swap"):
             assert 1 <= arg <= before
         assert len(position) == 4 and 0 <= offset < len(code.code.co_code)

@@ -26,6 +26,14 @@ def make_exception(cls: Any, args: tuple[object, ...], names: tuple[str, ...] = 
     return made
 
 
+def poll() -> None:
+    """Call the handlers of signals that are due, which may raise whatever they like.
+
+    It ends each round of a loop that lies in a try statement.  CPython does it where a loop jumps back, so it is no call in a residual,
+    but the jump of a loop whose exceptions are caught.
+    """
+
+
 def caught_at(exception: BaseException, depth: int) -> BaseException:
     """exception, caught in an inlined call so deep: its traceback has no entries of the calls around that (yet)."""
     return exception
