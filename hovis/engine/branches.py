@@ -90,7 +90,9 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     if isinstance(value, Known):
         if value.labels:
             m.mark(value.labels, WEAK)
-        return target if value.value is jump_if else None
+        jumps = value.value is jump_if
+        m.folded(target if not jumps else m.frame.pc + 1, value.labels)
+        return target if jumps else None
     assert isinstance(value, Dyn), value
     if value.lost:
         m.mark(value.lost, TEST if _chooses(value.value) else WEAK)

@@ -15,8 +15,8 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "function", "joined", "key", "marked",
-        "number", "params", "queued", "reads", "result", "sealed", "site", "state", "tails",
+        "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "joined", "key",
+        "marked", "number", "params", "passed", "queued", "reads", "result", "sealed", "site", "state", "tails", "told",
     )  # fmt: skip
 
     def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
@@ -37,6 +37,11 @@ class Entry:
         self.reads: set[Any] = set()
         self.tails: list[set[Any]] = []
         self.call_tails: list[set[Any]] = []
+        #: what was read of the environment that might tell a loop to end, and the branches that were decided (see endless)
+        self.told: set[Any] = set()
+        self.folded: dict[Any, Any] = {}
+        #: heads of loops to which it has jumped back without looking for signals
+        self.passed: set[tuple[int, int]] = set()
         self.queued = False
         self.evaluated = False
         #: are the parameters of its block fixed?

@@ -190,7 +190,10 @@ class Engine(Meeting):
             if pc in heads:
                 if came is not None and not rounds.has(frame) and self.polls(self.state, came):
                     # other paths have met in this round, and may do so in the next
-                    self.block = self.poll(self.block, self.state, came)
+                    if (ctx, pc) in self.tables.polled:
+                        self.block = self.poll(self.block, self.state, came)
+                    else:
+                        self.entry.passed.add((ctx, pc))
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
@@ -229,6 +232,9 @@ class Engine(Meeting):
         entry.evaluated, entry.sealed = True, False
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
         entry.reads = self.reads = set()
+        entry.told, entry.folded, entry.passed = set(), {}, set()
+        self.told = entry.told
+        self.recent.clear()
         self.state = entry.state.fork()
         self.suspended = {aid for aid, obj in self.state.heap.items() if obj.kind == "generator"}
         self.block = entry.block = Block()

@@ -14,6 +14,7 @@ from hovis.bytecode.instructions import Code
 from hovis.engine import escape, exceptions, lifetimes, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Look, can_change
+from hovis.engine.folded import Folded, begins
 from hovis.engine.heap import VObj, holds, may_be_one
 from hovis.engine.reading import Reader
 from hovis.engine.standins import NotMaterializable
@@ -456,6 +457,17 @@ class Machine(Reader, abc.ABC):
         edge = Edge(block)
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
+
+    def folded(self, other: int, labels: Labels) -> None:
+        """The branch at hand was decided by what is known, and does not lead to other."""
+        frame = self.frame
+        if frame.code.filename.startswith(self.package):
+            return
+        told: tuple[Any, ...] = ()
+        if self.recent:
+            first = begins(frame.code, frame.pc)
+            told = tuple(key for key, stood in self.recent if any(ctx == frame.ctx and first <= pc <= frame.pc for ctx, pc in stood))
+        self.entry.folded[frame.ctx, frame.pc, other] = Folded(frame.code, frame.pc, other, labels, told)
 
     @abc.abstractmethod
     def acts(self, effect: Effect) -> None:

@@ -1,11 +1,13 @@
 """What the traced code reads of its environment, and writes to it: guards, and what is thawed (see environment)."""
 
+from collections import deque
 from types import ModuleType
 from typing import Any
 
 from hovis.engine import lookups, templates
 from hovis.engine.budget import FIRST_PLACES, PLACES, extent
 from hovis.engine.environment import Consulted, Guard, can_change, contents, places
+from hovis.engine.folded import RECENT, may_be_told
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.values import Known, V
@@ -30,6 +32,9 @@ class Reader:
         self.guards: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
+        #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see endless)
+        self.told: set[Any] = set()
+        self.recent: deque[tuple[Any, list[tuple[int, int]]]] = deque(maxlen=RECENT)
         #: what is relied upon before anything is traced: the function is what it was
         self.granted: set[Any] = set()
         #: places of the known data that the program has come to (see budget)
@@ -44,15 +49,14 @@ class Reader:
             if not is_immutable(value.value):
                 if templates.ALL and templates.of(value.value) is not None:
                     return True
-                if self.state.world == 2 or (self.volatile and not self.frozen and self._volatile(value.value, item)):
+                if self.state.world == 2 or (self.volatile and self._volatile(value.value, item)):
                     return False
                 self.read_static.add(id(value.value))
                 self.static_objects[id(value.value)] = value.value
-                if not self.frozen:
-                    if item is not None:
-                        self.guard(*item)
-                    else:
-                        self._guard_contents(value.value)
+                if item is not None:
+                    self.guard(*item)
+                else:
+                    self._guard_contents(value.value)
             return True
         return False
 
@@ -75,9 +79,14 @@ class Reader:
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
         """The residual relies on this: holder by this name is value (see environment.Guard)."""
-        if self.frozen or (templates.ALL and templates.of(holder) is not None):
+        if templates.ALL and templates.of(holder) is not None:
             return
         key = (kind, id(holder), name)
+        self._tell(key, kind, value)
+        if self.frozen:
+            if key in self.volatile:
+                raise Consulted(always=True)
+            return
         if key not in self.guards:
             self.guards[key] = Guard(kind, holder, name, value)
         self._rely(key)
@@ -93,6 +102,12 @@ class Reader:
         self.guard("item", held, name, value)
         return value
 
+    def _tell(self, key: Any, kind: str, value: Any) -> None:
+        """This was read; a loop may depend on it."""
+        if may_be_told(kind, value):
+            self.told.add(key)
+            self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.state.frames]))
+
     def _rely(self, key: Any) -> None:
         if self.state.world or key in self.volatile:
             raise Consulted(key in self.volatile)
@@ -100,9 +115,12 @@ class Reader:
 
     def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
         """Does what is to be read change too often to be folded?"""
-        if item is not None and (item[0], id(item[1]), item[2]) in self.volatile:
+        places = id(held), id(getattr(held, "__dict__", None))
+        if item is None:
+            return any(at in places for _, at, _ in self.volatile)
+        if (item[0], id(item[1]), item[2]) in self.volatile:
             return True
-        return any((kind, id(x), None) in self.volatile for kind in ("items", "dict", "cell") for x in (held, getattr(held, "__dict__", None)))
+        return any((kind, at, None) in self.volatile for kind in ("items", "dict", "cell") for at in places)
 
     def drop_guards(self, cls: type, name: str) -> None:
         """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
@@ -115,6 +133,7 @@ class Reader:
         for kind in ("items", "dict", "cell"):
             key = (kind, id(held), None)
             if key in self.guards:
+                self._tell(key, kind, self.guards[key].value)
                 self._rely(key)
                 return
         found = contents(held)

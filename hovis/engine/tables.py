@@ -95,6 +95,8 @@ class Tables:
         self.reasons: dict[Any, tuple[str, Location | None, str]] = {}
         #: loop heads whose rounds are told apart, as the user wishes
         self.unrolled: set[tuple[int, int]] = set()
+        #: heads of loops where no paths meet, which are gone through round by round, and yet are part of a loop that stays one: signals are looked for
+        self.polled: set[tuple[int, int]] = set()
         self.static_size = 0
         self.answers: dict[Any, Any] = {}
         self.templates: dict[Any, templates.Template] = {}

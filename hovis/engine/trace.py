@@ -7,7 +7,7 @@ from typing import Any
 from hovis import deadline
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, identities, iteration, raising, residuals, resolve, templates, untold, whistle
+from hovis.engine import budget, calls, endless, identities, iteration, raising, residuals, resolve, templates, untold, whistle
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak
@@ -189,6 +189,8 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         try:
             engine.resolving = False
             engine.run(lambda: _start(engine, initial, choices))
+            if endless.learn(engine):
+                continue
             engine.locations = dict(engine.locations)
             engine.resolving = True
             functions = resolve.finish(engine)

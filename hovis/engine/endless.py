@@ -1,0 +1,115 @@
+"""Loops whose exit hangs on the environment: another thread, or a handler of signals, is to end them.
+
+    while not STOP:
+        k += 1
+
+What is read of the environment is relied upon (see ``environment``), so no round of a loop that stays a loop would look at it again.  Where
+it decides whether such a loop ends it is read in each round: it is volatile.  Loops that are known to end, and those that are followed round
+by round to their end, are left as they are.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from hovis.engine.entries import Entry
+from hovis.engine.entrykeys import PATHS, SHIFT
+from hovis.engine.folded import Folded
+from hovis.engine.values import Known, each
+from hovis.ir.model import Block, Edge, Invoke, Return, edges
+from hovis.lattice.constants import PLAIN
+
+if TYPE_CHECKING:
+    from hovis.engine.fixpoint import Engine
+
+def learn(engine: "Engine") -> bool:
+    """Find what the loops of a trace say that was not known when it began; was there anything?"""
+    entries = [entry for table in engine.entries.values() for entry in table.values()]
+    if not any(entry.told or entry.passed for entry in entries):
+        return False
+    loops = _loops(entries)
+    volatile = {key for loop in loops for key in _deciding(engine, loop)} - engine.volatile
+    polled = {head for loop in loops for entry in loop for head in entry.passed} - engine.tables.polled
+    engine.volatile |= volatile
+    engine.tables.polled |= polled
+    return bool(volatile or polled)
+
+
+def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
+    """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
+    if not any(entry.told for entry in loop) and engine.frozen:
+        return set()
+    endless = not any(_leaves(entry, loop) for entry in loop)
+    folded = [branch for entry in loop for branch in entry.folded.values()]
+    leaving = [branch for branch in folded if _depends_on_objects_alone(engine, branch) and branch.leaves(endless)]
+    if not leaving or not (endless or not engine.frozen):
+        return set()
+    keys = {key for branch in leaving for key in branch.told}
+    return keys if keys or not endless else {key for entry in loop for key in entry.told}
+
+
+def _depends_on_objects_alone(engine: "Engine", branch: Folded) -> bool:
+    """Is what was decided by none of the constants that tell rounds apart?"""
+    for label in each(branch.labels):
+        owner, path = engine.label_owner[(label >> SHIFT) - 1], label & PATHS
+        held = engine.value_at(owner.state, path)
+        if isinstance(held, Known) and type(held.value) in PLAIN:
+            return False
+    return True
+
+
+def _loops(entries: list[Entry]) -> list[set[Entry]]:
+    """The loops: entries that lead to one another (Tarjan's strongly connected components, without recursion)."""
+    number: dict[Entry, int] = {}
+    low: dict[Entry, int] = {}
+    path: list[Entry] = []
+    on_path: set[Entry] = set()
+    found: list[set[Entry]] = []
+    for root in entries:
+        if root in number:
+            continue
+        work = [(root, iter([to for _, to, _ in root.exits]))]
+        number[root] = low[root] = len(number)
+        path.append(root)
+        on_path.add(root)
+        while work:
+            entry, rest = work[-1]
+            for to in rest:
+                if to not in number:
+                    number[to] = low[to] = len(number)
+                    path.append(to)
+                    on_path.add(to)
+                    work.append((to, iter([after for _, after, _ in to.exits])))
+                    break
+                if to in on_path:
+                    low[entry] = min(low[entry], number[to])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[entry])
+                if low[entry] == number[entry]:
+                    at = path.index(entry)
+                    part = set(path[at:])
+                    del path[at:]
+                    on_path -= part
+                    if len(part) > 1 or any(to is entry for _, to, _ in entry.exits):
+                        found.append(part)
+    return found
+
+
+def _leaves(entry: Entry, loop: set[Entry]) -> bool:
+    """Is there a way out of a loop from here, other than by an exception?"""
+    targets = {id(edge): to for edge, to, _ in entry.exits}
+    seen: set[Block] = {entry.block}
+    todo = [entry.block]
+    while todo:
+        end = todo.pop().terminator
+        if isinstance(end, Return):
+            return True
+        ways: tuple[Edge, ...] = (end.ok,) if isinstance(end, Invoke) else edges(end)
+        for edge in ways:
+            to = targets.get(id(edge))
+            if to is not None and to not in loop:
+                return True
+            if to is None and edge.block not in seen:
+                seen.add(edge.block)
+                todo.append(edge.block)
+    return False
