@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from hovis import interrupts
+
 #: Seconds that a first call of a jitted function may take, where nothing else is said.
 SECONDS: Final = 2.0
 #: Who asks for a trace by name waits so many times as long.
@@ -53,7 +55,9 @@ def default() -> float:
 
 
 def check() -> None:
-    """Raise OutOfTime if the time is up."""
+    """Raise OutOfTime if the time is up; signals that have arrived are heard of."""
+    if interrupts.waiting:
+        interrupts.check()
     end = _mine.end
     if end < math.inf and clock() > end:
         raise OutOfTime(why())

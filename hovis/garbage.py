@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from hovis import once
+from hovis import interrupts, once
 
 #: New objects before the collector looks.
 PATIENCE: Final = 50_000
@@ -24,7 +24,12 @@ _before = _meanwhile = gc.get_threshold()
 
 @contextmanager
 def seldom() -> Iterator[None]:
-    """Within, garbage is collected less often; the last one who leaves puts the thresholds back, if they are still these."""
+    """Within, garbage is collected less often; the last one who leaves puts the thresholds back, if they are still these.  Signals wait."""
+    with interrupts.AtWork():
+        yield from _seldom()
+
+
+def _seldom() -> Iterator[None]:
     global _at_work, _before, _meanwhile
     with _lock:
         if not _at_work:

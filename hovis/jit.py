@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from hovis import api, deadline, inner
+from hovis import api, deadline, inner, interrupts
 from hovis.backend.load import hide
 from hovis.engine.budget import WHY
 from hovis.engine.environment import Guard, compile_guards, failing
@@ -126,7 +126,7 @@ class Jitted:
         return key_of(args, kwargs, self._policy)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        with COMPILER:
+        with COMPILER, interrupts.AtWork():
             found = self._variants.get(self._key(args, kwargs))
             if found is not None:
                 if found.holds():

@@ -16,7 +16,7 @@ import numpy as np
 
 from hovis import deadline
 from hovis.ir import operations
-from hovis.ir.model import Function, Op, Param
+from hovis.ir.model import Effect, Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.lattice.constants import is_immutable
@@ -297,6 +297,9 @@ class Calls(Arrays):
             if found is not None:
                 return found
         if callee in ENVIRONMENT:
+            if op is not None and op.effect & Effect.CLOCK:
+                name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
+                raise NotLowerable(f"{name}, which may be changed meanwhile to end the loop", op.location)
             return self._environment(callee, args)
         if op is not None and acts(op):
             return self._act(callee, args, kwargs, op)

@@ -17,7 +17,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.analysis import predecessors
-from hovis.ir.model import Block, Branch, Function, Jump, Op, Operand, Param, callees, edges
+from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.library.lowerings import LOWERINGS
@@ -183,7 +183,7 @@ class Choice:
         if not known:
             return False
         if callee in ENVIRONMENT:
-            return all(isinstance(a, Const) for a in op.args) and (numeric(op.type) or self._plain(op.type))
+            return not op.effect & Effect.CLOCK and all(isinstance(a, Const) for a in op.args) and (numeric(op.type) or self._plain(op.type))
         if callee in _MADE:
             return True
         if callee is operator.setitem and not isinstance(getattr(op.args[0], "type", None), Array):

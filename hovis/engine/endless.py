@@ -29,6 +29,7 @@ def learn(engine: "Engine") -> bool:
     volatile = {key for loop in loops for key in _deciding(engine, loop)} - engine.volatile
     polled = {head for loop in loops for entry in loop for head in entry.passed} - engine.tables.polled
     engine.volatile |= volatile
+    engine.timely |= volatile
     engine.tables.polled |= polled
     return bool(volatile or polled)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final
 
+from hovis import interrupts
 from hovis.bytecode.instructions import effect
 from hovis.engine import lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
@@ -197,6 +198,8 @@ class Engine(Meeting):
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
+            if interrupts.waiting:
+                interrupts.check()
             if not self.steps & 63:
                 self.in_time(64)
                 if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):

@@ -11,6 +11,7 @@ from hovis.engine.folded import RECENT, may_be_told
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.values import Known, V
+from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable
 
@@ -35,6 +36,8 @@ class Reader:
         #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see endless)
         self.told: set[Any] = set()
         self.recent: deque[tuple[Any, list[tuple[int, int]]]] = deque(maxlen=RECENT)
+        #: what of it somebody else is to change while a loop runs (see endless)
+        self.timely: set[Any] = set()
         #: what is relied upon before anything is traced: the function is what it was
         self.granted: set[Any] = set()
         #: places of the known data that the program has come to (see budget)
@@ -107,6 +110,10 @@ class Reader:
         if may_be_told(kind, value):
             self.told.add(key)
             self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.state.frames]))
+
+    def effect_of_read(self, key: Any) -> Effect:
+        """What a read of the environment is that is left to the residual."""
+        return Effect.READS | Effect.RAISES | Effect.CLOCK if key in self.timely else Effect.READS | Effect.RAISES
 
     def _rely(self, key: Any) -> None:
         if self.state.world or key in self.volatile:

@@ -198,7 +198,7 @@ def get_cell(m: Machine, slot: int) -> int | None:
         except ValueError:
             value = UNBOUND_VALUE
     else:
-        value = m.emit(ops.cell_get, [cell, Known(name), Known(free)], effect=Effect.READS | Effect.RAISES)
+        value = m.emit(ops.cell_get, [cell, Known(name), Known(free)], effect=m.effect_of_read(("cell", id(getattr(cell, "value", None)), None)))
     checked = _bound(m, value, name, free)
     if isinstance(checked, int):
         return checked
@@ -273,7 +273,7 @@ def get_global(m: Machine, name: str) -> int | None:
             m.guard("item", holder, name, value)
             m.push(Known(value))
             return None
-    found = m.emit(ops.load_global, [Known(namespace), Known(name)], effect=Effect.READS | Effect.RAISES)
+    found = m.emit(ops.load_global, [Known(namespace), Known(name)], effect=m.effect_of_read(("item", id(namespace), name)))
     builtin = _LOOKING.get(name)
     if builtin is None:
         m.push(found)
