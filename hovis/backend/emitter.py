@@ -268,8 +268,9 @@ class Emitter:
                 self.returning.setdefault(self._ok(block).block, []).append(block)
         apart = set(polls)
         for block in flow.order if polls else ():
-            for edge in flow.leaving(block):
-                if block not in apart and flow.index[edge.block] <= flow.index[block] and not self._leads(edge.block, block, apart):
+            for edge in flow.leaving(block) if block not in apart else ():
+                # a way on may be written as a jump back, too
+                if flow.index[edge.block] > flow.index[block] or not self._leads(edge.block, block, apart):
                     self.quiet.add((block, edge.block))
 
     def _leads(self, first: Block, to: Block, apart: set[Block]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.instructions import Code, effect
+from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import PLAIN
 
 #: Reads of the environment that are remembered until a branch is decided.
@@ -12,11 +13,13 @@ RECENT: Final = 32
 _FLAGS: Final = (bool, int, float, str)
 #: Kinds of guards of what is looked at as a whole (see environment.Guard).
 _WHOLE: Final = ("items", "dict")
-_PARTS: Final = ("item", "index", "slot", "cell")
+_PARTS: Final = ("item", "index", "slot", "cell", "class")
 
 
-def may_be_told(kind: str, value: object) -> bool:
+def may_be_told(kind: str, value: Any) -> bool:
     """Might what was read tell a loop to end: is it a plain value, or all that a container holds?"""
+    if kind == "class":
+        value = value[-1][1] if value else UNBOUND
     return kind in _WHOLE or (kind in _PARTS and (value is None or type(value) in PLAIN or isinstance(value, _FLAGS)))
 
 

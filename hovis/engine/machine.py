@@ -368,7 +368,8 @@ class Machine(Reader, abc.ABC):
     def catching(self) -> bool:
         """Is an exception handler of the traced program active, or a generator that an exception would end?"""
         for frame in self.state.frames:
-            if frame.owner is not None or frame.code.instructions[frame.pc].handler is not None:
+            handler = frame.handler if frame.polls else frame.code.instructions[frame.pc].handler
+            if frame.owner is not None or handler is not None:
                 return True
         return self.watching and lifetimes.any_must_close(self)
 

@@ -160,6 +160,7 @@ class Reader:
                 return
             if key not in self.guards:
                 self.guards[key] = Guard("class", cls, name, places(cls, name))
+            self._tell(key, "class", self.guards[key].value)
             self._rely(key)
             self.guard("bases", cls, None, cls.__mro__)
 

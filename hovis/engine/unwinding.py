@@ -38,8 +38,9 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
     left: list[V] = []
     while state.frames:
         frame = state.frames[-1]
-        handler, frame.polls = frame.handler, False
+        handler = frame.handler
         if handler is not None:
+            frame.polls = False
             if m.endings:
                 m.let_go += frame.stack[handler.depth :]
                 if frame.code.filename.startswith(m.package):

@@ -45,14 +45,15 @@ PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
         straighten, trivial_params, arguments, inlining, fold, constants, congruence, numbering, forwarding, layers, implied, threading, dead, effects,
-        spare_polls, unseen_handlers, passing, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building, twins, peeled, order,
+        unseen_handlers, passing, spare_polls, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building,
+        twins, peeled, order,
     )
 }  # fmt: skip
 
 _CLEAN: Final = ["passing", "spare_polls", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
 _DEFAULT: Final = [
-    "passing", "spare_polls", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied", "threading",
-    "dead", "effects", "unseen_handlers", "idle_loops", "tails",
+    "passing", "spare_polls", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied",
+    "threading", "dead", "effects", "unseen_handlers", "idle_loops", "tails",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
 _READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]

@@ -4,8 +4,8 @@ A poll stands for the jump back of a loop: where no way leads back to it there i
 compiled, differentiated or batched looks for signals nowhere.
 """
 
-from hovis.ir.analysis import successors
 from hovis.ir import operations
+from hovis.ir.analysis import successors
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Return, callees, edges
 from hovis.ir.operations import poll
 from hovis.lattice import Const

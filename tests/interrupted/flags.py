@@ -1,0 +1,220 @@
+"""Loops that another thread, or a handler of signals, is to end: run as a process of its own, `python -m tests.interrupted.flags WAY...`.
+
+Each loop hangs on something else: a global, an attribute, a closure's variable, an item, a container, an event, a call, several at once.
+A loop that does not end is told by the one who runs this, who waits for it only so long.
+"""
+import signal
+import sys
+import threading
+import types
+from collections import deque
+
+import hovis
+
+STOP = False
+STATE = {"stop": False}
+MODULE = types.ModuleType("flags")
+EVENT = threading.Event()
+ITEMS, DEQUE = [], deque()
+
+
+class Worker:
+    running = True
+    __slots__ = ("active",)
+
+    def __init__(self):
+        self.active = True
+
+    def by_class(self, k):
+        while self.running:
+            k += 1
+        return k
+
+    def by_slot(self, k):
+        while self.active:
+            k += 1
+        return k
+
+
+class Plain:
+    def __init__(self):
+        self.running = True
+
+    def by_attribute(self, k):
+        while self.running:
+            k += 1
+        return k
+
+
+WORKER, PLAIN = Worker(), Plain()
+
+
+def closure():
+    go = True
+
+    def by_cell(k):
+        while go:
+            k += 1
+        return k
+
+    def stop():
+        nonlocal go
+        go = False
+
+    def again():
+        nonlocal go
+        go = True
+    return by_cell, stop, again
+
+
+def by_global(k):
+    while not STOP:
+        k += 1
+    return k
+
+
+def by_none(k):
+    while MODULE.result is None:
+        k += 1
+    return k
+
+
+def by_item(k):
+    while not STATE["stop"]:
+        k += 1
+    return k
+
+
+def by_event(k):
+    while not EVENT.is_set():
+        k += 1
+    return k
+
+
+def by_list(k):
+    while not ITEMS:
+        k += 1
+    return k
+
+
+def by_length(k):
+    while len(ITEMS) < 1:
+        k += 1
+    return k
+
+
+def by_deque(k):
+    while not DEQUE:
+        k += 1
+    return k
+
+
+def asked():
+    return STOP
+
+
+def by_call(k):
+    while not asked():
+        k += 1
+    return k
+
+
+def by_variable(k):
+    done = False
+    while not done:
+        k += 1
+        done = STOP
+    return k
+
+
+def by_two(k):
+    while True:
+        k += 1
+        if STOP and k > 3:
+            return k
+
+
+def by_break(k):
+    while k < 10 ** 15:
+        if STOP:
+            break
+        k += 1
+    return k
+
+
+def in_try(k):
+    try:
+        while not STOP:
+            k += 1
+    finally:
+        k += 1
+    return k
+
+
+def nested(k):
+    while not STOP:
+        for j in range(3):
+            k += j
+    return k
+
+
+def by_text(k):
+    while MODULE.mode == "run":
+        k += 1
+    return k
+
+
+def put(**values):
+    """The stop, and what makes it undone."""
+    globals().update(values)
+
+
+BY_CELL, STOP_CELL, CELL_AGAIN = closure()
+END, AGAIN = (lambda: put(STOP=True)), (lambda: put(STOP=False))
+CASES = [
+    *((fn, END, AGAIN) for fn in (by_global, by_call, by_variable, by_two, by_break, in_try, nested)),
+    (by_none, lambda: setattr(MODULE, "result", 1), lambda: setattr(MODULE, "result", None)),
+    (by_text, lambda: setattr(MODULE, "mode", "stop"), lambda: setattr(MODULE, "mode", "run")),
+    (by_item, lambda: STATE.update(stop=True), lambda: STATE.update(stop=False)),
+    (by_event, EVENT.set, EVENT.clear),
+    *((fn, lambda: ITEMS.append(1), ITEMS.clear) for fn in (by_list, by_length)),
+    (by_deque, lambda: DEQUE.append(1), DEQUE.clear),
+    (WORKER.by_class, lambda: setattr(Worker, "running", False), lambda: setattr(Worker, "running", True)),
+    (WORKER.by_slot, lambda: setattr(WORKER, "active", False), lambda: setattr(WORKER, "active", True)),
+    (PLAIN.by_attribute, lambda: setattr(PLAIN, "running", False), lambda: setattr(PLAIN, "running", True)),
+    (BY_CELL, STOP_CELL, CELL_AGAIN),
+]
+
+
+def compiled(fn):
+    import hovis_xla
+    return hovis_xla.jit(fn)
+
+
+WAYS = {"jit": hovis.jit, "specialize": lambda fn: hovis.specialize(fn, int), "xla": compiled}
+
+
+def main(ways):
+    for number, (fn, stop, again) in enumerate(CASES):
+        for way in ways:
+            if way == "specialize" and fn.__name__ == "by_class":
+                continue                         # what a class says is frozen
+            again()
+            residual = WAYS[way](fn)
+            if way != "specialize":
+                residual._compile((0,), {})      # before somebody stops it
+            print(way, fn.__name__, flush=True)
+            if number % 2:
+                timer = threading.Timer(0.02, stop)
+                timer.start()
+            else:
+                signal.signal(signal.SIGVTALRM, lambda *_, stop=stop: stop())
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)
+            assert residual(0) >= 0              # as far as it has come
+            if number % 2:
+                timer.join()
+            assert residual(0) >= 0              # it is stopped already
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
