@@ -6,6 +6,7 @@ most a second; what one raises there goes past all handlers of hovis's own, to t
 """
 
 import _signal  # type: ignore[import-not-found]  # as signal, but for enumerations, which take their time
+import os
 import signal
 import threading
 import time
@@ -107,3 +108,14 @@ class AtWork:
                 raise raised
             finally:
                 raised.__context__ = before
+
+
+def _alone() -> None:
+    """In the child of a fork nobody is at work: handlers that are not back in their places are called at once."""
+    global _at_work
+    _at_work = 0
+    waiting.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)

@@ -80,6 +80,9 @@ def main(seed, count, way):
     def handler(signum, frame):
         raise kind("alarm")
 
+    module = {"np": np, "SALT": 1}
+    exec(source, module)
+    make(module["f"])(*args)                     # what is imported for it is there
     signal.signal(signal.SIGALRM, handler)
     for _ in range(count):
         module = {"np": np, "SALT": draw.randrange(10 ** 9)}
