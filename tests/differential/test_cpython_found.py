@@ -2,6 +2,7 @@
 import abc
 import builtins
 import collections
+import copy
 import functools
 import sys
 import traceback
@@ -745,3 +746,74 @@ def dictionary_refused(x):
 @pytest.mark.parametrize("fn", [dictionary_replaced, dictionary_shared, dictionary_refused])
 def test_the_dictionary_of_an_exception_is_replaced(fn):
     assert hovis.jit(fn)(3) == hovis.specialize(fn, hovis.Any)(3) == fn(3)
+
+
+# ------------------------------------------------------------------------------------------------- copies
+
+
+def refused(self, name):
+    if name.startswith("__reduce"):
+        raise AttributeError(name)
+    return object.__getattribute__(self, name)
+
+
+def noted(self, name):
+    SEEN.append(name)
+    raise AttributeError(name)
+
+
+#: What a class may have that says how its objects are copied.
+COPIED = (
+    {}, {"__getattribute__": refused}, {"__getattr__": noted}, {"__getattr__": lambda self, name: (lambda memo: name) if name == "__deepcopy__" else 3},
+    {"__class__": property(lambda self: Box)}, {"__dict__": property(lambda self: {"a": 4})}, {"__reduce__": lambda self: (Box, ())},
+    {"__deepcopy__": lambda self, memo: 7}, {"__getstate__": lambda self: {"a": 9}}, {"__setstate__": lambda self, state: None},
+    {"__copy__": lambda self: 8}, {"__setattr__": lambda self, name, value: object.__setattr__(self, name, 5)},
+)
+
+
+def shallow_and_deep(x):
+    found = []
+    for written in COPIED:
+        found.append(copies(type("C", (), dict(written)), x))
+    return found
+
+
+def copies(cls, x):
+    c = cls()
+    c.a = [x]
+    for copied in (copy.copy, copy.deepcopy):
+        made = outcome(copied, c)
+        yield type(made).__name__, outcome(lambda: made.a), outcome(lambda: made.a is c.a)
+
+
+def one_by_one(x):
+    class Plain:
+        pass
+
+    class Refuses:
+        __getattribute__ = refused
+
+    class Notes:
+        __getattr__ = noted
+
+    class Shows:
+        __class__ = property(lambda self: Box)
+
+    class Dictionary:
+        __dict__ = property(lambda self: {"a": 4})
+    found = []
+    for cls in (Plain, Refuses, Notes, Shows, Dictionary):
+        c = cls()
+        c.a = [x]
+        made = outcome(copy.deepcopy, c)
+        found.append((type(made).__name__, outcome(lambda: made.a)))
+    return found
+
+
+@pytest.mark.parametrize("fn", [lambda x: [list(each) for each in shallow_and_deep(x)], one_by_one], ids=["written later", "written"])
+def test_how_objects_are_copied(fn):
+    SEEN.clear()
+    want, asked_for = fn(3), SEEN[:]
+    SEEN.clear()
+    assert hovis.jit(fn)(3) == want
+    assert SEEN == asked_for

@@ -9,6 +9,7 @@ import enum
 from typing import Any, Final
 
 from hovis.engine.heap import VObj
+from hovis.engine.instances import dict_descriptor
 from hovis.engine.lookups import ABSENT, find, has_dict, is_plain, is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, V, labels_of
@@ -19,7 +20,10 @@ from hovis.library.virtual.base import Args, Named, action, use
 _DISPATCH: Final[Any] = getattr(copy, "_deepcopy_dispatch", {})
 _ATOMIC: Final = getattr(copy, "_deepcopy_atomic", None)
 #: Methods by which a class says how its objects are copied; object's own are those that are left here.
-_HOOKS: Final = ("__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__")
+_HOOKS: Final = (
+    "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__",
+    "__getattribute__", "__getattr__", "__class__",
+)  # fmt: skip
 #: A larger tree is copied at run time.
 MOST: Final = 256
 
@@ -41,7 +45,7 @@ def _copied(m: Machine, value: V, met: set[int]) -> V:
     if isinstance(value, Known):
         if type(value.value) in (list, dict):
             return _copied_known(m, value, met)
-        if not (is_immutable(value.value) and type(value.value) is not frozenset) and not isinstance(value.value, type) and not _is_member(value.value):
+        if not (is_immutable(value.value) and type(value.value) is not frozenset) and not issubclass(type(value.value), type) and not _is_member(value.value):
             raise _Shared
         return value
     if isinstance(value, Dyn):
@@ -89,7 +93,7 @@ def _check(m: Machine, obj: VObj) -> None:
         return
     if not is_python_class(obj.cls) or not is_plain(obj.cls) or not has_dict(obj.cls) or "__dict__" in obj.keys or obj.cls in _DISPATCH:
         raise _Shared
-    if any(find(obj.cls, name) not in (ABSENT, object.__dict__.get(name, ABSENT)) for name in _HOOKS) or _slots(obj.cls):
+    if not dict_descriptor(obj.cls) or any(find(obj.cls, name) not in (ABSENT, object.__dict__.get(name, ABSENT)) for name in _HOOKS) or _slots(obj.cls):
         raise _Shared
     table = copyreg.dispatch_table
     if obj.cls in table or not m.static(Known(table)):
