@@ -34,7 +34,7 @@ Bound = dict[Any, Operand]
 
 def begun(function: Function) -> Function:
     """The function, without loops that another one behind them does as well; the very same, if nothing changes."""
-    return pipeline.run(_begin(function), _TIDY, False) if sweeping.has(function, _found) else function
+    return pipeline.run(_begin(function), _TIDY) if sweeping.has(function, _found) else function
 
 
 def _begin_all(function: Function) -> bool:

@@ -26,12 +26,12 @@ _ASKED: Final = (operator.is_, operator.is_not)
 
 def ended(function: Function) -> Function:
     """The function, its ways parted where one brings a mark; the very same, if none asks for it."""
-    return pipeline.run(_handed_over(function), _PARTED, False) if any(map(_asks, callees(function))) else function
+    return pipeline.run(_handed_over(function), _PARTED) if any(map(_asks, callees(function))) else function
 
 
 def in_step(function: Function) -> Function:
     """The function, of iterators and counters that go in step only one going round; the very same, if there are none."""
-    return pipeline.run(function, _IN_STEP, False) if any(map(congruent, callees(function))) else function
+    return pipeline.run(function, _IN_STEP) if any(map(congruent, callees(function))) else function
 
 
 def _hand_over(function: Function) -> bool:

@@ -12,7 +12,7 @@ from hovis import deadline, garbage
 from hovis.deadline import OutOfTime
 from hovis.ir.model import Function
 from hovis.once import COMPILER, alone, lazy, lock
-from hovis_xla import adapter, cache, cost, distributing, invariants, lastreads, packing, products, progress, reliance, uniform
+from hovis_xla import adapter, cache, cost, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe, XlaError
 from hovis_xla.calling import BAILED, Growth, entrance
@@ -22,9 +22,11 @@ from hovis_xla.effects import GREATEST, LEAST
 from hovis_xla.growing import Growing
 from hovis_xla.hlotext import Loops, loops_of
 from hovis_xla.interface import Lowered
-from hovis_xla.lower import NO_SLOTS, in_rounds, lower, shaped
-from hovis_xla.reshaped import keep_shapes
+from hovis_xla.invariants import stay
+from hovis_xla.lower import NO_SLOTS, lower
+from hovis_xla.products import put_in_order
 from hovis_xla.selecting import select_few
+from hovis_xla.stages import OF_LOOPS, in_rounds, rewrite, shaped
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, Late, NotLowerable, Num, num_of_type
 
 
@@ -161,15 +163,12 @@ class Executable:
         low = self._in_full()
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
-            select_few(module)
-            if low.work.loops:
-                keep_shapes(module)
-                distributing.distribute(module)
-                lastreads.read_first(module)
-                uniform.read_numbers(module)
-            tiles = products.put_in_order(module, low.work.native)
-            stays = bool(low.work.loops) and invariants.stay(module)
-            cut_chains(module)
+            rewrite(select_few, module)
+            for act in OF_LOOPS if low.work.loops else ():
+                rewrite(act, module)
+            tiles = rewrite(put_in_order, module, low.work.native)
+            stays = bool(low.work.loops) and rewrite(stay, module)
+            rewrite(cut_chains, module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
 
     @lazy
@@ -180,8 +179,8 @@ class Executable:
             return self._packed
         with adapter.context():
             module = packing.packed(low.module, low.inputs, low.outputs)
-            select_few(module)
-            cut_chains(module)
+            rewrite(select_few, module)
+            rewrite(cut_chains, module)
             return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
 
     def _compiled(self) -> Program:

@@ -35,7 +35,7 @@ _ALLOWED: Final = Effect.READS | Effect.RAISES
 
 def whole(function: Function) -> Function:
     """The function, its loops beginning with their tests; the very same, if nothing changes."""
-    return pipeline.run(_whole(function), _TIDY, False) if sweeping.has(function, _found) else function
+    return pipeline.run(_whole(function), _TIDY) if sweeping.has(function, _found) else function
 
 
 def _make_whole(function: Function) -> bool:

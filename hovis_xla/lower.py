@@ -11,24 +11,16 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from hovis import deadline
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
-from hovis.passes import pipeline
-from hovis.passes.polls import delayed_polls, polling
 from hovis_xla import emit, fuel, host, outward
 from hovis_xla.acting import safely
 from hovis_xla.adapter import context, func, ir
-from hovis_xla.beginnings import begun
 from hovis_xla.buckets import clipped
 from hovis_xla.calls import BUILDERS, Calls, where_called
-from hovis_xla.conjoined import conjoined
 from hovis_xla.cost import Work
 from hovis_xla.deeds import changes
 from hovis_xla.emit import T, tensor_type
-from hovis_xla.ended import ended, in_step
-from hovis_xla.halves import whole
-from hovis_xla.handlers import with_handlers
 from hovis_xla.interface import Keyed, Lowered, Tape, Template
 from hovis_xla.intervals import Interval, meet
 from hovis_xla.joining import Arrival, as_tensor
@@ -36,23 +28,16 @@ from hovis_xla.kinds import WHICH
 from hovis_xla.listing import AsTuple, Item, ItemsSeen, Listing
 from hovis_xla.loops import lower_loop
 from hovis_xla.memory import Memory, content, locations
-from hovis_xla.nests import nested
 from hovis_xla.ops import extents, lists
 from hovis_xla.ops.tapes import Reel, reels
 from hovis_xla.outliving import Variable, variables
-from hovis_xla.paired import paired
 from hovis_xla.places import is_contiguous
 from hovis_xla.ranges import SMALL, Ranges
-from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, pruned, reachable, regions
-from hovis_xla.repeating import repeated
-from hovis_xla.rerolling import rerolled
+from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, reachable, regions
 from hovis_xla.results import owner_key, rebuild, same_object, settled, sources_of
-from hovis_xla.room import roomy
 from hovis_xla.slots import TAG, as_val, tensor
+from hovis_xla.stages import LEADING, through
 from hovis_xla.stores import stored_into
-from hovis_xla.striding import one_by_one
-from hovis_xla.tailcalls import looped
-from hovis_xla.turning import turned
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -78,7 +63,6 @@ from hovis_xla.types import (
     num_of_value,
     view_roots,
 )
-from hovis_xla.unrolling import unrolled
 
 #: What the lowering of one function keeps for itself.
 OF_A_FUNCTION: Final = (
@@ -172,7 +156,7 @@ class Lowering(Calls):
 
     def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Any:
         self.pinned = self.pinned | {loc for v in (getattr(self, "env", None) or {}).values() for loc in locations(v)}
-        function = pruned(with_handlers(function))
+        function = through(LEADING, function)
         self.mutable = stored_into(function)
         top = regions(function)
         self.env = {}
@@ -325,24 +309,6 @@ def _in_order(value: Val) -> bool:
 def control_start(function: Function, args: list[Operand]) -> Arrival:
     """The Arrival at the function's entry."""
     return Arrival([(function.blocks[0], list(args))])
-
-
-def shaped(function: Function) -> Function:
-    """The function with loops and values as they are lowered."""
-    for passed in (undisturbed, one_by_one, looped, ended, in_step, rerolled, begun, nested, whole, conjoined, turned, conjoined, roomy, paired):
-        deadline.check()
-        function = passed(function)
-    return function
-
-
-def undisturbed(function: Function) -> Function:
-    """The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted."""
-    return pipeline.run(delayed_polls(function), "clean", False) if any(map(polling, callees(function))) else function
-
-
-def in_rounds(function: Function) -> Function:
-    """A shaped function, its loops doing several rounds at a time: more to lower and to compile, and less to run; the very same, if none does."""
-    return unrolled(repeated(function))
 
 
 def lower(

@@ -11,6 +11,7 @@ from hovis.ir import operations
 from hovis.ir.model import Function, Op, Operand, Param
 from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import copy
+from hovis.passes.running import checking, run_pass
 from hovis_xla.buckets import Count, Dims, Rewriter, Rule, Size, Unbucketed, checked_index, less
 
 _RULES: Final[dict[Any, Rule]] = {}
@@ -31,7 +32,7 @@ def bucketed(function: Function, dims: Sequence[Dims | None], buckets: Sequence[
     buckets  the smallest and the greatest length, by the number of the Size
     """
     made = copy(function)
-    return made, Rewriter(made, dims, buckets, _rule_of).run()
+    return made, run_pass("bucketed", lambda one: Rewriter(one, dims, buckets, _rule_of).run(), made, checking())
 
 
 # ------------------------------------------------------------------------------------------------- what ops do

@@ -14,6 +14,7 @@ from hovis import api, deadline
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.ir.naming import printable
 from hovis.passes.rewriting import copy
+from hovis.passes.running import checking, run_pass
 from hovis_xla.choosing import Choice, Limits, first_op, origins_of
 from hovis_xla.contest import PATIENCE
 from hovis_xla.executable import Executable
@@ -112,11 +113,13 @@ class Parts:
         originals = dict(zip(callees(made), callees(function), strict=True))
         origins = origins_of(function, made)
         self.pieces = []
+        check = checking()
         for one in list(originals):
             for chosen in Choice(one, origins, self.limits).pieces():
                 start = origins.get(first_op(one, chosen.blocks, origins))
                 heads = [origins[b] for b in chosen.heads if b in origins]
-                outline(one, chosen.entry, chosen.blocks, functools.partial(self._piece, start, heads), originals)
+                piece = functools.partial(self._piece, start, heads)
+                run_pass("outline", functools.partial(outline, entry=chosen.entry, region=chosen.blocks, make=piece, originals=originals), one, check)
                 if self.stale:
                     return made
         return made

@@ -80,6 +80,7 @@ def pruned(function: Function) -> Function:
     raises = [b for b in order if b not in returns and b in beside]
     made = {b: Block(b.params, b.ops) for b in order if b in returns}
     made.update({b: Block(b.params) for b in raises})
+    unfollowed: list[Block] = []
 
     def edge(old: Edge) -> Edge:
         return Edge(made[old.block], old.args)
@@ -95,10 +96,12 @@ def pruned(function: Function) -> Function:
             case Catching():
                 new.terminator = Catching(old.terminator.op, edge(old.terminator.ok), edge(old.terminator.error))
             case Invoke():
-                new.terminator = Invoke(old.terminator.op, edge(old.terminator.ok), Edge(Block()))
+                left = Block(terminator=Raise(Const(None)))
+                new.terminator = Invoke(old.terminator.op, edge(old.terminator.ok), Edge(left))
+                unfollowed.append(left)
             case _:
                 new.terminator = old.terminator
-    return replace(function, blocks=list(made.values()))
+    return replace(function, blocks=[*made.values(), *unfollowed])
 
 
 def _leading_to(ends: list[Block], order: list[Block]) -> set[Block]:

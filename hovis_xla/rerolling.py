@@ -23,8 +23,8 @@ def rerolled(function: Function) -> Function:
     """The function, its loops entered at as few places as can be; the very same, if nothing changes."""
     if not _has_several_heads(function):
         return function
-    function = pipeline.run(function, _TIDY, False)  # ways that are never gone may be the reason
-    return pipeline.run(_again(function), _TIDY, False) if _has_several_heads(function) else function
+    function = pipeline.run(function, _TIDY)  # ways that are never gone may be the reason
+    return pipeline.run(_again(function), _TIDY) if _has_several_heads(function) else function
 
 
 def _has_several_heads(function: Function) -> bool:

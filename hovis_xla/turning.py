@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
-from hovis.lattice import Array, Const, Type
+from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.passes.rewriting import Pass, replace_operands
 from hovis_xla import sweeping
 from hovis_xla.deeds import acts
 from hovis_xla.reading import is_read, leaves_memory, read_if
-from hovis_xla.regions import Region, operands_of, successors
+from hovis_xla.regions import Region, fits, operands_of, successors
 from hovis_xla.sweeping import Rewriting, Sweep
 
 #: A test of more operations stays where it is.
@@ -31,6 +33,7 @@ _NUMBERS: Final = (int, float, complex, bool)
 
 #: What has been asked before a loop is looked for so many blocks back.
 BACK: Final = 3
+
 
 def turned(function: Function) -> Function:
     """The function, its loops tested at their heads where they are left by no other test; the very same, if nothing changes."""
@@ -79,6 +82,8 @@ class _Turning:
         self.in_front: set[Op] = set()  # what has been read for it there
         if self.leaves.block in self.region.blocks or not all(a in self.brought or a not in self.made for a in self.leaves.args):
             return False
+        if any(_some(a.type) is None for a in self._apart()):
+            return False
         return all(self._has_asked(b, e, e.args) for b, e in self.entries) and len(self.test) <= TEST_OPS and self._may_read()
 
     def _may_read(self) -> bool:
@@ -95,6 +100,12 @@ class _Turning:
             return False
         brought: dict[Operand, Operand] = dict(zip(self.head.params, self.goes.args, strict=True))
         return all(_same(brought.get(a, a), b) for a, b in zip(out.args, self.leaves.args, strict=True))
+
+    def _apart(self) -> list[Value]:
+        """What the loop is left with that begins as something of another kind, with which it is never left: ``UNBOUND``, say, or a float where NumPy's come."""
+        places: dict[Operand, Param] = dict(zip(self.goes.args, self.head.params, strict=True))
+        left = zip(self.leaves.args, self.leaves.block.params, strict=True)
+        return list(dict.fromkeys(a for a, p in left if isinstance(a, Param | Op) and a in self.brought and not fits(places[a], p)))
 
     def is_alone(self) -> bool:
         """Is what it computes used nowhere else, but for what it is left with?"""
@@ -202,9 +213,10 @@ class _Turning:
 
     def write(self) -> None:
         """in front → the test: another round? → the loop → the test; else → on."""
-        test = Block(self.head.params)
+        apart = {v: Param(v.type, None, v.name) for v in self._apart()}
+        test = Block((*self.head.params, *apart.values()))
         self.head.params = ()
-        new: dict[Value, Operand] = {v: p for v, p in zip(self.goes.args, test.params, strict=True) if v in self.brought}  # type: ignore[misc]
+        new: dict[Value, Operand] = {v: p for v, p in zip(self.goes.args, test.params, strict=False) if v in self.brought}  # type: ignore[misc]
         for op in self.last.ops:
             if op in self.test:
                 made = Op(op.callee, op.args, op.kwargs, op.type, op.dims, op.effect, op.location, op.name)
@@ -213,16 +225,18 @@ class _Turning:
                 test.ops.append(made)
         again, cond = self.again, self.again.cond
         into = Edge(self.head, ())
-        out = Edge(self.leaves.block, tuple(new.get(a, a) if isinstance(a, Param | Op) else a for a in self.leaves.args))
+        out = Edge(self.leaves.block, tuple({**new, **apart}.get(a, a) if isinstance(a, Param | Op) else a for a in self.leaves.args))
         cond = new.get(cond, cond) if isinstance(cond, Param | Op) else cond
         test.terminator = Branch(cond, into, out, again.location) if self.goes is again.true else Branch(cond, out, into, again.location)
-        self.last.terminator = Jump(Edge(test, self.goes.args), again.location)
+        self.last.terminator = Jump(Edge(test, (*self.goes.args, *apart)), again.location)
         for _, edge in self.entries:
             edge.block = test
         self.sweep.put_before(self.head, test)
         self._drop_reads(self.last, self.test)
         for block, edge in self.entries:
             self._lead_on(block, edge, edge.args)
+            starts = self._starts(edge.args)
+            edge.args = (*edge.args, *(starts[v] if fits(starts[v], p) else Const(_some(p.type)) for v, p in apart.items()))
 
     def _drop_reads(self, block: Block, asked: Collection[Op]) -> None:
         """Leave out of a block what the test reads now."""
@@ -254,6 +268,14 @@ class _Turning:
             _same(first, b) or _says_same(end, other, first, b)
             for first, b in zip([starts[a] if a in self.brought else a for a in self.leaves.args], other.args, strict=True)
         )
+
+
+def _some(kind: AbstractValue) -> Any:
+    """A number of a kind, whichever; None, if it is not one of numbers."""
+    if isinstance(kind, Const):
+        return kind.value if type(kind.value) in _NUMBERS else None
+    cls = next((m.cls for m in (kind.members if isinstance(kind, Union) else (kind,)) if isinstance(m, Type)), None)
+    return cls() if cls is not None and (cls in _NUMBERS or issubclass(cls, np.number | np.bool_)) else None
 
 
 def _read_last(block: Block) -> set[Op]:

@@ -4,14 +4,12 @@
 of it.  ``default`` simplifies as well.
 """
 
-import os
 from collections.abc import Iterable
 from typing import Final
 
-from hovis import deadline
 from hovis.errors import SpecError, said
-from hovis.ir.model import Function, callees
-from hovis.ir.verifier import verify as check
+from hovis.ir.model import Function
+from hovis.ir.verifier import verify as check_function
 from hovis.passes.arguments import arguments
 from hovis.passes.building import building
 from hovis.passes.congruence import congruence
@@ -35,6 +33,7 @@ from hovis.passes.params import trivial_params
 from hovis.passes.peeled import peeled
 from hovis.passes.polls import spare_polls
 from hovis.passes.rewriting import Pass, copy
+from hovis.passes.running import Check, checking, run_pass
 from hovis.passes.strength import strength
 from hovis.passes.tails import tails, warm_tails
 from hovis.passes.twins import twins
@@ -75,21 +74,19 @@ def run(function: Function, passes: str | Iterable[str] = "default", verify: boo
 
     "default-counting-versions" is the pipeline without these passes.
 
-    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.
+    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.  VerifierError
+    names the pass.
     """
-    if verify is None:
-        verify = os.environ.get("HOVIS_VERIFY", "0") not in ("", "0")
+    check = checking() if verify is None else check_function if verify else None
     repeated, once = _named(passes) if isinstance(passes, str) else ([], list(passes))
     unknown = [one for one in once if type(one) is not str or one not in PASSES]
     if unknown:
         raise SpecError(f"there is no pass {said(unknown[0])}: {', '.join(PASSES)}")
-    if verify:
-        check(function)
-    made = copy(function)
+    made: Function = run_pass("before all passes", copy, function, check)
     for _ in range(MAX_ROUNDS if repeated else 0):
-        if not _each(made, repeated, verify):
+        if not _each(made, repeated, check):
             break
-    _each(made, once, verify)
+    _each(made, once, check)
     return made
 
 
@@ -102,17 +99,11 @@ def _named(pipeline: str) -> tuple[list[str], list[str]]:
     return [one for one in repeated if one not in without], [one for one in once if one not in without]
 
 
-def _each(function: Function, names: list[str], verify: bool) -> bool:
+def _each(function: Function, names: list[str], check: Check[Function] | None) -> bool:
     """One round: every pass over every function."""
     changed = False
     for name in names:
-        rewriting = PASSES[name]
-        for one in [function] if rewriting.whole else callees(function):
-            deadline.check()
-            if rewriting.concerns(one):
-                changed |= rewriting.rewrite(one)
-        if verify:
-            check(function)
+        changed |= run_pass(name, PASSES[name].rewrite_all, function, check)
     return changed
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
+from hovis import deadline
 from hovis.ir import operations
 from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value, callees, edges
@@ -46,9 +47,17 @@ class Pass:
 
     def __call__(self, function: Function) -> Function:
         made = copy(function)
-        for one in [made] if self.whole else callees(made):
-            self.rewrite(one)
+        self.rewrite_all(made)
         return made
+
+    def rewrite_all(self, function: Function) -> bool:
+        """Change a private copy, and the residual functions that it reaches, in place; did it?"""
+        changed = False
+        for one in [function] if self.whole else callees(function):
+            deadline.check()
+            if self.concerns(one):
+                changed |= self.rewrite(one)
+        return changed
 
     def concerns(self, function: Function) -> bool:
         """May there be something to do?"""

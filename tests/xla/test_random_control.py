@@ -5,8 +5,10 @@ import random
 import pytest
 
 import hovis
+from hovis.ir import verify
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Param, Return
 from hovis.lattice import Const, Type
+from hovis.passes.rewriting import drop_unreached
 from hovis_xla.executable import BAILED, Executable
 
 pytestmark = pytest.mark.xla
@@ -35,7 +37,10 @@ class Maker:
         self.fill(entry, list(entry.params), entry.params[0], count + 2)
         for block in self.blocks:
             self.fill(block, list(block.params), block.params[0], 3)
-        return Function("random", [entry, *self.blocks, *self.closed, self.end])
+        function = Function("random", [entry, *self.blocks, *self.closed, self.end])
+        drop_unreached(function)
+        verify(function)
+        return function
 
     def value(self, values):
         return self.rnd.choice(values) if self.rnd.random() < 0.8 else Const(self.rnd.choice([0, 1, -1, 2, 7]))

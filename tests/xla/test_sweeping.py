@@ -3,8 +3,8 @@ import textwrap
 
 import hovis_xla
 from hovis_xla import ranges, sweeping
-from hovis_xla.lower import shaped
 from hovis_xla.regions import all_loops, regions
+from hovis_xla.stages import shaped
 
 LOOPS = {
     "two questions, the first of the next": "i = {k}\nwhile i < x and y * 2 < 1000:\n    y += i\n    i += 1",

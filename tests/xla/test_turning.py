@@ -47,6 +47,27 @@ def changing_places(a, b):
     return a, rounds
 
 
+def begins_as_another_kind(x, n):
+    """What the loop is left with is NumPy's, what it begins with is Python's, and before the first round there is none."""
+    last, k = -np.inf, 0
+    while k < n:
+        found = x.sum() * k
+        if found - last < 1e-6:
+            break
+        last = found
+        k += 1
+    return found, last, k
+
+
+def left_before(v, n):
+    """Another kind where no round is made: a text, or nothing."""
+    k, seen = 0, None
+    while k < n:
+        seen = v[k] * 2.0
+        k += 1
+    return seen
+
+
 def asked_of_something_else(a, n):
     """The test in front of the loop is no test of what goes into it."""
     i = 0
@@ -111,6 +132,8 @@ CASES = {
     "with an else": (with_an_else, [(1, 50), (7, 7), (9, 7)], [(1, 2**63 - 1)]),
     "nested": (nested, [(0, np.arange(6.0)), (1, np.arange(6.0)), (6, np.arange(6.0))], [(7, np.arange(6.0))]),
     "jumps": (jumps, [(np.array(p), n) for p in ([0, 0, 0], [0, 2, 0, 0], [0, -3, 0], [1, 0, -1]) for n in (0, 1, 4)], [(np.array([0, -9]), 5)]),
+    "begins as another kind": (begins_as_another_kind, [(np.arange(3.0), 5), (np.zeros(3), 4), (np.arange(3.0), 1)], [(np.arange(3.0), 0)]),
+    "left before": (left_before, [(np.arange(3.0), 3), (np.arange(3.0), 1)], []),
     "three ways": (three_ways, [1, 0, 3, 9, -5], []),
 }
 
