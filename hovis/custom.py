@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis import pytree
+from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.primitives import primitive as by_rule
-from hovis.engine.results import opaque
+from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known
 from hovis.errors import SpecError
 from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
-from hovis.ir.operations import make_tuple
+from hovis.ir.operations import make_dict, make_list, make_object, make_tuple
 from hovis.lattice import AbstractValue, Const, Partial
 from hovis.library import core
 from hovis.library.batching import batched, by
@@ -26,6 +27,7 @@ from hovis.library.numpy.batching.elementwise import each_element
 from hovis.library.numpy.derivatives.partials import elementwise
 from hovis.library.numpy.tangents import tangent
 from hovis.library.standard import STANDARD
+from hovis.outcome import COMPUTED, outcome
 from hovis.passes.rewriting import copy, substitute
 from hovis.transforms import rules
 
@@ -79,32 +81,155 @@ def _places(fn: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     return tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
 
 
-class CustomVjp(Kernel):
+class Custom(Kernel):
+    """A function with a rule of its own, of arguments that are trees: what is in them is what its ops are given (:class:`Laid`)."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__(fn)
+        #: by the trees of arguments and results
+        self._laid: dict[Any, Laid] = {}
+        self._flat: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        given = self._by_position(args, named) if named else args
+        leaves: list[Any] = []
+        tree = pytree.flatten(given, leaves)
+        kernel, plan, shape = laid_out(self, tree, tuple(leaves))
+        if kernel is None:
+            return whole(self, given)
+        found = whole(kernel, tuple(leaves))
+        parts = (found,) if len(plan) == 1 else found
+        return pytree.rebuilt(shape, [parts[k] if plan[k] is COMPUTED else plan[k] for k in range(len(plan))])
+
+    def flat(self, tree: Any) -> Callable[..., Any]:
+        """The function of the leaves of arguments with this tree, which gives the leaves of its result, and their tree."""
+        fn = self.fn
+
+        def flat(*given: Any) -> Any:
+            result: list[Any] = []
+            shape = pytree.flatten(fn(*pytree.rebuilt(tree, given)), result)
+            return tuple(result), shape
+
+        return self._flat.setdefault(tree, flat)
+
+    def laid(self, tree: Any, plan: tuple[Any, ...], shape: Any) -> "Laid":
+        """What does calls with arguments of this tree, and results of that."""
+        key = tree, plan, shape
+        if key not in self._laid:
+            self._laid[key] = self.make_laid(tree, len(plan), shape)
+        return self._laid[key]
+
+    def make_laid(self, tree: Any, count: int, shape: Any) -> "Laid":
+        """A new one."""
+        raise NotImplementedError
+
+
+class Laid(Kernel):
+    """The same function of the leaves of its arguments, which gives the leaves of its result: the one, or a tuple of them."""
+
+    def __init__(self, custom: Custom, tree: Any, count: int) -> None:
+        def fn(*leaves: Any) -> Any:
+            found: list[Any] = []
+            pytree.flatten(custom.fn(*pytree.rebuilt(tree, leaves)), found)
+            return tuple(found) if count != 1 else found[0]
+
+        super().__init__(fn)
+        self.__name__ = self.__qualname__ = custom.__name__
+
+
+class CustomVjp(Custom):
     """See :func:`custom_vjp`."""
+
+    rule: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> Callable[..., Any]:
         """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
-        TABLE.row(self).every_pull = lambda k, g, y, *args: bwd(fwd(*args)[1], g)[k]
+        self.rule = fwd, bwd
+        self._laid.clear()
+        TABLE.row(self).every_pull = lambda k, g, y, *args: bwd(fwd(*args)[1], complete(g, y))[k]
         return bwd
 
+    def make_laid(self, tree: Any, count: int, shape: Any) -> Laid:
+        made = Laid(self, tree, count)
+        if self.rule is not None:
+            fwd, bwd = self.rule
 
-class CustomJvp(Kernel):
+            def every(k: int, g: Any, y: Any, *leaves: Any) -> Any:
+                cotangent = pytree.rebuilt(shape, (complete(g, y),) if count == 1 else complete(g, y))
+                found: list[Any] = []
+                _along(tree, tuple(bwd(fwd(*pytree.rebuilt(tree, leaves))[1], cotangent)), found)
+                return found[k]
+
+            TABLE.row(made).every_pull = every
+        return made
+
+
+class CustomJvp(Custom):
     """See :func:`custom_jvp`."""
+
+    rule: Callable[..., Any] | None = None
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """``rule(args, tangents)`` gives the result and its tangent."""
-
-        def one(k: int, t: Any, args: Any) -> Any:
-            return rule(args, tuple([t if j == k else tangent(x) for j, x in enumerate(args)]))[1]
-
-        row = TABLE.row(self)
-        row.every_push = lambda k, t, y, *args: one(k, t, args)
-        row.transposed = lambda k, t, *args: one(k, t, args)
+        self.rule = rule
+        self._laid.clear()
+        _pushed_by(self, lambda args, tangents: rule(args, tangents)[1])
         return rule
+
+    def make_laid(self, tree: Any, count: int, shape: Any) -> Laid:
+        made = Laid(self, tree, count)
+        if self.rule is not None:
+            rule = self.rule
+
+            def push(leaves: Any, tangents: Any) -> Any:
+                found: list[Any] = []
+                _along(shape, rule(pytree.rebuilt(tree, leaves), pytree.rebuilt(tree, tangents))[1], found)
+                return tuple(found) if count != 1 else found[0]
+
+            _pushed_by(made, push)
+        return made
+
+
+def _pushed_by(kernel: Kernel, push: Callable[[Any, Any], Any]) -> None:
+    """Let the tangent of a kernel's result be given by ``push(args, tangents)``, one operand after the other."""
+
+    def one(k: int, t: Any, args: Any) -> Any:
+        return push(args, tuple([t if j == k else tangent(x) for j, x in enumerate(args)]))
+
+    row = TABLE.row(kernel)
+    row.every_push = lambda k, t, y, *args: one(k, t, args)
+    row.transposed = lambda k, t, *args: one(k, t, args)
+
+
+def complete(g: Any, y: Any) -> Any:
+    """A cotangent of y, zeros where there is nothing."""
+    if isinstance(y, tuple | list):
+        return tuple([complete(None if g is None else g[k], y[k]) for k in range(len(y))])
+    return tangent(y) if g is None else g
+
+
+def _along(tree: Any, x: Any, found: list[Any]) -> None:
+    """The leaves of what has this tree, or None in place of a part of it."""
+    if tree is pytree.LEAF:
+        found.append(x)
+        return
+    count = len(tree.children)
+    if x is None:
+        children: Any = [None] * count
+    elif tree.kind == "instance":
+        children = [getattr(x, name) for name in tree.extra]
+    elif tree.kind == "registered":
+        children = pytree.NODES[tree.cls][0](x)[0]
+    else:
+        if not isinstance(x, dict if tree.kind == "dict" else tuple | list) or len(x) != count:
+            raise TypeError(f"a rule has to give a {tree.cls.__name__} of {count} for one, or None")
+        children = [x[key] for key in tree.extra] if tree.kind == "dict" else x
+    for k in range(count):
+        _along(tree.children[k], children[k], found)
 
 
 def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
-    """fn, with a rule of its own for cotangents; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
+    """fn, with a rule of its own for cotangents; a decorator.  Arguments and results are trees; its rules get arguments by position.
 
     >>> from hovis import grad
     >>> @custom_vjp
@@ -117,7 +242,7 @@ def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
 
 
 def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
-    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
+    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Arguments and results are trees; its rules get arguments by position.
 
     >>> from hovis import grad
     >>> @custom_jvp
@@ -250,6 +375,61 @@ def _type(value: Operand) -> AbstractValue:
 
 
 STANDARD.actions[whole] = _whole
+
+
+def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """What does a call of a function with arguments of this tree and these leaves; which leaves its result has, and their tree.
+
+    None where the arguments are leaves themselves, and outside of a trace.
+    """
+    return None, None, None
+
+
+def _laid_out(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    custom, leaves = m.resolve(args[0]), m.obj(args[2], "tuple")
+    found = _layout(m, custom, args[1], leaves)
+    parts: list[Any] = [Known(None)] * 3 if found is None else list(map(Known, found))
+    return finish(m, m.new(VObj("tuple", tuple, tuple(parts))), "value")
+
+
+STANDARD.actions[laid_out] = _laid_out
+
+
+def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any, Any] | None:
+    if not isinstance(custom, Known) or leaves is None:
+        return None
+    try:
+        tree = _constant(m, told)
+    except ValueError:
+        return None
+    held: Any = custom.value
+    operands = [_known_of(m, value) for value in leaves.cells]
+    if all(child is pytree.LEAF for child in tree.children) and _gives_leaves(rules.traced(held.fn, operands, {})[0]):
+        return None
+    function, _ = rules.traced(held.flat(tree), operands, {})
+    found = outcome(function)
+    return None if found is None else (held.laid(tree, found.plans[0], found.tree), found.plans[0], found.tree)
+
+
+def _gives_leaves(function: Function) -> bool:
+    """Is what a Function gives a number or an array, or a tuple of these?"""
+    ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
+    parts = [part for end in ends for part in (end.args if isinstance(end, Op) and end.callee is make_tuple else (end,))]
+    return not any(isinstance(part, Op) and part.callee in _MAKERS for part in parts)
+
+
+_MAKERS: Final = frozenset({make_tuple, make_list, make_dict, make_object, tuple.__new__})
+
+
+def _constant(m: Machine, value: Any) -> Any:
+    """What is made of tuples and constants alone; ValueError, if there is more."""
+    value = m.resolve(value)
+    if isinstance(value, Known):
+        return value.value
+    held = m.obj(value, "tuple")
+    if held is None:
+        raise ValueError
+    return tuple.__new__(held.cls, [_constant(m, cell) for cell in held.cells])
 
 
 def expanded(function: Function) -> None:

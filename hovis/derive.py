@@ -17,7 +17,7 @@ from hovis.engine.machine import Machine
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known
 from hovis.errors import SpecError
-from hovis.ir.operations import make_cell, make_function
+from hovis.ir.operations import UNBOUND, make_cell, make_function
 from hovis.jit import Jitted
 from hovis.keys import Held, Key
 from hovis.lattice import Const
@@ -31,20 +31,24 @@ from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, is_un
 from hovis.transforms.moving import FOLLOWING, Following
 from hovis.transforms.recorder import follow, is_recorded
 
-Argnums = int | Sequence[int]
+#: An argument by its position, counted from the end if it is negative, or by the name of its parameter.
+Argument = int | str
+Argnums = Argument | Sequence[Argument]
 
 
 # ------------------------------------------------------------------------------------------------- public
 
 
 def grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The gradient of a function whose result is a real number, in the arguments at these positions.
+    """The gradient of a function whose result is a real number, in these arguments.
 
-    argnums   a position: the gradient is of that argument's structure; several: a tuple of gradients
+    argnums   a position, or a parameter's name: the gradient is of that argument's structure; several: a tuple of gradients
     has_aux   fn returns a pair, of which the second is passed on: (gradient, that)
 
     >>> grad(lambda x: x * x * x)(2.0)
     12.0
+    >>> grad(lambda x, *, scale: x * scale, ("x", "scale"))(2.0, scale=5.0)
+    (5.0, 2.0)
     """
     return Gradient(fn, argnums, has_aux, False)
 
@@ -69,9 +73,9 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     return Push(fn, has_aux)(at, tuple(tangents))
 
 
-def _named(argnums: Argnums) -> int | tuple[int, ...]:
+def _named(argnums: Argnums) -> Argument | tuple[Argument, ...]:
     """argnums as they are kept; TypeError if they name no argument."""
-    found = argnums if isinstance(argnums, int) else tuple(argnums)
+    found = argnums if isinstance(argnums, int | str) else tuple(argnums)
     if found == ():
         raise SpecError("argnums names no argument to differentiate in")
     return found
@@ -175,10 +179,10 @@ class Gradient(Transformed):
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         argnums, has_aux, with_value = how
-        wanted = Wanted(fn, args, argnums)
+        wanted = Wanted(fn, args, kwargs, argnums)
 
         def flat(*leaves: Any) -> Any:
-            result, left = wanted.called(leaves, kwargs)
+            result, left = wanted.called(leaves)
             if has_aux:
                 value, aux = result
                 return real_scalar(value, fn), aux, left
@@ -204,8 +208,8 @@ class Push(Transformed):
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         primals, tangents = args
-        wanted = Wanted(fn, primals, tuple(range(len(primals))))
-        result, aux, change, left = pushed(wanted, kwargs, wanted.alike(tangents), how[0])
+        wanted = Wanted(fn, primals, kwargs, tuple(range(len(primals))))
+        result, aux, change, left = pushed(wanted, wanted.alike(tangents), how[0])
         wanted.leave(left)
         return (result, change, aux) if how[0] else (result, change)
 
@@ -222,7 +226,7 @@ class Jacobian(Transformed):
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         argnums, has_aux, is_forward = how
-        wanted = Wanted(fn, args, argnums)
+        wanted = Wanted(fn, args, kwargs, argnums)
         result = follow(fn, args, kwargs)
         value = result[0] if has_aux else result
         outputs: list[Any] = []
@@ -239,10 +243,10 @@ def columns(fn: Any, wanted: "Wanted", args: tuple[Any, ...], kwargs: dict[str, 
     for j, leaf in enumerate(wanted.leaves):
 
         def push(direction: Any, j: int = j) -> Any:
-            mine = Wanted(fn, args, argnums)
+            mine = Wanted(fn, args, kwargs, argnums)
             tangents = [direction if k == j else unit(other, -1) for k, other in enumerate(mine.leaves)]
             leaves: list[Any] = []
-            tree = pytree.flatten(pushed(mine, kwargs, tangents, has_aux)[2], leaves)
+            tree = pytree.flatten(pushed(mine, tangents, has_aux)[2], leaves)
             return tuple(leaves), tree
 
         pushes = in_all_directions(push, leaf)
@@ -259,10 +263,10 @@ def lines(fn: Any, wanted: "Wanted", args: tuple[Any, ...], kwargs: dict[str, An
     for o, output in enumerate(outputs):
 
         def pull(direction: Any, o: int = o) -> Any:
-            mine = Wanted(fn, args, argnums)
+            mine = Wanted(fn, args, kwargs, argnums)
 
             def flat(*leaves: Any) -> Any:
-                result = follow(fn, mine.arguments(leaves), kwargs)
+                result = follow(fn, *mine.arguments(leaves))
                 held: list[Any] = []
                 pytree.flatten(result[0] if has_aux else result, held)
                 return tuple(held)
@@ -288,11 +292,11 @@ def in_all_directions(way: Any, x: Any) -> Any:
     return found
 
 
-def pushed(wanted: "Wanted", kwargs: dict[str, Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, Any, Any, Any]:
+def pushed(wanted: "Wanted", tangents: Sequence[Any], has_aux: bool) -> tuple[Any, Any, Any, Any]:
     """The result, what comes with it, the tangent of the result, and what is left in the arguments."""
 
     def flat(*leaves: Any) -> Any:
-        result, left = wanted.called(leaves, kwargs)
+        result, left = wanted.called(leaves)
         return (*result, left) if has_aux else (result, None, left)
 
     (result, aux, left), change = through("forward", (), flat, tuple(wanted.leaves), tuple(tangents))
@@ -302,13 +306,14 @@ def pushed(wanted: "Wanted", kwargs: dict[str, Any], tangents: Sequence[Any], ha
 class Wanted:
     """The arguments that something is differentiated in: trees, and of these the leaves that are real or complex."""
 
-    def __init__(self, fn: Any, args: tuple[Any, ...], argnums: Argnums) -> None:
+    def __init__(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> None:
         self.fn = fn
         self.args = args
-        self.single = isinstance(argnums, int)
-        self.places = tuple([place(fn, args, k) for k in ((argnums,) if isinstance(argnums, int) else argnums)])
+        self.kwargs = kwargs
+        self.single = isinstance(argnums, int | str)
+        self.places = tuple([place(fn, args, kwargs, k) for k in ((argnums,) if isinstance(argnums, int | str) else argnums)])
         self.all: list[Any] = []
-        self.tree = pytree.flatten(tuple([args[k] for k in self.places]), self.all)
+        self.tree = pytree.flatten(self._at_places(args, kwargs), self.all)
         self.at = [k for k in range(len(self.all)) if changes(certain(self.all[k]))]
         self.leaves = [self.all[k] for k in self.at]
         if not self.leaves:
@@ -318,22 +323,30 @@ class Wanted:
         """How each leaf is written, those that are no numbers as well."""
         return named_leaves(self.fn, self.places, self.tree.children)
 
-    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+    def _at_places(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple([kwargs[k] if isinstance(k, str) else args[k] for k in self.places])
+
+    def arguments(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """All arguments, with these leaves."""
         given = list(self.args)
+        named = dict(self.kwargs)
         arguments = self._tree(leaves, self.all)
         for k in range(len(self.places)):
-            given[self.places[k]] = arguments[k]
-        return given
+            at = self.places[k]
+            if isinstance(at, str):
+                named[at] = arguments[k]
+            else:
+                given[at] = arguments[k]
+        return given, named
 
-    def called(self, leaves: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    def called(self, leaves: Sequence[Any]) -> tuple[Any, Any]:
         """What the function gives for these leaves, and what it leaves in the containers of the arguments (see ``leave``)."""
-        given = self.arguments(leaves)
-        inner = pytree.holders(tuple([given[k] for k in self.places]), self.tree)
+        given, named = self.arguments(leaves)
+        inner = pytree.holders(self._at_places(given, named), self.tree)
         before = [pytree.contents(holder) for holder in inner]
         for k in range(len(inner)):
             watch(inner[k], k)
-        result = follow(self.fn, given, kwargs)
+        result = follow(self.fn, given, named)
         left = [None if is_untouched(inner[k], k) else unless_same(pytree.contents(inner[k]), before[k], is_followed(inner[k])) for k in range(len(inner))]
         changed = [one is not None for one in left]
         return result, (inner, left) if any(changed) else None
@@ -341,7 +354,7 @@ class Wanted:
     def leave(self, left: Any) -> None:
         """The containers of the arguments become what the function has made of those that stood for them."""
         if left is not None:
-            own = pytree.holders(tuple([self.args[k] for k in self.places]), self.tree)
+            own = pytree.holders(self._at_places(self.args, self.kwargs), self.tree)
             for k in range(len(own)):
                 found = left[1][k]
                 if found is not None:
@@ -390,12 +403,34 @@ def instead(child: Any, inner: Sequence[Any], own: Sequence[Any]) -> Any:
     return child
 
 
-def place(fn: Any, args: tuple[Any, ...], k: int) -> int:
-    """The position of an argument, counted from the end if it is negative."""
+def place(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], k: Argument) -> Argument:
+    """Where an argument is: its position, or the name by which it was given."""
+    if isinstance(k, str):
+        if k in kwargs:
+            return k
+        at = parameters(fn).index(k) if k in parameters(fn) else len(args)
+        if at < len(args):
+            return at
+        raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, and got none of that name")
     at = k + len(args) if k < 0 else k
-    if not 0 <= at < len(args):
-        raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, and got {len(args)} by position")
-    return at
+    if 0 <= at < len(args):
+        return at
+    if at >= 0 and at < len(parameters(fn)) and parameters(fn)[at] in kwargs:
+        return parameters(fn)[at]
+    raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, and got {len(args)} by position")
+
+
+def parameters(fn: Any) -> tuple[str, ...]:
+    """The names of the parameters of fn that may be given by position, as far as they are known."""
+    while isinstance(fn, Transformed):
+        fn = fn.fn
+    bound = 0
+    if isinstance(fn, types.MethodType):
+        fn, bound = fn.__func__, 1
+    elif not isinstance(fn, types.FunctionType):
+        fn, bound = type(fn).__call__ if callable(fn) else None, 1
+    code = getattr(fn, "__code__", None)
+    return tuple(code.co_varnames[bound : code.co_argcount]) if code else ()
 
 
 def changes(leaf: Any) -> bool:
@@ -406,15 +441,15 @@ def changes(leaf: Any) -> bool:
 def real_scalar(value: Any, fn: Any) -> Any:
     """The result of a function that has a gradient."""
     if is_array(value):
-        if value.dtype.kind == "f" and shape_of(value) == ():
+        if value.dtype.kind in "fiu" and shape_of(value) == ():
             return value
         raise TypeError(f"{name_of(fn)} has no gradient: its result is an array of {value.dtype} of shape {value.shape}, and would have to be one real number")
-    if isinstance(value, float):
-        return value
+    if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value  # an int depends on nothing: its gradient is zero
     raise TypeError(f"{name_of(fn)} has no gradient: its result is of the type {type(value).__name__}, and would have to be one real number")
 
 
-def no_leaf(fn: Any, places: Sequence[int], leaves: Sequence[Any], names: Sequence[str]) -> str:
+def no_leaf(fn: Any, places: Sequence[Argument], leaves: Sequence[Any], names: Sequence[str]) -> str:
     """What to say where there is nothing to differentiate in."""
     kinds = [f"{name} is {kind_of(leaf)}" for name, leaf in zip(names, leaves, strict=True)]
     told = ", ".join(kinds[:MOST_TOLD] + ["…"] * (len(kinds) > MOST_TOLD))
@@ -430,14 +465,13 @@ def kind_of(leaf: Any) -> str:
     return f"an array of {leaf.dtype}" if is_array(leaf) else f"of the type {type(leaf).__name__}"
 
 
-def named_leaves(fn: Any, places: Sequence[int], trees: Sequence[Any]) -> list[str]:
-    """How the leaves of the arguments at these positions are written, from the names of the parameters."""
-    code = getattr(fn, "__code__", None)
-    known = code.co_varnames[: code.co_argcount] if code else ()
-    bound = 1 if known and hasattr(fn, "__self__") else 0
+def named_leaves(fn: Any, places: Sequence[Argument], trees: Sequence[Any]) -> list[str]:
+    """How the leaves of these arguments are written, from the names of the parameters."""
+    known = parameters(fn)
     found: list[str] = []
     for k, tree in zip(places, trees, strict=True):
-        found += pytree.paths(tree, known[k + bound] if k + bound < len(known) else f"args[{k}]")
+        name = k if isinstance(k, str) else known[k] if k < len(known) else f"args[{k}]"
+        found += pytree.paths(tree, name)
     return found
 
 
@@ -482,9 +516,11 @@ def closed_over(fn: Any) -> tuple[Any, ...] | None:
     if type(fn) is not types.FunctionType or fn.__kwdefaults__ or fn.__dict__ or _rebinds(fn.__code__):
         return None
     try:
-        return tuple([cell.cell_contents for cell in fn.__closure__ or ()])
+        held = tuple([cell.cell_contents for cell in fn.__closure__ or ()])
     except ValueError:
         return None
+    # a residual's mark for what has no value would be none, where it is a value
+    return None if any(value is UNBOUND for value in held) else held
 
 
 def _rebinds(code: types.CodeType) -> bool:

@@ -62,7 +62,7 @@ class Inverse(Transformed):
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fn, like = self.fn, self.like
-        at = place(fn, args, self.argnum)
+        at = int(place(fn, args, {}, self.argnum))
         before, after = args[:at], args[at + 1 :]
         result: list[Any] = []
         pytree.flatten(args[at], result)

@@ -61,10 +61,10 @@ class Halved(Transformed):
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         way, has_aux = how
-        wanted = Wanted(fn, args, tuple(range(len(args))))
+        wanted = Wanted(fn, args, kwargs, tuple(range(len(args))))
 
         def flat(*leaves: Any) -> Any:
-            result, left = wanted.called(leaves, kwargs)
+            result, left = wanted.called(leaves)
             main, aux = result if has_aux else (result, None)
             found: list[Any] = []
             more: list[Any] = []
@@ -201,12 +201,12 @@ class Pullback(Transformed):
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         has_aux, primals = how[0], copies(data)
-        wanted = Wanted(fn, primals, tuple(range(len(primals))))
+        wanted = Wanted(fn, primals, {}, tuple(range(len(primals))))
         seeds: list[Any] = []
         pytree.flatten(args[0], seeds)
 
         def flat(*leaves: Any) -> Any:
-            result = follow(fn, wanted.arguments(leaves), {})
+            result = follow(fn, *wanted.arguments(leaves))
             found: list[Any] = []
             pytree.flatten(result[0] if has_aux else result, found)
             return tuple(found)
@@ -224,5 +224,5 @@ class Linear(Transformed):
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        wanted = Wanted(fn, copies(data), tuple(range(len(data))))
-        return pushed(wanted, kwargs, wanted.alike(args), False)[2]
+        wanted = Wanted(fn, copies(data), {}, tuple(range(len(data))))
+        return pushed(wanted, wanted.alike(args), False)[2]

@@ -48,7 +48,7 @@ LONG = (
     "test_random_loops", "test_random_mixed", "test_growing", "test_products", "test_calling", "test_going_through_lists", "test_threads", "test_forks", "test_leaks",
 )
 #: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
-APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes")
+APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes", "test_trees_and_names")
 
 
 def _pythons(item: pytest.Item) -> int:

@@ -261,7 +261,7 @@ def assembled(found: Any, k: int, output: Any, leaf: Any, axis: int) -> Any:
 def gradient(g: Any, x: Any) -> Any:
     """What the user gets for x: nothing is zero, and an array is an array of its own."""
     if g is None:
-        return zeros_like(x)
+        return x.dtype.type(0) if isinstance(x, np.generic) else zeros_like(x)
     if isinstance(x, np.ndarray):
         return np.array(spread(g, x), x.dtype)
     if isinstance(x, np.generic):
