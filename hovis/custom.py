@@ -342,11 +342,17 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     if known is not None:
         return known
     operands = [_known_of(m, value) for value in given.cells]
-    function, _ = rules.traced(held.fn, operands, {})
+    if isinstance(held, Kept):
+        body = rules.watched(held.fn, operands)
+        function = body.function
+        for guard in body.guards:
+            m.guard(guard.kind, guard.holder, guard.name, guard.value)
+    else:
+        body, (function, _) = None, rules.traced(held.fn, operands, {})
     ends = [block.terminator for block in function.blocks if isinstance(block.terminator, Return)]
     if not ends:
         return opaque(m, whole, args)
-    effect = Effect.PURE
+    effect = Effect.PURE if body is None else body.effect()
     for op in (op for one in callees(function) for op in one.ops() if not isinstance(op.callee, Function)):
         effect |= op.effect
     value = ends[0].value

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from hovis import deadline
+from hovis.custom import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
@@ -24,7 +25,9 @@ from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy import arraylike
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.sharing import IN_PLACE
+from hovis.library.standard import STANDARD
 from hovis.once import once
+from hovis.transforms.rules import watched
 from hovis_xla import emit, host, outliving, outward
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
@@ -187,6 +190,8 @@ class Calls(Arrays):
 
     def _act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
         """A call that the host makes in its turn: of numbers, of what is known, and of containers and texts of these."""
+        if isinstance(callee, Kept) and STANDARD.rule(callee) is None and watched(callee.fn, list(op.args)).looks_around():
+            raise NotLowerable(f"{_name(callee)} reads something that others may change")
         leaves: list[Val] = []
         trees = [self._tree_of_act(a, leaves, callee) for a in (*args, *kwargs.values())]
         wanted = op in self.used and op.type not in (Type(type(None)), Const(None))

@@ -7,6 +7,7 @@ import operator
 import time
 from typing import Any, Final
 
+from hovis.custom import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import Const, Type
@@ -44,6 +45,8 @@ def acts(op: Op) -> bool:
     effect = op.effect._value_
     if effect & _OPAQUE or not effect & _SEEN:
         return False
+    if isinstance(op.callee, Kept):
+        return True
     module = getattr(op.callee, "__module__", None) or ""
     return module not in _ANSWERING and not module.startswith("hovis.")
 

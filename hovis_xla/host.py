@@ -9,22 +9,26 @@ program give up, and Python does the call again.
 
 import math
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
 
+from hovis.custom import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union
 from hovis.library.numpy.ufuncs import OPERATORS
+from hovis.library.standard import STANDARD
+from hovis.transforms.rules import watched
 from hovis_xla import outward
 from hovis_xla.effects import to_python
 from hovis_xla.emit import T
 from hovis_xla.slots import tensor
 from hovis_xla.stores import goes_by_memory
-from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_value
+from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_type, num_of_value
 
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
 L = Any
@@ -213,6 +217,33 @@ def _tree(value: Any, leaves: list[Any]) -> Tree | None:
     return "leaf", len(leaves) - 1
 
 
+class Lent:
+    """A primitive of the user's own, for the program to call: with arrays that are copies, for whoever keeps one, and read-only.
+
+    An array that it gives has to be its own: where others hold it, too, the program gives up, and Python says which one it is.
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+
+    def __call__(self, *args: Any) -> Any:
+        found = [self.fn(*map(_copied, args))]
+        if isinstance(found[0], np.ndarray) and (found[0].base is not None or sys.getrefcount(found[0]) > HELD):
+            raise ValueError("an array of somebody else's")
+        return found[0]
+
+
+#: How many hold what is in a list alone, as ``sys.getrefcount`` counts.
+HELD: Final = 2
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.flags.writeable = False
+    return value
+
+
 # ------------------------------------------------------------------------------------------------- lowering
 
 
@@ -234,6 +265,8 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
         return False
     if isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc):
         return True
+    if isinstance(callee, Kept):
+        return STANDARD.rule(callee) is not None or watched(callee.fn, list(op.args)).is_alone()
     module = getattr(callee, "__module__", None) or getattr(getattr(callee, "__objclass__", None), "__module__", None) or ""
     return module.split(".")[0] not in ("", "hovis", "hovis_xla", "builtins", "operator", "_operator")
 
@@ -247,6 +280,9 @@ def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]
     if None in trees or not any(v.num.kind != "python" for v in values):
         return None
     known = tuple(trees)
+    if isinstance(callee, Kept):
+        num = num_of_type(op.type, op.dims) if op is not None else None
+        return None if num is None else call(low, Lent(callee), known, tuple(kwargs), values, ("leaf", 0), [num])
     found = result_of(callee, known, tuple(kwargs), [v.num for v in values], general)
     return None if found is None else call(low, callee, known, tuple(kwargs), values, *found)
 

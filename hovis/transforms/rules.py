@@ -1,17 +1,19 @@
 """Rows of the table of derivatives, as ops: a rule is traced at the types of its operands, and stands where it is needed."""
 
 import operator
-from types import CodeType, FunctionType
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple, cast
 
 from hovis.engine import trace as engine
+from hovis.engine.environment import Guard, compile_guards
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part
 from hovis.errors import Declined, DerivativeError
-from hovis.ir.model import Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, Value, edges
+from hovis.ir.model import Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, Value, callees, edges
 from hovis.ir.naming import is_name
-from hovis.ir.operations import PACKAGE, make_exception, make_list, make_tuple
+from hovis.ir.operations import PACKAGE, UNBOUND, make_exception, make_list, make_tuple
 from hovis.lattice import ANY, Const, Partial, Type
-from hovis.lattice.constants import constant_key
+from hovis.lattice.constants import constant_key, is_immutable
 from hovis.library import derivatives
 from hovis.library.derivatives import Derivative
 from hovis.library.numpy import derivatives as _rows  # noqa: F401  # filled by being imported
@@ -28,6 +30,9 @@ _CONTAINERS: Final = (make_tuple, make_list)
 
 #: rule and what is known of the operands -> the Function, and the parts, which hold what is in the key
 _memo: dict[Any, tuple[Function, Any]] = {}
+
+#: the same of primitives
+_watched: "dict[Any, tuple[Watched, Any]]" = {}
 
 #: "reverse" and "forward": what differentiates definitions; filled by their modules.
 TRANSFORMS: Final[dict[str, Any]] = {}
@@ -72,6 +77,57 @@ def _trace(rule: Any, parts: list[Part], named: dict[str, Part]) -> Function:
     start = result.functions[0]
     start.blocks[0].params = tuple(result.params.get(id(p), p) for part in all_parts for p in leaves(part))
     return pipeline.run(start, "default")
+
+
+class Watched(NamedTuple):
+    """The Function of a primitive, and what it takes for granted of its environment."""
+
+    function: Function
+    guards: tuple[Guard, ...]
+    holds: Callable[[], bool]
+
+    def is_alone(self) -> bool:
+        """Does it look at nothing but its arguments, and write to nothing else than what it makes?"""
+        return not self.effect() & ~(Effect.RAISES | Effect.READS) and not self.looks_around()
+
+    def effect(self) -> Effect:
+        """What a call may do: to write to what others see is to do anything."""
+        found = Effect.READS if self.looks_around() else Effect.PURE
+        for op in self._ops():
+            found |= op.effect
+            if op.effect & Effect.WRITES and op.args and isinstance(op.args[0], Const):
+                found |= Effect.OPAQUE
+        return found
+
+    def looks_around(self) -> bool:
+        known = (value.value for op in self._ops() for value in op.operands() if isinstance(value, Const))
+        return any(guard.kind not in _OF_CODE and not _is_code(guard.value) for guard in self.guards) or not all(_is_code(v) or is_immutable(v) for v in known)
+
+    def _ops(self) -> Iterator[Op]:
+        return (op for one in callees(self.function) for op in one.ops() if not isinstance(op.callee, Function))
+
+
+#: Guards of what a function is made of.
+_OF_CODE: Final = frozenset({"function", "class", "bases", "type", "asked", "logs"})
+
+
+def _is_code(value: object) -> bool:
+    return callable(value) or isinstance(value, ModuleType) or value is UNBOUND
+
+
+def watched(rule: Any, operands: list[Operand]) -> Watched:
+    """The Function of a primitive at the types of these operands, as its environment is now."""
+    told = [described(operand) for operand in operands]
+    key = rule, tuple(k for k, _, _ in told)
+    found = _watched.get(key)
+    if found is None or not found[0].holds():
+        parts = [part for _, part, _ in told]
+        result = engine.run(_call_of(rule, len(parts), ()), parts, STANDARD, PACKAGE, frozen=False)
+        function = pipeline.run(result.functions[0], "default")
+        start = result.engine.start
+        guards = tuple(guard for at, guard in result.engine.guards.items() if start is not None and at in start.reads)
+        found = _watched[key] = Watched(function, guards, compile_guards(guards)), parts
+    return found[0]
 
 
 def _call_of(rule: Any, count: int, names: tuple[str, ...]) -> Any:
