@@ -36,7 +36,11 @@ def told(what: str, patience: float | None = None) -> Iterator[None]:
             return
         done = threading.Event()
         teller = threading.Thread(target=_tell, args=(doing, done, PATIENCE if patience is None else patience), daemon=True)
-        teller.start()
+        try:
+            teller.start()
+        except RuntimeError:  # Python is about to end
+            yield
+            return
         try:
             yield
         finally:

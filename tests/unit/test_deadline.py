@@ -343,6 +343,18 @@ def test_progress_is_told_on_a_terminal(monkeypatch):
     assert file.getvalue() == ""
 
 
+def test_where_no_thread_can_be_started_nothing_is_told(monkeypatch):
+    """As at the end of a process, when finalizers run."""
+    def refuse(self):
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert hovis.jit(steps)(9, "a") == steps(9, "a")
+    with pytest.raises(RuntimeError, match="its own"), progress.told("something"):
+        raise RuntimeError("its own")
+
+
 def test_tracing_is_told_with_its_place_and_one_line_is_enough(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.01)
     terminal = Terminal()
