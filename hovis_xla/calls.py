@@ -301,6 +301,8 @@ class Calls(Arrays):
             found = self._outliving(callee, args)
             if found is not None:
                 return found
+        if callee is operations.poll:
+            raise NotLowerable("a loop that Ctrl-C may end, which is caught here", op.location if op is not None else None)
         if callee in ENVIRONMENT:
             if op is not None and op.effect & Effect.CLOCK:
                 name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
