@@ -16,7 +16,7 @@ from hovis.engine.results import finish, opaque
 from hovis.engine.sharing import shared
 from hovis.engine.state import Frame
 from hovis.engine.tables import Restart
-from hovis.engine.values import UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.values import ENDS, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 
@@ -59,7 +59,7 @@ def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[st
         m.reason(f"the call of {known.qualname} was left as it is: {why}")
     made = opaque(m, callee.value if isinstance(callee, Known) else callee, args, kwargs)
     if known.code.is_coroutine or known.code.is_async_generator:
-        made = Dyn(made.value, Type(types.CoroutineType if known.code.is_coroutine else types.AsyncGeneratorType), ends=True)
+        made = Dyn(made.value, Type(types.CoroutineType if known.code.is_coroutine else types.AsyncGeneratorType), ends=ENDS)
         made.value.type = made.type  # type: ignore[union-attr]
     return finish(m, made, mode)
 

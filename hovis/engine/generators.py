@@ -21,7 +21,7 @@ from hovis.engine.machine import STOP, SWITCH, Machine
 from hovis.engine.results import AFTER, finish
 from hovis.engine.state import Frame
 from hovis.engine.tables import Restart
-from hovis.engine.values import NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.values import ENDS, NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
@@ -47,7 +47,7 @@ def make(m: Machine) -> int | None:
         m.push(made)
         return HANDLERS["Return"](m, None)
     if frame.extra is REAL or site in m.tables.not_virtual or m.tables.generators == "real":
-        made = Dyn(m.operand(made), Type(GENERATOR), ends=True)
+        made = Dyn(m.operand(made), Type(GENERATOR), ends=ENDS)
         m.endings = True
     else:
         m.tables.generators = "virtual"
@@ -167,7 +167,7 @@ def _handler_live(frame: Frame) -> int:
 
 def _lasts(m: Machine, value: V | None) -> bool:
     """Might the end of what a dead variable holds show?"""
-    return isinstance(value, Ref) or (isinstance(value, Dyn) and value.ends)
+    return isinstance(value, Ref) or (isinstance(value, Dyn) and bool(value.ends))
 
 
 def deliver(m: Machine, value: V, mode: str) -> int:

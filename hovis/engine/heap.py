@@ -80,10 +80,11 @@ class VObj:
     forgotten True: the cells are not to be trusted; "suspect": they are, after a test
     lent      the code of the residual function to which a caller has lent it: it may look at it, and neither write to it nor
               give it away (see entering)
+    released  its cells are marked where the end of what they hold may show (see finalizers)
     adopted   the number of the caller's object that it is until the end of the trace (see virtual/adopting): it is not built
     """
 
-    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node")
+    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released")
 
     def __init__(
         self,
@@ -106,6 +107,7 @@ class VObj:
         self.argument = argument
         self.lent: CodeType | None = None
         self.adopted: int | None = None
+        self.released = False
         self._bulk: bool | None = None
         self._shape: Hashable = None
 
@@ -125,6 +127,7 @@ class VObj:
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
         made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
         made._bulk = made._shape = None
+        made.released = False
         for name, value in changes.items():
             setattr(made, name, value)
         return made

@@ -12,11 +12,11 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from hovis.engine import delegation
+from hovis.engine import delegation, finalizers
 from hovis.engine.heap import VObj, holds, reachable
 from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import ENDS, ENDS_READ, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Param
 from hovis.lattice import Type
@@ -59,8 +59,8 @@ def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
             obj = state.heap[value.aid]
             if obj.watched:
                 assert obj.node is not None
-                found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=True)
-            if not obj.bulk:
+                found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=ENDS)
+            if not obj.bulk and obj.forgotten != "suspect":
                 # the last item goes first (list_dealloc, tuple_dealloc)
                 todo.extend(obj.cells if obj.kind in ("list", "tuple") else reversed(obj.cells))
     return found
@@ -97,6 +97,21 @@ def settle(m: "Machine", operands: list[V] | None) -> None:
     gone = [value for value in gone if not _stays(m.state, value)]
     if gone:
         end(m, held_by(m.state, gone))
+    elif operands and _ends_by_itself(m, operands):
+        finalizers.run(m)
+
+
+def _ends_by_itself(m: "Machine", operands: list[V]) -> bool:
+    """Has the op emitted last, which runs nothing unknown, used one of these for the last time, and nobody else holds it?"""
+    latest = m.latest
+    if latest is None or latest.effect & Effect.OPAQUE:
+        return False
+    keeps = latest.effect & Effect.WRITES or holds(latest.type)
+    used = [v for v in operands if type(v) is Dyn and (v.value is latest or not keeps) and _used_last(m, v) and not _stays(m.state, v)]
+    if not used:
+        return False
+    reached = _reached(m.state, (value for _, value in m.state.roots()))
+    return any(id(value.value) not in reached for value in used)
 
 
 def _stays(state: State, value: V) -> bool:
@@ -136,7 +151,7 @@ def _identity(value: V | None) -> int:
 
 def matters(m: "Machine", old: V | None) -> bool:
     """Could the end of what a variable held show?"""
-    return (type(old) is Dyn and old.ends) or (type(old) is Ref and m.endings)
+    return (type(old) is Dyn and bool(old.ends)) or (type(old) is Ref and m.endings)
 
 
 def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
@@ -149,9 +164,12 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
         after |= _reached(m.state, map(Ref, dying(m)))
     spared = id(kept.value) if isinstance(kept, Dyn) else None
     for key, value in before.items():
-        if key not in after and key != spared and not (holds(value.type) and _just_used(m, value)):
-            m.latest = Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO, m.location())
+        if key in after or key == spared:
+            continue
+        if not ((holds(value.type) or value.ends == ENDS_READ) and _just_used(m, value)):
+            m.latest = Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO | Effect.WRITES, m.location())
             m.block.ops.append(m.latest)
+        finalizers.run(m)
 
 
 def keep(m: "Machine", held: dict[int, Dyn]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hovis.bytecode.instructions import Code
-from hovis.engine import escape, exceptions, lifetimes, templates
+from hovis.engine import escape, exceptions, finalizers, lifetimes, templates
 from hovis.engine.copies import Copy
 from hovis.engine.environment import Look, can_change
 from hovis.engine.folded import Folded, begins
@@ -21,7 +21,7 @@ from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.unwinding import unwind
-from hovis.engine.values import NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
+from hovis.engine.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, poll, raised, unchanged
 from hovis.ir.origins import origins_of
@@ -347,8 +347,11 @@ class Machine(Reader, abc.ABC):
         self.add(op, land, within)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         # what is taken out of something that may end may end with it
-        taken = isinstance(type, AnyType) and any(isinstance(arg, Dyn) and arg.ends for arg in args) and any(callee is one for one in _TAKING)
-        ends = self.endings and (taken or holds(type))
+        ends = ENDS if self.endings and holds(type) else 0
+        if not ends and isinstance(type, AnyType) and any(callee is one for one in _TAKING):
+            ends = max((arg.ends or 0 for arg in args if isinstance(arg, Dyn)), default=0)
+        if not ends and finalizers.gives_last(op):
+            ends, self.endings = ENDS_READ if callee is next else ENDS_TAKEN, True
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
     def add(self, op: Op, land: "Landing | None" = None, within: "int | type | None" = None) -> None:
@@ -356,9 +359,10 @@ class Machine(Reader, abc.ABC):
         self.emitted += 1
         effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op
         if effect & _MAY_WRITE:
-            self.forget(bool(effect & _OPAQUE), within)
-            if not self.frozen and effect & _OPAQUE and not self.state.world:
-                self.state.world = 1
+            if effect & _OPAQUE or finalizers.lets_go(op, within):
+                finalizers.run(self)
+            else:
+                self.forget(False, within)
         if effect & _MAY_RAISE and (land is not None or self.catching()):
             self.invoke(op, land)
         else:

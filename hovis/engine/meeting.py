@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from hovis import deadline
-from hovis.engine import dispatch, lifetimes, templates
+from hovis.engine import dispatch, finalizers, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry, begins_function
 from hovis.engine.entrykeys import NOTHING, PATHS, SHIFT, Keys, place_of
@@ -18,7 +18,7 @@ from hovis.engine.sizing import COUNTED, forget_growing, stop_counting
 from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
-from hovis.engine.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, V, each, either
+from hovis.engine.values import ENDS, NO_LABELS, STRONG, TEST, Dyn, Known, Ref, V, each, either
 from hovis.engine.whistle import TEST_VARIANTS, join_counters, whistle
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
@@ -67,7 +67,8 @@ class Meeting(Keys):
     # --------------------------------------------------------------------------------------------- edges
 
     def edge(self, edge: Edge, state: State) -> None:
-        state.drop_dead(self.tables.weakly)
+        if state.drop_dead(self.tables.weakly):
+            finalizers.run_in(self, state)
         site = state.site()
         chosen = dispatch.choosing(self, site, state)
         if chosen is not None:
@@ -394,7 +395,11 @@ class Meeting(Keys):
         dims = self._join_dims(a, b)
         given = holds(kind) and begins_function(entry.site)
         met = holds(kind) and not (isinstance(a, Dyn) and isinstance(b, Dyn))
-        ends = self.endings and not given and (met or matching.a.ends_visibly(a, set()) or matching.b.ends_visibly(b, set()))
+        ends: int | None = 0
+        if isinstance(a, Dyn) and isinstance(b, Dyn) and a.ends is None and b.ends is None:
+            ends = None
+        elif self.endings and not given:
+            ends = ENDS if met else max(matching.a.ends_visibly(a, set()), matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end
         few = either(a, b) if lost is None and not end and not unbound else None
@@ -434,7 +439,9 @@ class Meeting(Keys):
             return False
         kind = a.type
         if type(b) is Dyn:
-            if (a.lost is not None and b.lost is None) or b.maybe_unbound > a.maybe_unbound or b.ends > a.ends or b.maybe_end > a.maybe_end:
+            if (a.lost is not None and b.lost is None) or b.maybe_unbound > a.maybe_unbound or b.maybe_end > a.maybe_end:
+                return False
+            if a.ends is None is not b.ends or (b.ends or 0) > (a.ends or 0):
                 return False
             return kind is ANY or kind is b.type or (type(kind) is Type and type(b.type) is Type and kind.cls is b.type.cls)
         if type(b) is Known and type(b.value) in PLAIN and type(b.value) not in self.library.abstractions:

@@ -7,7 +7,7 @@ from hovis.engine.entries import Entry, begins_function
 from hovis.engine.heap import VObj, holds
 from hovis.engine.joins import Matching
 from hovis.engine.state import State
-from hovis.engine.values import STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, among
+from hovis.engine.values import ENDS, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V, among
 from hovis.ir.operations import END, UNBOUND
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Opening:
         # containers that a residual function is given, its caller holds
         given = holds(kind) and begins_function(self.entry.site)
         if type(value) is not Dyn:
-            ends = engine.endings and not given and (holds(kind) or self.arriving.ends_visibly(value, set()))
+            ends = 0 if given or not engine.endings else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
             at_end = isinstance(value, Known) and value.value is END
             few = None if can_split or at_end else among(value)
             return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end, among=few)
@@ -118,4 +118,4 @@ class Opening:
             self.entry.depends[path] = lost
         dims = tuple([d if isinstance(d, Known) else None for d in value.dims]) if value.dims else None
         own = self.base + path if can_split and lost is not None else None
-        return Dyn(param, kind, dims, own, value.maybe_unbound, value.ends and not given, value.maybe_end, value.among)
+        return Dyn(param, kind, dims, own, value.maybe_unbound, 0 if given and value.ends else value.ends, value.maybe_end, value.among)

@@ -12,7 +12,7 @@ from hovis.engine.heap import holds
 from hovis.engine.machine import Landing, Machine
 from hovis.engine.state import substitute, unfold
 from hovis.engine.tables import Restart
-from hovis.engine.values import Dyn, Known, Ref, V
+from hovis.engine.values import ENDS, Dyn, Known, Ref, V
 from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Type
@@ -108,7 +108,7 @@ def opaque(
         kind = m.library.always.get(callee, ANY)
     made = m.emit(callee, args, kwargs, kind, land=land)
     if holds(kind) or (kind is ANY and id(callee) not in _QUIET):
-        made.ends = m.endings = True
+        made.ends, m.endings = ENDS, True
     return made
 
 

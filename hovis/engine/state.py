@@ -6,7 +6,7 @@ from typing import Any
 
 from hovis.bytecode.instructions import Code, Handler
 from hovis.engine.heap import VObj
-from hovis.engine.values import NONE, Dyn, Ref, V
+from hovis.engine.values import ENDS, ENDS_READ, ENDS_TAKEN, NONE, Dyn, Ref, V
 from hovis.ir.model import Op
 from hovis.lattice.values import contains
 
@@ -132,9 +132,13 @@ class State:
         for number in self.classes:
             yield (number, "class", 0), Ref(number)
 
-    def drop_dead(self, weakly: bool = False) -> None:
-        """Forget locals that nobody reads any more, unless the end of what they hold shows; weakly: there are weak references to who knows what."""
-        last = len(self.frames) - 1
+    def drop_dead(self, weakly: bool = False) -> bool:
+        """Forget locals that nobody reads any more, unless the end of what they hold shows; may something have a finalizer that one held?
+
+        weakly: there are weak references to who knows what.
+        """
+        last, ended = len(self.frames) - 1, False
+        least = ENDS_READ if self.world == 2 else ENDS_TAKEN  # where something has changed it hardly matters what it costs
         clean: set[int] = set()
         for depth, frame in enumerate(self.frames):
             if depth == last or self.frames[depth + 1].mode == "closed":
@@ -143,28 +147,35 @@ class State:
                 live = live_after(frame.code, frame.pc)
             held = frame.locals
             for k, value in enumerate(held):
-                if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref) and not self.ends_visibly(value, clean):
-                    held[k] = None
+                if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
+                    ends = self.ends_visibly(value, clean)
+                    if ends < (ENDS if type(value) is Ref else least):
+                        held[k] = None
+                        ended |= ends > 0
+        return ended
 
-    def ends_visibly(self, value: V | None, clean: set[int]) -> bool:
-        """Is value, or does it hold, something whose end may show?  clean: objects of which it is known that they do not."""
+    def ends_visibly(self, value: V | None, clean: set[int]) -> int:
+        """Is value, or does it hold, something whose end may show (see ENDS)?  clean: objects of which it is known that they do not."""
         if type(value) is not Ref:
-            return type(value) is Dyn and value.ends
-        todo, seen = [value.aid], {value.aid}
+            return (value.ends or 0) if type(value) is Dyn else 0
+        todo, seen, found = [value.aid], {value.aid}, 0
         while todo:
             aid = todo.pop()
             obj = self.heap[aid]
             if obj.watched or (obj.kind == "generator" and obj.extra[1].guarded):
-                return True
+                return ENDS
             for cell in () if aid in clean or obj.bulk else obj.cells:
                 if type(cell) is Dyn:
                     if cell.ends:
-                        return True
+                        if cell.ends == ENDS:
+                            return ENDS
+                        found = max(found, cell.ends)
                 elif type(cell) is Ref and cell.aid not in seen:
                     seen.add(cell.aid)
                     todo.append(cell.aid)
-        clean |= seen
-        return False
+        if not found:
+            clean |= seen
+        return found
 
 
 def live_after(code: Code, pc: int) -> int:
@@ -264,7 +275,7 @@ def _replacer(old: object, new: V) -> Any:
         if isinstance(new, Dyn) and (value.ends or value.among or value.lost is not None):
             few = new.among or (value.among and tuple(x for x in value.among if contains(new.type, x)))
             lost = value.lost if new.lost is None else new.lost
-            return Dyn(new.value, new.type, new.dims, lost, new.maybe_unbound, new.ends or value.ends, new.maybe_end, few)
+            return Dyn(new.value, new.type, new.dims, lost, new.maybe_unbound, max(new.ends or 0, value.ends or 0), new.maybe_end, few)
         return new
 
     return replace

@@ -254,7 +254,7 @@ def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...
 def _initial(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> State:
     """The state in which the function begins."""
     engine.state = State([], {})
-    slots: list[V | None] = [value_of(engine, part) for part in parts]
+    slots: list[V | None] = [value_of(engine, part, held=True) for part in parts]
     free = len(code.names) - code.n_free
     slots += [UNBOUND_VALUE] * (free - len(slots))
     slots += Callee.of(engine, Known(fn), fn).cells
@@ -262,15 +262,15 @@ def _initial(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[
     return State([frame], engine.state.heap)
 
 
-def value_of(engine: Engine, part: Part) -> V:
-    """A part of the arguments as an engine value."""
+def value_of(engine: Engine, part: Part, held: bool = False) -> V:
+    """A part of the arguments as an engine value; held: the caller holds it as long as the function runs."""
     if isinstance(part, Fixed):
         return Known(part.value)
     if isinstance(part, Leaf):
         dims = part.param.dims
         known = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None
-        return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None)
-    cells = tuple(value_of(engine, p) for p in part.parts)
+        return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None, ends=None if held else 0)
+    cells = tuple(value_of(engine, p, held and not isinstance(part, Structure)) for p in part.parts)
     if isinstance(part, Structure):
         return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param, argument=True))
     if part.keys is None:

@@ -47,6 +47,12 @@ def within(a: Labels, b: Labels) -> bool:
 #: A list that the trace has made and that is real by now, where a back end compiles: it is gone through by positions.
 OWN_LIST: Final = Refined(list, "made in the trace")
 
+#: Somebody may see when the life of a value ends.  Of the result of an opaque call it is shown in any case; of what was taken out of
+#: something, if a variable holds it; what was read, and may not be held by what it was read from any more, and what iterators give, is worth no variable.
+ENDS: Final = 3
+ENDS_TAKEN: Final = 2
+ENDS_READ: Final = 1
+
 #: How strongly a constant is used: it counts (weak), it is compared with others (a test), an array's shape hangs on it, where a
 #: back end compiles for known ones (a size), or it chooses (strong).
 WEAK: Final = 1
@@ -84,7 +90,7 @@ class Ref:
 class Dyn:
     """An SSA value (or a constant whose contents are not to be trusted: a thawed static object).
 
-    ``ends``: somebody may see when its life ends (the result of an opaque call).
+    ``ends``: somebody may see when its life ends (see ENDS); None: the caller holds it.
     ``maybe_end``: it may be the END of an iterator (which no value of the user's is).
     ``among``: it is one of these constants, which were joined for good ("The Trick": see Meeting.dispatch).
     """
@@ -98,7 +104,7 @@ class Dyn:
         dims: "tuple[V | None, ...] | None" = None,
         lost: Labels | None = None,
         maybe_unbound: bool = False,
-        ends: bool = False,
+        ends: int | None = 0,
         maybe_end: bool = False,
         among: tuple[object, ...] | None = None,
     ) -> None:

@@ -6,6 +6,24 @@ from typing import Any
 
 from hovis.ir.analysis import liveness, predecessors, terminator_operands
 from hovis.ir.model import Block, Function, Invoke, Op, Param, Value, callees, edges
+from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
+
+#: Flags of classes that Python code has made, and of those whose instances hold others (Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_HAVE_GC).
+_HOLDING = 1 << 9 | 1 << 14
+#: Whose classes hold nothing if they say so: numbers, text, and scalars of arrays.
+_HONEST = frozenset({"builtins", "numpy"})
+
+
+def may_end_visibly(type: AbstractValue) -> bool:
+    """May a value of this type, or something that only it holds, have a finalizer?"""
+    if isinstance(type, Union):
+        return any(map(may_end_visibly, type.members))
+    if isinstance(type, Array):
+        return bool(getattr(type.dtype, "hasobject", True))
+    if isinstance(type, Type):
+        cls = type.cls
+        return bool(cls.__flags__ & _HOLDING or cls.__weakrefoffset__) or cls.__module__ not in _HONEST
+    return not isinstance(type, Bottom | Const)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,14 +10,12 @@ from typing import Any
 
 from hovis.ir import operations
 from hovis.ir.analysis import predecessors, terminator_operands, uses
+from hovis.ir.lives import may_end_visibly
 from hovis.ir.model import LASTING, Block, Branch, Function, Invoke, Op, Operand, Param, Raise, Return, Value
-from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
+from hovis.lattice import Const
 from hovis.passes.rewriting import CHANGES_EXCEPTION, Pass, effect_of, incoming_args, is_exception_made_here, is_one_of, keep_params
 
 _LASTING = LASTING._value_
-
-#: Exact types whose instances hold nothing that could notice its end.
-_PLAIN = frozenset({int, bool, float, complex, str, bytes, range, type(None)})
 
 
 def _dead(function: Function) -> bool:
@@ -95,7 +93,7 @@ class _Needed:
             self._todo.append(operand)
 
     def _roots(self, function: Function) -> Iterator[Operand]:
-        dropped: list[Param] = []
+        dropped: list[Value] = []
         yield from function.params
         for block in function.blocks:
             for op in block.ops:
@@ -118,11 +116,11 @@ class _Needed:
             case Return() | Raise():
                 yield from terminator_operands(block.terminator)
 
-    def _drop(self, op: Op, dropped: list[Param]) -> None:
+    def _drop(self, op: Op, dropped: list[Value]) -> None:
         (value,) = op.args
         if isinstance(value, Param | Op) and may_end_visibly(value.type):
             self.followers.setdefault(value, []).append(op)
-            if isinstance(value, Param):
+            if isinstance(value, Param) or not effect_of(value) & LASTING:
                 dropped.append(value)
 
     def _raise(self, op: Op) -> Iterator[Operand]:
@@ -132,8 +130,8 @@ class _Needed:
         elif isinstance(op.args[0], Op):
             self.followers.setdefault(op.args[0], []).append(op)
 
-    def _follow_sources(self, dropped: list[Param]) -> None:
-        """A parameter whose life ends visibly is needed if anything is that it may be; a container, if what it is made of is."""
+    def _follow_sources(self, dropped: list[Value]) -> None:
+        """A parameter whose life ends visibly is needed if anything is that it may be; what is read, or made, if what it is read from, or made of, is."""
         todo: list[Value] = list(dropped)
         seen = set(todo)
         while todo:
@@ -150,14 +148,3 @@ class _Needed:
         if all(isinstance(dim, Const) or dim in self.found for dim in dims):
             return dims
         return tuple(dim if isinstance(dim, Const) or dim in self.found else Const(None) for dim in dims)
-
-
-def may_end_visibly(type: AbstractValue) -> bool:
-    """May a value of this type, or something that only it holds, have a finalizer?"""
-    if isinstance(type, Union):
-        return any(map(may_end_visibly, type.members))
-    if isinstance(type, Array):
-        return bool(getattr(type.dtype, "hasobject", True))
-    if isinstance(type, Type):
-        return type.cls not in _PLAIN
-    return not isinstance(type, Bottom | Const)

@@ -23,13 +23,21 @@ def halves(xs):
 #   br 2
 # 6: (%9 :: Any)
 #   %10 = stop_iteration_error!(%9, 1) :: Any
+#   %11 = keep!(%4) :: None
+#   %12 = keep!(%4) :: None
+#   %13 = keep!(%5) :: None
+#   %14 = keep!(%3) :: None
 #   reraise %10
 # 7:
-#   %11 = sorted!(%4) :: list
-#   return %11
-# 8: (%12 :: Any)
-#   %13 = stop_iteration_error!(%12, 1) :: Any
-#   reraise %13
+#   %15 = drop!(%4) :: None
+#   %16 = sorted!(%4) :: list
+#   return %16
+# 8: (%17 :: Any)
+#   %18 = stop_iteration_error!(%17, 1) :: Any
+#   %19 = keep!(%4) :: None
+#   %20 = keep!(%4) :: None
+#   %21 = keep!(%3) :: None
+#   reraise %18
 
 
 def averages():
@@ -117,14 +125,15 @@ def first_beyond(limit):
 #   %26 = enter_handler!(%20) :: Any
 #   %27 = unraisable!(%20) :: None
 #   %28 = leave_handler!() :: None
+#   %29 = drop!(%20) :: None
 #   return %6
 # 9:
-#   %29 = print!('closed') :: None, br 10, or 11 (%err)
+#   %30 = print!('closed') :: None, br 10, or 11 (%err)
 # 10:
 #   return 2
-# 11: (%30 :: Any)
-#   %31 = stop_iteration_error!(%30, 1) :: Any
-#   reraise %31
+# 11: (%31 :: Any)
+#   %32 = stop_iteration_error!(%31, 1) :: Any
+#   reraise %32
 
 
 def begun(n):
