@@ -302,6 +302,14 @@ def _call_star(linear: "Linear", op: Op) -> None:
 
 FIXED[id(ops.apply_positional), 2] = FIXED[id(ops.apply), 3] = Rule(_call_star, load=_load_star)
 
+
+
+def _load_look(linear: "Linear", op: Op) -> None:
+    linear.callee(op.args[0].value.hold)  # type: ignore[union-attr]
+
+
+FIXED[id(ops.unchanged), 1] = Rule(lambda linear, op: linear.call(0), load=_load_look)
+
 #: Helpers that are one call of something else.
 ALIASES: Final[dict[int, object]] = {id(ops.bind): MethodType, id(ops.current_exception): sys.exception}
 

@@ -9,7 +9,7 @@ environment is folded (docs: "Opaque calls and the frozen environment").
 import gc
 from collections.abc import Callable, Iterable
 from operator import is_
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from hovis.engine.logs import fate
@@ -47,22 +47,28 @@ class Consulted(Exception):
 
 
 class Look:
-    """Where the residual looks at the environment again: the keys of the guards that are relied upon from there on."""
+    """Where the residual looks at the environment again: the keys of the guards that are relied upon from there on.
 
-    __slots__ = ("_holds", "guards", "keys")
+    hold says whether they hold: a function, which becomes that of the guards where it is called first.
+    """
+
+    __slots__ = ("guards", "hold", "keys")
 
     def __init__(self) -> None:
         self.keys: set[Any] = set()
         self.guards: tuple[Guard, ...] = ()
-        self._holds: Callable[[], bool] | None = None
-
-    def hold(self) -> bool:
-        if self._holds is None:
-            self._holds = compile_guards(self.guards)
-        return self._holds()
+        self.hold: FunctionType = FunctionType(_first.__code__, globals(), "hold", (self,))
 
     def __repr__(self) -> str:
         return f"<{len(self.guards)} guards>"
+
+
+def _first(look: Look) -> bool:
+    """The first call of what says whether guards hold: the next ones are of the test itself."""
+    made: Any = compile_guards(look.guards)
+    hold = look.hold
+    hold.__defaults__, hold.__code__ = made.__defaults__, made.__code__
+    return hold()  # type: ignore[no-any-return]
 
 
 def can_change(cls: type) -> bool:

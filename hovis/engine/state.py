@@ -149,7 +149,7 @@ class State:
             for k, value in enumerate(held):
                 if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
                     ends = self.ends_visibly(value, clean)
-                    if ends < (ENDS if type(value) is Ref else least):
+                    if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
                         held[k] = None
                         ended |= ends > 0
         return ended

@@ -270,7 +270,7 @@ def value_of(engine: Engine, part: Part, held: bool = False) -> V:
         dims = part.param.dims
         known = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None
         return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None, ends=None if held else 0)
-    cells = tuple(value_of(engine, p, held and not isinstance(part, Structure)) for p in part.parts)
+    cells = tuple(value_of(engine, p, held and (not isinstance(part, Structure) or part.kind == "tuple")) for p in part.parts)
     if isinstance(part, Structure):
         return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param, argument=True))
     if part.keys is None:

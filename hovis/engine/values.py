@@ -11,6 +11,7 @@ import operator
 from collections.abc import Iterable
 from typing import Final
 
+from hovis.ir.lives import may_end_visibly
 from hovis.ir.model import Op, Operand
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, AbstractValue, Array, Const, Refined, Type
@@ -192,10 +193,6 @@ def operand_of(value: Known | Dyn) -> Operand:
     return Const(value.value) if isinstance(value, Known) else value.value
 
 
-#: Classes whose instances hold nothing, and end without anybody noticing.
-_ATOMIC = frozenset({int, bool, float, complex, str, bytes, type(None)})
-
-
 def is_same(a: "V", b: "V") -> bool:
     """Are both the same unknown object?  What changes an array in place gives the array."""
     return isinstance(a, Dyn) and isinstance(b, Dyn) and _changed(a.value) is _changed(b.value)
@@ -210,5 +207,5 @@ def _changed(value: Operand) -> Operand:
 def ends_unseen(value: "V") -> bool:
     """Is it a number, a text or None, known or not: does nothing run when it is held no longer?"""
     if isinstance(value, Known):
-        return type(value.value) in _ATOMIC
-    return isinstance(value, Dyn) and type(value.type) is Type and value.type.cls in _ATOMIC
+        return not may_end_visibly(Type(type(value.value)))
+    return isinstance(value, Dyn) and not may_end_visibly(value.type)

@@ -49,7 +49,7 @@ def released(m: Machine, args: Args, named: Named) -> V:
     for ref, whole in zip(objects.cells, wholes.cells, strict=True):
         assert isinstance(ref, Ref)
         obj = m.state.heap[ref.aid]
-        m.state.heap[ref.aid] = obj.replace(node=m.operand(whole), adopted=None, cells=(), keys=(), forgotten=True)
+        m.state.heap[ref.aid] = obj.replace(node=m.operand(whole), adopted=None, cells=(), keys=(), forgotten=True, argument=True)
     return _tuple(m, *contents)
 
 

@@ -128,13 +128,17 @@ def draw(choices: Choices, theme: str) -> Program:
     writer.put(f"def f({', '.join(parameters)}):")
     writer.depth = 1
     writer.put("kept = []")
+    if hasattr(module, "FIRST"):
+        writer.put(module.FIRST)
     for _ in range(size):
         writer.statement()
     shown = [writer.variable() or "0" for _ in range(choices.number(1, 3))]
+    if hasattr(module, "LAST"):
+        writer.put(module.LAST)
     writer.put(f"return {', '.join(shown)}, kept")
-    given = [choices.pick(GIVEN) for _ in kinds]
+    given = [choices.pick(getattr(module, "HOW", GIVEN)) for _ in kinds]
     calls = [[writer.argument(kind) for kind in kinds] for _ in range(2)]
-    changes = [choices.pick(templates.snippets(module.CHANGES))] if hasattr(module, "CHANGES") and choices.chance(70) else []
+    changes = [choices.pick(templates.snippets(module.CHANGES))] if hasattr(module, "CHANGES") and (hasattr(module, "MUTATED") or choices.chance(70)) else []
     shared = None
     alike = [(i, j) for i in range(len(kinds)) for j in range(i + 1, len(kinds))
              if kinds[i] == kinds[j] and kinds[i] in ("list", "dict", "point", "set") and given[i] == given[j] == "type"]
