@@ -86,7 +86,7 @@ def _release(values: "list[Any]") -> bool:
     """Mark those values of whose ends nothing was to be seen so far; were there any?"""
     found = False
     for k, value in enumerate(values):
-        if type(value) is Dyn and value.ends == 0 and value.ends is not None and may_end_visibly(value.type):
+        if type(value) is Dyn and value.ends == 0 and may_end_visibly(value.type):
             values[k] = Dyn(value.value, value.type, value.dims, value.lost, value.maybe_unbound, ENDS_READ, value.maybe_end, value.among)
             found = True
     return found

@@ -148,6 +148,8 @@ class State:
             held = frame.locals
             for k, value in enumerate(held):
                 if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
+                    if type(value) is Ref and any(type(x) is Ref and x.aid == value.aid for x in frame.stack):
+                        continue  # something may be put into it by the instruction at hand
                     ends = self.ends_visibly(value, clean)
                     if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
                         held[k] = None

@@ -166,7 +166,9 @@ def looked_at(m: Machine, fn: Any, args: list[V]) -> list[V] | None:
 
 
 def _int(m: Machine, value: V) -> V:
-    """The int in an instance of a subclass of int."""
+    """The int in an instance of a subclass of int, whose own ``__index__`` nobody asks (PyNumber_Index)."""
+    if type(value) is Known and isinstance(value.value, int) and type(value.value) is not bool:
+        return value if type(value.value) is int else Known(int.__pos__(value.value), value.labels)
     inside = held(m, value)
     return value if inside is None or m.class_of(inside) is not int else inside
 
