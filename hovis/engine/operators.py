@@ -157,7 +157,7 @@ def _by_index(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str)
         return _enter(m, protocols.contained_by_iteration, args, mode)
     if fn not in _ITEMS or classes[0] not in (list, tuple, str, bytes, range) or classes[1] is None or not is_python_class(classes[1]):
         return NOT_MODELLED
-    found = models.special(m, args[1], "__index__")
+    found = models.special(m, args[1], "__index__") if not issubclass(classes[1], int) else NOT_MODELLED  # an int is taken as it is
     if found is ABSENT or found is NOT_MODELLED:
         return NOT_MODELLED
     return _enter(m, _ITEMS[fn], [Known(found), *args], mode)

@@ -361,10 +361,23 @@ def is_(low: L, a: Operand, b: Operand) -> Operand | None:
     """Numbers are never None; whether two numbers are one object is not said, of arrays it may be known."""
     if isinstance(a, Known) and isinstance(b, Known):
         return Known(a.value is b.value)
+    truths = [_truth_class(x) for x in (a, b)]
+    if None not in truths:
+        # there is one True of each class
+        return number(compare("EQ", tensor(low.val(a)), tensor(low.val(b)))) if truths[0] is truths[1] else Known(False)
     one = a if isinstance(a, Known) else b
     if isinstance(one, Known) and class_of(one) is None and not isinstance(one.value, np.ndarray | np.generic):
         return Known(False)
     return _is_one_array(low, a, b)
+
+
+def _truth_class(x: Operand) -> type | None:
+    """bool or np.bool, if x is a number of that class."""
+    if isinstance(x, Known):
+        return type(x.value) if type(x.value) in (bool, np.bool_) else None
+    if not isinstance(x, Val) or x.num.dtype != np.bool_:
+        return None
+    return {PYTHON: bool, SCALAR: np.bool_}.get(x.num.kind)
 
 
 def _is_one_array(low: L, a: Operand, b: Operand) -> Operand | None:
@@ -388,7 +401,9 @@ def _is_one_array(low: L, a: Operand, b: Operand) -> Operand | None:
 
 def is_not(low: L, a: Operand, b: Operand) -> Operand | None:
     found = is_(low, a, b)
-    return Known(not found.value) if isinstance(found, Known) else None
+    if found is None or isinstance(found, Known):
+        return None if found is None else Known(not found.value)
+    return not_row(low, found)
 
 
 # ------------------------------------------------------------------------------------------------- ranges

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tests.xla.checking import check
+import hovis_xla
+from tests.xla.checking import agree, check
 
 pytestmark = pytest.mark.xla
 
@@ -197,3 +198,23 @@ def left_twice(v, n):
 
 def test_ways_out_of_a_loop_that_meet():
     check(left_twice, (V * 4, 0), (V * 4, 5), (V, 5), (-V * 4, 5), bails=False)
+
+
+def test_there_is_one_true_of_each_class():
+    class E(enum.Enum):
+        A = 1
+        B = 2
+
+    def python(a): return np.allclose(a, a.T) is False, np.array_equal(a, a.T) is True, np.isscalar(a) is False, bool(a.sum() > 1) is bool(a.max() > 0), a * 2
+    def numpy(a): return (a.sum() > 1) is np.True_, np.all(a > 0) is not np.False_, (a.sum() > 1) is (a.max() > 0), a * 2
+    def both(a): return (a.sum() > 1) is True, bool(a.sum() > 1) is np.True_, (a.sum() > 1) is None, (a.sum() > 1) is np.False_, a * 2
+    def compared(a, n): return (n > 3) is True, (n == 2) is not False, a * 2
+    def others(a):
+        x, y = (E.A, NotImplemented) if a.sum() > 1 else (E.B, ...)
+        return x is E.A, y is ..., y is not NotImplemented, a * 2
+
+    for fn in (python, numpy, both, compared, others):
+        jitted = hovis_xla.jit(fn, target="xla")
+        for a in (np.ones((3, 3)), np.arange(9.0).reshape(3, 3), -np.ones((3, 3))):
+            agree(fn, jitted, *((a, 4) if fn is compared else (a,)))
+        assert "runs as one XLA executable" in str(jitted.explain())

@@ -92,7 +92,7 @@ def to_float(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _with_index(m: Machine, fn: Any, cls: type, args: Args) -> Any:
-    found = method(cls, "__index__")
+    found = method(cls, "__index__") if not issubclass(cls, int) else NOT_MODELLED  # an int is taken as it is
     if found is ABSENT or found is NOT_MODELLED:
         return None
     return pushed(m, lambda: m.call(Known(protocols.by_index), [Known(fn), Known(found), args[0]], {}))
