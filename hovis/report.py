@@ -362,6 +362,8 @@ def _guard(guard: Guard) -> str:
             return f"{_short(cls)} is {'a' if answer else 'no'} subclass of {_short(holder)}"
         case "cell":
             return f"a closure's variable is {value}"
+        case "names":
+            return f"{_short(holder)} is named {guard.value[1]}"
         case _:
             return f"{_short(holder)} has its code and its defaults"
 

@@ -29,6 +29,7 @@ class Guard(NamedTuple):
     class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
     type      the class of an instance                               cell      the contents of a cell
     function  the code and the defaults of a function
+    names     the name and the qualified name of a function
     asked     an abstract class about another class: that one, and the answer
     logs      a logger by a level: what becomes of what it is given
     """
@@ -137,6 +138,9 @@ class _Writer:
             at, (code, defaults, named) = self.name(holder), value
             self.tests.append(f"{at}.__code__ is {self.name(code)} and {at}.__defaults__ is {self.name(defaults)}")
             self.tests.append(f"{at}.__kwdefaults__ is {self.name(named)}")
+        elif kind == "names":
+            at, (plain, qualified) = self.name(holder), value
+            self.tests.append(f"{at}.__name__ == {plain!r} and {at}.__qualname__ == {qualified!r}")
         elif kind == "asked":
             cls, answer = value
             self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")

@@ -12,6 +12,7 @@ item is the result of a call, and the end a StopIteration.
 import types
 from typing import Any, Final
 
+from hovis.bytecode.instructions import Code
 from hovis.engine import delegation, exceptions, lifetimes, residuals
 from hovis.engine.entering import REAL, call_function, known_arguments
 from hovis.engine.handlers import HANDLERS
@@ -41,7 +42,8 @@ def make(m: Machine) -> int | None:
     if not whole:
         m.state.frames.pop()
     site = None if whole else m.user_site()
-    made: V = m.new(VObj("generator", GENERATOR, cells, extra=("new", frame.code, frame.namespace, frame.pc + 1, len(cells), site, False)))
+    code = _as_named(m, frame)
+    made: V = m.new(VObj("generator", GENERATOR, cells, extra=("new", code, frame.namespace, frame.pc + 1, len(cells), site, False)))
     if whole:
         frame.locals = []
         m.push(made)
@@ -73,6 +75,25 @@ def refuse(m: Machine, obj: VObj) -> None:
     raise Restart("generator")
 
 
+def _as_named(m: Machine, frame: Frame) -> Code:
+    """The code of a generator function, with the names that the function has now (gen_new_with_qualname)."""
+    fn = frame.fn
+    if type(fn) is not types.FunctionType or m.is_model(frame.code):
+        return frame.code
+    m.guard("names", fn, None, (fn.__name__, fn.__qualname__))
+    return _renamed(m, frame.code, fn.__name__, fn.__qualname__)
+
+
+def _renamed(m: Machine, code: Code, *names: str) -> Code:
+    if names == (code.given_name, code.given_qualname):
+        return code
+    key = ("renamed", code.code, names)
+    if key not in m.tables.answers:
+        m.tables.answers[key] = code.renamed(*names)
+    found: Code = m.tables.answers[key]
+    return found
+
+
 def rename(m: Machine, ref: Ref, obj: VObj, name: str, value: V) -> bool:
     """``generator.__name__ = value``, of one whose frame is in the heap (gen_set_name, gen_set_qualname)."""
     if name not in ("__name__", "__qualname__") or obj.node is not None or obj.extra[0] == "running":
@@ -81,11 +102,8 @@ def rename(m: Machine, ref: Ref, obj: VObj, name: str, value: V) -> bool:
         return False
     status, code, *rest = obj.extra
     names = (value.value, code.given_qualname) if name == "__name__" else (code.given_name, value.value)
-    key = ("renamed", code.code, names)
-    if key not in m.tables.answers:
-        m.tables.answers[key] = code.renamed(*names)
     m.use(value)
-    m.put(ref, obj.replace(extra=(status, m.tables.answers[key], *rest)))
+    m.put(ref, obj.replace(extra=(status, _renamed(m, code, *names), *rest)))
     return True
 
 

@@ -1569,3 +1569,24 @@ def test_jitted(fn, args):
     for _ in range(2):
         got = outcome(jitted, args)
         assert got == expected, difference(expected[0], got[0])
+
+
+def test_a_generator_has_the_names_that_its_function_has():
+    def numbers(x):
+        yield x
+
+    def given(x):
+        return numbers(x)
+
+    def told(x):
+        made = numbers(x)
+        return made.__name__, made.__qualname__, next(made)
+
+    jits = hovis.jit(given), hovis.jit(told)
+    for k in range(3):
+        numbers.__name__, numbers.__qualname__ = f"name{k}", f"whole.name{k}"
+        made = jits[0](k)
+        assert (made.__name__, made.__qualname__, made.gi_code.co_name, list(made)) == (f"name{k}", f"whole.name{k}", "numbers", [k])
+        assert jits[1](k) == told(k) == (f"name{k}", f"whole.name{k}", k)
+        made = hovis.specialize(given, hovis.Int)(k)
+        assert (made.__name__, made.__qualname__) == (f"name{k}", f"whole.name{k}")
