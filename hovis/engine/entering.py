@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import escape, templates
+from hovis.engine import escape, finalizers, templates
 from hovis.engine.escape import materialize
 from hovis.engine.heap import VObj, form_in, reachable
 from hovis.engine.lookups import ALL_THE_SAME, NEVER_ENTERED
@@ -341,7 +341,9 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     nobody writes to them there or gives them away.  What is left (and what is nested too deep) is real.
     """
     heap: dict[int, VObj] = {}
-    m.state.drop_dead(m.tables.weakly)  # a variable that nobody reads any more is no other holder
+    # a variable that nobody reads any more is no other holder
+    if m.state.drop_dead(m.tables.weakly):
+        finalizers.run(m)
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)
