@@ -8,6 +8,7 @@ most a second; what one raises there goes past all handlers of hovis's own, to t
 import _signal  # type: ignore[import-not-found]  # as signal, but for enumerations, which take their time
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -53,9 +54,25 @@ def check(frame: FrameType | None = None) -> None:
     while waiting and threading.get_ident() == threading.main_thread().ident:
         signum = waiting.pop(0)
         try:
-            _handlers[signum](signum, frame)
+            _handlers[signum](signum, frame or sys._getframe(1))
         except BaseException as error:
             raise Interrupted(error) from None
+
+
+def _call_all(signums: list[int], frame: FrameType) -> None:
+    """Call the handlers of these signals, whatever those before them raise: the last that is raised is what the caller gets, behind the others."""
+    raised: BaseException | None = None
+    for signum in signums:
+        try:
+            try:
+                if raised is not None:
+                    raise raised
+            finally:
+                _handlers[signum](signum, frame)
+        except BaseException as error:
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 class AtWork:
@@ -99,8 +116,7 @@ class AtWork:
         for signum, handler in list(_handlers.items()):
             if _signal.getsignal(signum) is _arrived:
                 _signal.signal(signum, handler)
-        for signum in late:
-            _handlers[signum](signum, None)
+        _call_all(late, sys._getframe(1))
         if isinstance(error, Interrupted):
             raised = error.error
             before = raised.__context__
