@@ -272,6 +272,11 @@ class _Known(ast.NodeTransformer):
         return self.known.get(node.id, node)
 
 
+def _deleted(body: list[ast.stmt]) -> Counter[str]:
+    """How often each name is deleted in these statements."""
+    return Counter(item.id for statement in body for item in ast.walk(statement) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Del))
+
+
 def _harmless(cond: ast.expr) -> bool:
     """Does it not matter when cond is evaluated, as long as its variables stay?"""
     plain = ast.Compare | ast.Name | ast.Constant | ast.cmpop | ast.expr_context | ast.UnaryOp | ast.unaryop
@@ -310,8 +315,12 @@ class _Last:
         self.counts = counts
         #: what handlers around ask for: no assignment of it moves
         self.handled: set[str] = set()
+        #: how often each name is deleted, in the whole
+        self.deleted: Counter[str] | None = None
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        if self.deleted is None:
+            self.deleted = _deleted(body)
         found: list[ast.stmt] = []
         for statement in body:
             made = self._inside(statement)
@@ -333,7 +342,9 @@ class _Last:
             statement.body, statement.orelse = self.statements(statement.body), self.statements(statement.orelse)
         elif isinstance(statement, ast.Try):
             around = self.handled
-            self.handled = around | {name for handler in statement.handlers for name in _read(handler)}
+            # and where an exception leads to a name may be deleted, which is a use
+            elsewhere = (self.deleted or Counter()) - _deleted(statement.body)
+            self.handled = around | {name for handler in statement.handlers for name in _read(handler)} | set(elsewhere)
             statement.body = self.statements(statement.body)
             self.handled = around
             statement.orelse = self.statements(statement.orelse)

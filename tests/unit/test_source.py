@@ -451,3 +451,18 @@ def test_a_long_row_of_early_ends_is_no_deep_recursion():
 
     text = hovis.trace(place, Int).text().load()
     assert [text(k) for k in (0, 7, 99, 100)] == [place(k) for k in (0, 7, 99, 100)]
+
+
+def test_a_list_that_is_let_go_of_by_a_handler_is_made_before_what_may_raise():
+    def each(p, r):
+        try:
+            for i in (p, *r)[:3]:
+                print(i)
+        except KeyError:
+            pass
+        return p
+
+    made = hovis.trace(each, Int, Any).text().load()
+    assert made(1, ()) == 1
+    with pytest.raises(TypeError, match="must be an iterable"):
+        made(1, 3)
