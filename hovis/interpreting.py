@@ -95,7 +95,7 @@ class _Eager(Jitted):
         self._count_numbers(args, kwargs)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        made = _Walked(self.trace(*args, **kwargs).passes(), self.__wrapped__, self._key(args, kwargs), len(args), tuple(kwargs))
+        made = _Walked(self.trace(*args, **kwargs).passes(), self._function, self._key(args, kwargs), len(args), tuple(kwargs))
         made.interpreter = self.interpreter
         return made
 

@@ -67,6 +67,12 @@ def _mark_coroutine(made: Any) -> None:
 class Jitted:
     """A function that is compiled for what it is called with.  Use :func:`jit`."""
 
+    # not in __dict__, which functools.wraps copies from one function to another
+    __slots__ = (
+        "__dict__", "__weakref__", "_failed", "_function", "_hopeless", "_lost", "_made",
+        "_numeric", "_options", "_policy", "_seen", "_signature", "_static", "_variants",
+    )  # fmt: skip
+
     def __init__(self, fn: Any, static: tuple[str, ...], options: api.Options) -> None:
         if not callable(fn):
             outside = f": put @{type(fn).__name__} outside of @jit" if isinstance(fn, classmethod | staticmethod) else ""
@@ -74,7 +80,8 @@ class Jitted:
         functools.update_wrapper(self, fn, updated=())
         # a residual has a trace of its own, which is not this one's
         self.__dict__.update((name, value) for name, value in getattr(fn, "__dict__", {}).items() if not hasattr(type(self), name))
-        self.__wrapped__ = fn
+        self.__wrapped__ = fn  # for those who ask; functools.wraps may put another there
+        self._function = fn
         if inspect.iscoroutinefunction(fn):
             _mark_coroutine(self)
         self._options = options
@@ -97,10 +104,10 @@ class Jitted:
     def _paths(self, static: tuple[str, ...]) -> list[Path]:
         if not static:
             return []
-        names = list(self._signature.parameters) if self._signature else _names_of(self.__wrapped__)
+        names = list(self._signature.parameters) if self._signature else _names_of(self._function)
         for name in static:
             if name not in names:
-                raise SpecError(f"{self.__wrapped__!r} has no parameter {said(name)} that could be static")
+                raise SpecError(f"{self._function!r} has no parameter {said(name)} that could be static")
         return [path for name in static for path in ((name,), (names.index(name),))]
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -132,7 +139,7 @@ class Jitted:
                 if found.holds():
                     return found
                 self._changed(found)
-            self._signature = signature_of(self.__wrapped__)
+            self._signature = signature_of(self._function)
             self._widen(args, kwargs)
             made = self._in_time(args, kwargs)
             self._made += 1
@@ -150,7 +157,7 @@ class Jitted:
         tried = self._lost > FURTHER * seconds
         start, more = deadline.clock(), 1.0 if not tried else FURTHER if self._lost < LOSSES * seconds else 0.0
         before = f"for other arguments took longer than {seconds:g} s of work" if tried else ""
-        with deadline.within(seconds * more, before), api.at_work(self.__wrapped__, self._options):
+        with deadline.within(seconds * more, before), api.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
         if made.in_vain:
             self._lost += deadline.clock() - start
@@ -158,12 +165,12 @@ class Jitted:
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         traced = self.trace(*args, **kwargs)
-        return Variant(traced, self.__wrapped__, self._key(args, kwargs), len(args), tuple(kwargs))
+        return Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
 
     def _changed(self, variant: "Variant") -> None:
         """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
         for guard in failing(variant.trace.guards):
-            if guard.kind == "function" and guard.holder is self.__wrapped__:
+            if guard.kind == "function" and guard.holder is self._function:
                 continue
             key = (guard.kind, id(guard.holder), guard.name)
             count = self._failed[key][1] if key in self._failed else 0
@@ -215,19 +222,19 @@ class Jitted:
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
         given, extra = self._with_defaults(*self._specs(args, kwargs))
         try:
-            return api.trace_call(self.__wrapped__, tuple(given), extra, self._options)
+            return api.trace_call(self._function, tuple(given), extra, self._options)
         except SpecError:
             return self._left_alone()
 
     def _left_alone(self) -> api.Trace:
         """The Trace of nothing but a call of the original."""
-        traced = self._options.trace(_caller(self.__wrapped__))
+        traced = self._options.trace(_caller(self._function))
         traced.fallback = True
         return traced
 
     def _promote(self, place: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A number chooses: it becomes part of the key, by whatever way it is passed; after too many values it is unknown."""
-        for path in Places(self.__wrapped__, self._signature).paths(place, kwargs):
+        for path in Places(self._function, self._signature).paths(place, kwargs):
             if path not in self._policy and self._count(path, constant(part_at(path, args, kwargs)), DYNAMIC):
                 self._policy = {**self._policy, path: KNOWN}
 
@@ -266,7 +273,7 @@ class Jitted:
             self._variants, self._numeric = {}, {}
 
     def __repr__(self) -> str:
-        return f"<hovis.jit of {self.__wrapped__!r}>"
+        return f"<hovis.jit of {self._function!r}>"
 
 
 ENTERED_THROUGH.add(Jitted)

@@ -103,6 +103,8 @@ class Jitted(PythonJitted):
     are its own; where none is, the key of the arguments decides.
     """
 
+    __slots__ = ("_by_head", "_chosen", "_exact", "_families", "_open", "_quick", "_spending", "_strict", "_watch")
+
     def __init__(
         self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None, watch: Interpreter | None, seconds: float | None,
     ) -> None:  # fmt: skip
@@ -227,7 +229,7 @@ class Jitted(PythonJitted):
     def _without(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call by the plain function."""
         start = time.perf_counter()
-        found = self.__wrapped__(*args, **kwargs)
+        found = self._function(*args, **kwargs)
         self._spending.went_without(time.perf_counter() - start)
         return found
 
@@ -298,7 +300,7 @@ class Jitted(PythonJitted):
                 return None
             family.specs = merged
             sized = Sized(traced.function, self._exact, without_checks(traced) if self._target == "auto" else None)
-            family.variant = Variant(traced, self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, self._target, sized)
+            family.variant = Variant(traced, self._function, self._key(args, kwargs), args, kwargs, self._exact, self._target, sized)
         if family.variant.serves(args, kwargs):
             return family.variant
         family.refused = family.variant.sized is None or family.variant.sized.hopeless
@@ -328,7 +330,7 @@ class Jitted(PythonJitted):
         return made
 
     def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        made = Variant(self.trace(*args, **kwargs), self.__wrapped__, self._key(args, kwargs), args, kwargs, self._exact, self._target)
+        made = Variant(self.trace(*args, **kwargs), self._function, self._key(args, kwargs), args, kwargs, self._exact, self._target)
         made.watch_by(self._watch)
         return made
 
@@ -343,7 +345,7 @@ class Jitted(PythonJitted):
         return "\n".join([*(v.explain() for v in kept), *([trouble] if trouble else [])]) or "It has not been called yet."
 
     def __repr__(self) -> str:
-        return f"<hovis_xla.jit of {self.__wrapped__!r}>"
+        return f"<hovis_xla.jit of {self._function!r}>"
 
 
 _all: Final[weakref.WeakSet[Jitted]] = weakref.WeakSet()

@@ -45,7 +45,8 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     fn = callee.value
     if type(fn) in ENTERED_THROUGH:
         # a jitted function is entered through its original
-        callee, fn = Known(fn.__wrapped__), fn.__wrapped__  # type: ignore[attr-defined]
+        fn = fn._function  # type: ignore[attr-defined]
+        callee = Known(fn)
     if fn is BUILD_CLASS:
         return classdefs.statement(m, args, kwargs, mode)
     if type(fn) is FUNCTION:

@@ -17,7 +17,7 @@ ABSENT: Final = object()
 #: There is something, but what it does only the real operation knows.
 NOT_MODELLED: Final = object()
 
-#: Classes of callables that stand for their ``__wrapped__``; filled by the jit.
+#: Classes of callables that stand for their ``_function``; filled by the jit.
 ENTERED_THROUGH: Final[set[type]] = set()
 
 #: Where code stands that is never entered (the beginnings of file names): hovis's own, but for what it means to be traced through.

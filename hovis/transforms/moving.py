@@ -104,7 +104,7 @@ def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Give
     if callee is sum and args and type(args[0]) not in (list, tuple) and not _is_numeric(args[0]):
         return callee, (list(args[0]), *args[1:]), kwargs  # what its items are is looked at
     if type(callee) in ENTERED_THROUGH:
-        return unfolded(callee.__wrapped__, args, kwargs)
+        return unfolded(callee._function, args, kwargs)
     if type(callee) is types.MethodType and type(callee.__func__) in ENTERED_THROUGH:
         return unfolded(callee.__func__, (callee.__self__, *args), kwargs)
     if type(callee) is functools.partial:
