@@ -4,6 +4,7 @@ A call of such a function is one op while something may yet be differentiated, s
 differentiated any more it is what the function does (:func:`expanded`).
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,7 +18,7 @@ from hovis.engine.values import Dyn, Known
 from hovis.errors import SpecError
 from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
 from hovis.ir.operations import make_dict, make_list, make_object, make_tuple
-from hovis.lattice import AbstractValue, Const, Partial
+from hovis.lattice import AbstractValue, Const, Partial, join
 from hovis.library import core
 from hovis.library.batching import batched, by
 from hovis.library.core import TypeRule
@@ -356,8 +357,8 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     for op in (op for one in callees(function) for op in one.ops() if not isinstance(op.callee, Function)):
         effect |= op.effect
     value = ends[0].value
-    if isinstance(value, Op) and value.callee is make_tuple:
-        kind: AbstractValue = Partial(tuple, range(len(value.args)), list(map(_type, value.args)))
+    kind = _of_tuples([end.value for end in ends])
+    if kind is not None:
         return m.emit(held, list(given.cells), None, kind, effect)
     dims = None
     if held is STOPPED and isinstance(given.cells[0], Dyn):
@@ -365,6 +366,14 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     elif isinstance(value, Op) and value.dims is not None:
         dims = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in value.dims)
     return m.emit(held, list(given.cells), None, _type(value) if len(ends) == 1 else function.type, effect, dims)
+
+
+def _of_tuples(found: list[Operand]) -> AbstractValue | None:
+    """The type of tuples of one length, one of which is given; None if these are not."""
+    tuples = [value.args for value in found if isinstance(value, Op) and value.callee is make_tuple]
+    if len(tuples) != len(found) or len(set(map(len, tuples))) != 1:
+        return None
+    return Partial(tuple, range(len(tuples[0])), [functools.reduce(join, map(_type, parts)) for parts in zip(*tuples, strict=True)])
 
 
 def _known_of(m: Machine, value: Any) -> Operand:

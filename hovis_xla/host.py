@@ -18,8 +18,9 @@ import numpy as np
 
 from hovis.custom import Kept
 from hovis.ir import operations
-from hovis.ir.model import Effect, Op
-from hovis.lattice import AbstractValue, Partial, Union
+from hovis.ir.model import Effect, Op, Param, Return
+from hovis.lattice import AbstractValue, Const, Partial, Union
+from hovis.lattice.constants import is_immutable
 from hovis.library.numpy.ufuncs import OPERATORS
 from hovis.library.standard import STANDARD
 from hovis.transforms.rules import watched
@@ -28,7 +29,7 @@ from hovis_xla.effects import to_python
 from hovis_xla.emit import T
 from hovis_xla.slots import tensor
 from hovis_xla.stores import goes_by_memory
-from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_type, num_of_value
+from hovis_xla.types import ARRAY, BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, abstract, named_tuple, num_of_type, num_of_value
 
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
 L = Any
@@ -220,21 +221,34 @@ def _tree(value: Any, leaves: list[Any]) -> Tree | None:
 class Lent:
     """A primitive of the user's own, for the program to call: with arrays that are copies, for whoever keeps one, and read-only.
 
-    An array that it gives has to be its own: where others hold it, too, the program gives up, and Python says which one it is.
+    Arrays and tuples that it gives have to be its own: where others hold one, too, the program gives up, and Python says which one it is.
     """
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], tree: Tree) -> None:
         self.fn = fn
+        self.tree = tree
 
     def __call__(self, *args: Any) -> Any:
         found = [self.fn(*map(_copied, args))]
-        if isinstance(found[0], np.ndarray) and (found[0].base is not None or sys.getrefcount(found[0]) > HELD):
-            raise ValueError("an array of somebody else's")
+        if not _is_own(found, 0, self.tree):
+            raise ValueError("an object of somebody else's")
         return found[0]
 
 
-#: How many hold what is in a list alone, as ``sys.getrefcount`` counts.
+#: How many hold what is in a list or in a tuple alone, as ``sys.getrefcount`` counts.
 HELD: Final = 2
+
+
+def _is_own(holder: Any, at: int, tree: Tree) -> bool:
+    """Is this part of a result new, with all that is in it?  No variable may hold it while those that do are counted."""
+    if tree[0] == "known" or not isinstance(holder[at], np.ndarray | tuple):
+        return True
+    if sys.getrefcount(holder[at]) > HELD:
+        return False
+    part = holder[at]
+    if isinstance(part, np.ndarray):
+        return part.base is None
+    return tree[0] == "build" and len(part) == len(tree[2]) and all(_is_own(part, k, t) for k, t in enumerate(tree[2]))
 
 
 def _copied(value: Any) -> Any:
@@ -242,6 +256,47 @@ def _copied(value: Any) -> Any:
         value = value.copy()
         value.flags.writeable = False
     return value
+
+
+def promised(primitive: Kept, args: Sequence[Operand], op: Op) -> tuple[Tree, list[Num]] | None:
+    """What a primitive of the user's own gives for operands like these: what is said of it, else what tracing it tells."""
+    leaves: list[Num] = []
+    tree = _of_type(op.type, op.dims, leaves)
+    if tree is None and all(isinstance(a, Known | Val) for a in args):
+        function = watched(primitive.fn, [_as_parameter(cast(Known | Val, a)) for a in args]).function
+        ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
+        found: list[tuple[Tree | None, list[Num]]] = []
+        for end in ends:
+            leaves = []
+            found.append((_of_value(end, leaves), leaves))
+        tree = found[0][0] if found and all(one == found[0] for one in found) else None
+    return None if tree is None or len(leaves) > MOST_PARTS else (tree, leaves)
+
+
+def _as_parameter(operand: Known | Val) -> Const | Param:
+    if isinstance(operand, Known):
+        return Const(operand.value)
+    return Param(cast(AbstractValue, abstract(operand)), tuple(map(Const, operand.num.shape)) if operand.num.kind == ARRAY else None)
+
+
+def _of_value(value: Any, leaves: list[Num]) -> Tree | None:
+    """How a value of a trace is put together."""
+    if isinstance(value, Op) and value.callee is operations.make_tuple:
+        parts = [_of_value(part, leaves) for part in value.args]
+        return None if None in parts else ("build", tuple, tuple(parts))
+    return _of_type(value if isinstance(value, Const) else value.type, None if isinstance(value, Const) else value.dims, leaves)
+
+
+def _of_type(kind: AbstractValue, dims: Any, leaves: list[Num]) -> Tree | None:
+    """How a value of a type is put together; None if the type does not tell."""
+    if isinstance(kind, Partial) and kind.cls is tuple:
+        parts = [_of_type(part, None, leaves) for part in kind.parts]
+        return None if None in parts else ("build", tuple, tuple(parts))
+    num = num_of_type(kind, dims)
+    if num is None:
+        return ("known", kind.value) if isinstance(kind, Const) and is_immutable(kind.value) else None
+    leaves.append(num)
+    return "leaf", len(leaves) - 1
 
 
 # ------------------------------------------------------------------------------------------------- lowering
@@ -277,12 +332,12 @@ def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]
         return None
     values: list[Val] = []
     trees = [_operand(low, a, values) for a in (*args, *kwargs.values())]
-    if None in trees or not any(v.num.kind != "python" for v in values):
+    if None in trees or not any(v.num.kind != "python" or isinstance(callee, Kept) for v in values):
         return None
     known = tuple(trees)
     if isinstance(callee, Kept):
-        num = num_of_type(op.type, op.dims) if op is not None else None
-        return None if num is None else call(low, Lent(callee), known, tuple(kwargs), values, ("leaf", 0), [num])
+        told = promised(callee, args, cast(Op, op)) if not kwargs else None
+        return None if told is None else call(low, Lent(callee, told[0]), known, (), values, *told)
     found = result_of(callee, known, tuple(kwargs), [v.num for v in values], general)
     return None if found is None else call(low, callee, known, tuple(kwargs), values, *found)
 
