@@ -31,7 +31,7 @@ from hovis.passes.numbering import numbering
 from hovis.passes.order import order
 from hovis.passes.params import trivial_params
 from hovis.passes.peeled import peeled
-from hovis.passes.polls import spare_polls
+from hovis.passes.polls import delayed_polls, spare_polls
 from hovis.passes.rewriting import Pass, copy
 from hovis.passes.running import Check, checking, run_pass
 from hovis.passes.strength import strength
@@ -44,7 +44,7 @@ PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
         straighten, trivial_params, arguments, inlining, fold, constants, congruence, numbering, forwarding, layers, implied, threading, dead, effects,
-        unseen_handlers, passing, spare_polls, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building,
+        unseen_handlers, passing, spare_polls, delayed_polls, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building,
         twins, peeled, order,
     )
 }  # fmt: skip
@@ -54,8 +54,10 @@ _DEFAULT: Final = [
     "passing", "spare_polls", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied",
     "threading", "dead", "effects", "unseen_handlers", "idle_loops", "tails",
 ]
-#: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
-_READABLE: Final = ["warm_tails" if name == "tails" else name for name in _DEFAULT]
+#: For text: ways that meet in a handler are told apart again there, arithmetic is as the user wrote it, and signals are looked for in place
+#: of the jumps of loops only where Ctrl-C is caught.
+_INSTEAD: Final = {"spare_polls": ("spare_polls", "delayed_polls"), "tails": ("warm_tails",)}
+_READABLE: Final = [other for name in _DEFAULT for other in _INSTEAD.get(name, (name,))]
 _LATE: Final = [
     "constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "endings", "building",
     "twins", "peeled", "order",
