@@ -59,7 +59,7 @@ class Engine(Meeting):
     def run(self, initial: Callable[[], Entry]) -> Entry:
         """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
         self.initial = initial
-        with watched(None if self.frozen else self.looked_up):
+        with watched(self.looked_up):
             return self._run()
 
     def _run(self) -> Entry:

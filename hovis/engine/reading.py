@@ -31,6 +31,8 @@ class Reader:
         self.read_static: set[Any] = set()
         self.static_objects: dict[int, Any] = {}
         self.guards: dict[Any, Guard] = {}
+        #: what classes were asked for, whether or not it is relied upon
+        self.asked: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
         #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see endless)
@@ -158,9 +160,15 @@ class Reader:
             key = ("class", id(cls), name)
             if self.tables.thawed_attributes and any((id(base), name) in self.tables.thawed_attributes for base in cls.__mro__):
                 return
-            if key not in self.guards:
-                self.guards[key] = Guard("class", cls, name, places(cls, name))
-            self._tell(key, "class", self.guards[key].value)
+            if key not in self.asked:
+                self.asked[key] = Guard("class", cls, name, places(cls, name))
+            guard = self.asked[key]
+            self._tell(key, "class", guard.value)
+            if self.frozen:
+                if key in self.volatile:
+                    raise Consulted(always=True)
+                return
+            self.guards[key] = guard
             self._rely(key)
             self.guard("bases", cls, None, cls.__mro__)
 

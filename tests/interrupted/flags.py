@@ -36,6 +36,16 @@ class Worker:
         return k
 
 
+class Derived(Worker):
+    __slots__ = ()
+
+    @classmethod
+    def by_class_method(cls, k):
+        while cls.running:
+            k += 1
+        return k
+
+
 class Plain:
     def __init__(self):
         self.running = True
@@ -69,6 +79,23 @@ def closure():
 
 def by_global(k):
     while not STOP:
+        k += 1
+    return k
+
+
+def by_class_itself(k):
+    while Worker.running:
+        k += 1
+    return k
+
+
+def by_class_in_try(k):
+    try:
+        while True:
+            k += 1
+            if not Derived.running:
+                break
+    finally:
         k += 1
     return k
 
@@ -179,7 +206,8 @@ CASES = [
     (by_event, EVENT.set, EVENT.clear),
     *((fn, lambda: ITEMS.append(1), ITEMS.clear) for fn in (by_list, by_length)),
     (by_deque, lambda: DEQUE.append(1), DEQUE.clear),
-    (WORKER.by_class, lambda: setattr(Worker, "running", False), lambda: setattr(Worker, "running", True)),
+    *((fn, lambda: setattr(Worker, "running", False), lambda: setattr(Worker, "running", True))
+      for fn in (WORKER.by_class, by_class_itself, Derived.by_class_method, by_class_in_try)),
     (WORKER.by_slot, lambda: setattr(WORKER, "active", False), lambda: setattr(WORKER, "active", True)),
     (PLAIN.by_attribute, lambda: setattr(PLAIN, "running", False), lambda: setattr(PLAIN, "running", True)),
     (BY_CELL, STOP_CELL, CELL_AGAIN),
@@ -197,8 +225,6 @@ WAYS = {"jit": hovis.jit, "specialize": lambda fn: hovis.specialize(fn, int), "x
 def main(ways):
     for number, (fn, stop, again) in enumerate(CASES):
         for way in ways:
-            if way == "specialize" and fn.__name__ == "by_class":
-                continue                         # what a class says is frozen
             again()
             residual = WAYS[way](fn)
             if way != "specialize":
