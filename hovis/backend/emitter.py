@@ -264,12 +264,14 @@ class Emitter:
         flow = self.flow
         polls = [block for block in flow.order if isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll]
         for block in polls:
+            assert isinstance(block.terminator, Invoke)
+            self.quiet.add((block, block.terminator.error.block))
             if flow.index[self._ok(block).block] <= flow.index[block]:
                 self.returning.setdefault(self._ok(block).block, []).append(block)
         apart = set(polls)
-        for block in flow.order if polls else ():
+        for block in flow.order if polls or flow.catches else ():
             for edge in flow.leaving(block) if block not in apart else ():
-                # a way on may be written as a jump back, too
+                # a way on may be written as a jump back, too: what the original does not jump back for, no signal interrupts
                 if flow.index[edge.block] > flow.index[block] or not self._leads(edge.block, block, apart):
                     self.quiet.add((block, edge.block))
 

@@ -39,6 +39,8 @@ class Flow:
         likely = set(self.order)
         self.order += [block for block in _reverse_postorder(first, self._ways) if block not in likely]
         self.index = {block: k for k, block in enumerate(self.order)}
+        #: is anything caught here that is raised?
+        self.catches = bool(self.covered) or any(isinstance(block.terminator, Invoke) for block in self.order)
         #: how often each value is used, by what is itself needed
         self.uses: dict[Operand, int] = {}
         #: block params that anything uses

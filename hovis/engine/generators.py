@@ -53,10 +53,10 @@ def make(m: Machine) -> int | None:
         m.endings = True
     else:
         m.tables.generators = "virtual"
-    return _to_caller(m, finish(m, made, frame.mode))
+    return to_caller(m, finish(m, made, frame.mode))
 
 
-def _to_caller(m: Machine, status: int | None) -> int:
+def to_caller(m: Machine, status: int | None) -> int:
     """The frame on top goes on behind the instruction at which it was left."""
     if status is None:
         m.frame.pc += 1
@@ -193,7 +193,7 @@ def deliver(m: Machine, value: V, mode: str) -> int:
     if mode == "delegated":
         m.push(value)
         return SWITCH  # the consumer's Yield is done again
-    return _to_caller(m, finish(m, value, "value" if mode in ("for", "send", "end") else mode))
+    return to_caller(m, finish(m, value, "value" if mode in ("for", "send", "end") else mode))
 
 
 def finished_extra(obj: VObj) -> Any:
@@ -209,7 +209,7 @@ def finished(m: Machine, value: V) -> int | None:
     m.state.frames.pop()
     if m.endings:
         lifetimes.end_cells(m, frame.locals, value)
-    return _to_caller(m, exhausted(m, value, frame.mode))
+    return to_caller(m, exhausted(m, value, frame.mode))
 
 
 def exhausted(m: Machine, value: V, mode: str) -> int | None:

@@ -496,14 +496,7 @@ def return_(m: Machine, _: Any) -> int | None:
         caller.stack.append(value)
         lifetimes.end(m, before)
         caller.stack.pop()
-    status = finish(m, value, frame.mode)
-    if status is None:
-        caller.pc += 1
-        return SWITCH
-    if status >= 0:
-        caller.pc = status
-        return SWITCH
-    return status
+    return generators.to_caller(m, finish(m, value, frame.mode))
 
 
 # ------------------------------------------------------------------------------------------------- exceptions

@@ -3,7 +3,9 @@ import dis
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -13,6 +15,10 @@ from hovis.bytecode.normalize import LOOKS_BEFORE
 from hovis.ir.model import Invoke
 from hovis.ir.operations import poll
 from hovis.specs import Int
+from tests import golden_text
+from tests.differential.choices import Seeded
+from tests.differential.drawing import draw
+from tests.interrupted import loops
 
 ROOT = Path(__file__).parents[2]
 #: With HOVIS_EXAMPLES more of them are drawn.
@@ -93,39 +99,138 @@ def generated(k, n):
         return error
 
 
+def left_by_a_call(k, n):
+    try:
+        for i in enumerate(n):
+            for j in enumerate("a"):             # Python code stands for it: where that returns, the outer loop jumps back
+                k += 1
+    except Exception:
+        return k
+    return k
+
+
+class Left:
+    def __init__(self, n):
+        self.n = n
+
+    def __bool__(self):
+        self.n -= 1
+        return self.n > 0
+
+
+def asked(k, n):
+    left = Left(n)
+    try:
+        while left:
+            k += k
+    except ValueError:
+        return k
+    return left.n
+
+
 def bare(k, n):
     while k < n:
         k += k & 3
     return k
 
 
-CASES = [(endless, (Int,)), (bounded, (Int, Int)), (called, (Int, Int)), (iterated, (Int, Int)), (generated, (Int, Int))]
+CASES = [(endless, (Int,)), (bounded, (Int, Int)), (called, (Int, Int)), (iterated, (Int, Int)), (generated, (Int, Int)),
+         (left_by_a_call, (Int, list)), (asked, (Int, Int))]
 
 
 def polled(function):
     return [block for block in function.blocks if isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll]
 
 
-def jumps_back(code):
-    """For each jump back at which CPython looks for signals: is what a handler of these raises caught by one of the program's own?
+def jumps_back(code, besides=frozenset()):
+    """For each jump back at which CPython looks for signals, by its lines: is what a handler of these raises caught by one of the program's own?
 
     Those that only mend tracebacks, or put back what was being handled, raise again at once.
     """
     raws = decode(code)
-    caught = {entry.target for entry in exception_table(code) if not entry.lasti}
+    caught = {entry.target for entry in exception_table(code) if not entry.lasti} - besides
     for k, raw in enumerate(raws):
         if raw.target is not None and raw.target <= k and "NO_INTERRUPT" not in raw.name:
             seen = raw if LOOKS_BEFORE else raws[raw.target - 1]
-            yield seen.entry is not None and seen.entry.target in caught
+            lines = {one.position[0] for one in raws[raw.target:k + 1] if one.position[0]}
+            yield lines, seen.entry is not None and seen.entry.target in caught
+
+
+def all_jumps_back(code):
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from all_jumps_back(inner)
+    handles = {raw.offset for raw in decode(code) if raw.name == "PUSH_EXC_INFO"}
+    puts_back = {entry.target for entry in exception_table(code)} - handles      # what a comprehension in the code has hidden
+    yield from jumps_back(code, puts_back)
+
+
+def wrong_jumps(original, residual):
+    """The lines of a residual's jumps back that nothing covers where each of the original's is covered; and how many were looked at."""
+    there = [(range(min(lines), max(lines) + 1), covered) for lines, covered in all_jumps_back(original) if lines]
+    wrong, seen = [], 0
+    for lines, covered in jumps_back(residual):
+        around = [span for span, here in there if here and lines and span.start <= min(lines) and max(lines) < span.stop]
+        if around:
+            least = min(around, key=len)
+            if all(here for span, here in there if least.start <= span.start and span.stop <= least.stop and not lines.isdisjoint(span)):
+                seen += 1
+                if not covered:
+                    wrong.append(sorted(lines))
+    return wrong, seen
+
+
+def of_goldens():
+    for path in sorted(golden_text.FOLDER.glob("*.py")):
+        original = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+        for golden in golden_text.read(path):
+            if golden.verb != "return_type":
+                yield golden.where, original, golden_text.Call(golden_text.load(path), hovis, golden.call).trace().passes("default").compile()
+
+
+def of_loops():
+    for seed in range(int(12 * MORE)):
+        original = compile(loops.program(seed), f"<interrupted {seed}>", "exec")
+        module = {}
+        exec(original, module)
+        yield f"loops {seed}", original, hovis.specialize(module["f"], int, int, list, list)
+
+
+def of_programs(theme, count):
+    for seed in range(int(count * MORE)):
+        program = draw(Seeded(seed), theme)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            original = compile(program.source, program.file, "exec")
+        if any(covered for _, covered in all_jumps_back(original)):
+            module = program.module()
+            try:
+                specs = program.specs(program.arguments(module, 0))
+            except Exception:
+                continue                         # the program was drawn with arguments that cannot be made
+            yield f"{theme} {seed}", original, hovis.options(fuel=20_000).specialize(module["f"], *specs)
+
+
+WALKED = {"goldens": of_goldens, "loops": of_loops, "corpus": lambda: of_programs("corpus", 250)}
+
+
+@pytest.mark.parametrize("where", WALKED)
+def test_jumps_of_programs_are_covered(where):
+    seen = 0
+    for name, original, residual in WALKED[where]():
+        wrong, here = wrong_jumps(original, residual.__code__)
+        assert not wrong, f"{name}: lines {wrong}"
+        seen += here
+    assert seen or where == "goldens"            # so far no golden has a loop in a handler
 
 
 @pytest.mark.parametrize(("fn", "specs"), CASES, ids=lambda v: getattr(v, "__name__", ""))
 def test_jumps_are_covered(fn, specs):
     residual = hovis.specialize(fn, *specs)
     function = residual.trace.passes("default")
-    if any(jumps_back(fn.__code__)) or fn is called:
+    if any(covered for _, covered in jumps_back(fn.__code__)) or fn is called:
         assert polled(function.function)
-        assert all(jumps_back(residual.__code__)), dis.Bytecode(residual).dis()
+        assert all(covered for _, covered in jumps_back(residual.__code__)), dis.Bytecode(residual).dis()
 
 
 def test_loops_outside_of_handlers_look_for_nothing():
