@@ -190,10 +190,14 @@ class Calls(Arrays):
 
     def _act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
         """A call that the host makes in its turn: of numbers, of what is known, and of containers and texts of these."""
-        if isinstance(callee, Kept) and STANDARD.rule(callee) is None and watched(callee.fn, list(op.args)).looks_around():
-            raise NotLowerable(f"{_name(callee)} reads something that others may change")
+        lends = callee in ACTS
+        if isinstance(callee, Kept) and STANDARD.rule(callee) is None:
+            body = watched(callee.fn, list(op.args))
+            if body.looks_around():
+                raise NotLowerable(f"{_name(callee)} reads something that others may change")
+            lends = not body.effect() & (Effect.WRITES | Effect.OPAQUE)
         leaves: list[Val] = []
-        trees = [self._tree_of_act(a, leaves, callee) for a in (*args, *kwargs.values())]
+        trees = [self._tree_of_act(a, leaves, callee, lends) for a in (*args, *kwargs.values())]
         wanted = op in self.used and op.type not in (Type(type(None)), Const(None))
         num = num_of_type(op.type) if wanted else None
         if wanted and (num is None or num.kind == ARRAY):
@@ -203,14 +207,15 @@ class Calls(Arrays):
         (found,) = self._in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
         return Known(None) if found is None or num is None else Val(num, found.ir)
 
-    def _tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any]) -> Any:
+    def _tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any], lends: bool) -> Any:
+        """How the host puts an operand together; lends: it may be an array, which is a copy, as nobody writes to it."""
         if isinstance(operand, Struct):
-            parts = tuple(self._tree_of_act(p, leaves, callee) for p in operand.parts)
+            parts = tuple(self._tree_of_act(p, leaves, callee, lends) for p in operand.parts)
             return "build", operand.callee, parts, operand.op or operand
         if isinstance(operand, OneOf):
             leaves.append(Val(WHICH, operand.which))
             at = len(leaves) - 1
-            return "oneof", at, tuple(self._tree_of_act(m, leaves, callee) for m in operand.members)
+            return "oneof", at, tuple(self._tree_of_act(m, leaves, callee, lends) for m in operand.members)
         if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray | Raised | Handle):
             return "known", operand.value
         if not isinstance(operand, Known | Val) or _is_raised(operand) or is_handle(operand):
@@ -219,7 +224,7 @@ class Calls(Arrays):
         if value.num.kind == EITHER:
             leaves += [Val(Num(SCALAR, value.num.dtype), value.ir), Val(TAG, value.tag)]
             return "either", len(leaves) - 2
-        if value.num.kind == ARRAY and callee not in ACTS:
+        if value.num.kind == ARRAY and not lends:
             raise NotLowerable(f"{_name(callee)} of an array, which it might write to")
         leaves.append(value)
         return "leaf", len(leaves) - 1

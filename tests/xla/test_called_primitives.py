@@ -52,6 +52,33 @@ def shown(x):
 
 
 @hovis.primitive
+def sum_shown(a):
+    s = float(a.sum())
+    print("seen", s)
+    return s
+
+
+@hovis.primitive
+def array_shown(a):
+    print("seen", a)
+    return float(a.sum())
+
+
+@hovis.primitive
+def cleared_and_shown(a):
+    a[0] = 0.0
+    s = float(a.sum())
+    print("seen", s)
+    return s
+
+
+@hovis.primitive
+def handed_on_and_shown(a):
+    print("seen", a.shape)
+    return a
+
+
+@hovis.primitive
 def noted(x):
     LOG.append(x)
     return x * 2.0
@@ -160,6 +187,37 @@ def printing(x, n):
     return s
 
 
+def printing_arrays(x, n):
+    s = 0.0
+    for k in range(n):
+        y = x + k
+        s += sum_shown(y)
+        y[0] = 9.0
+        s += sum_shown(y)
+    return s
+
+
+def printing_an_array(x):
+    s = array_shown(x + 1.0)
+    return x * s
+
+
+def printing_what_it_writes(x):
+    s = cleared_and_shown(x)
+    return s + x
+
+
+def printing_what_it_gives(x):
+    y = handed_on_and_shown(x)
+    y[0] = 5.0
+    return x * 2.0
+
+
+def printing_and_giving_up(x):
+    s = sum_shown(x)
+    return sum_shown(refusing(x) + s)
+
+
 def log_is_longer(x):
     before = len(LOG)
     return noted(x) + len(LOG) - before
@@ -242,9 +300,10 @@ CASES = [
     (log_is_longer, (1.5,)), (dict_is_read_behind, (1.5,)), (class_is_read_behind, (1.5,)), (reads_what_is_stored, (1.5,)),
     (reads_an_array_that_is_stored_into, (1.5,)), (stores_into_its_argument, (A,)), (parts_in_a_loop, (A, 5)), (parts_of_parts, (A, 4)),
     (parts_by_declaration, (1.5,)), (one_of_two_ways, (A,)), (one_of_two_ways, (-A,)), (stores_into_a_part, (A,)), (stores_into_parts_that_are_one, (A,)),
-    (stores_into_what_others_hold, (A,)), (gives_the_parts, (A,)),
+    (stores_into_what_others_hold, (A,)), (gives_the_parts, (A,)), (printing_arrays, (A, 3)), (printing_an_array, (A,)), (printing_what_it_writes, (A,)),
+    (printing_what_it_gives, (A,)), (printing_and_giving_up, (A,)), (printing_and_giving_up, (A * 6.0,)),
 ]
-COMPILED = (in_a_loop, by_declaration, may_raise, printing, parts_in_a_loop, parts_of_parts, parts_by_declaration, one_of_two_ways, gives_the_parts)
+COMPILED = (in_a_loop, by_declaration, may_raise, printing, printing_arrays, parts_in_a_loop, parts_of_parts, parts_by_declaration, one_of_two_ways, gives_the_parts)
 
 
 def rounded(found):
