@@ -53,7 +53,7 @@ class Entry:
         #: START: parameters that are one of a few constants
         self.choices: tuple[tuple[int, tuple[object, ...]], ...] = ()
 
-
-def begins_function(site: Any) -> bool:
-    """Does a residual function begin there, or a generator?  Its body stands in the context of the key that it has had when it was made."""
-    return len(site) == 3  # with the world that it begins in
+    @property
+    def begins_function(self) -> bool:
+        """Does a residual function begin here, or a generator, but START?  Its body stands in the context of the key that it has had when it was made."""
+        return self.function is not None and self.site[0] != "start"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from hovis.engine.entries import Entry, begins_function
+from hovis.engine.entries import Entry
 from hovis.engine.heap import shape_in
 from hovis.engine.machine import Machine
 from hovis.engine.state import State
@@ -110,7 +110,7 @@ class Keys(Machine, abc.ABC):
                 part = self._key_part(entry.state, self.value_at(entry.state, path))
                 rest = [x for x in entry.key if x[0] != path]
                 keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
-            if len(keyed) < len(table) or (begins_function(site) and any(entry.key != key for key, entry in keyed.items())):
+            if len(keyed) < len(table) or any(entry.begins_function and entry.key != key for key, entry in keyed.items()):
                 return False      # with the table as it was: all of them are discarded
             table.clear()
             for key, entry in keyed.items():
@@ -126,7 +126,7 @@ class Keys(Machine, abc.ABC):
         bad = []
         for entry in table.values():
             key = self.key_of(site, entry.state)
-            moved = key != entry.key and begins_function(site)
+            moved = key != entry.key and entry.begins_function
             known = any(not isinstance(self.value_at(entry.state, path), Dyn) for path in forced)
             if moved or known or not entry.joined.isdisjoint(self.wanted.get(site, ())):
                 bad.append(entry)

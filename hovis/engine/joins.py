@@ -188,10 +188,10 @@ def _missing(cell: V) -> bool:
     return isinstance(cell, Known) and cell.value is templates.MISSING
 
 
-def align(old: State, new: State) -> tuple[bool, bool]:
+def align(old: State, new: State) -> bool:
     """Locals that only one of the states still holds are dead: drop them from both, unless their end would show.
 
-    Classes that only one of them has defined are none of both.  Has old lost a class, and has anything changed in it?
+    Classes that only one of them has defined are none of both.  Has anything changed in old?
     """
     changed = False
     for one, other in zip(old.frames, new.frames, strict=True):
@@ -203,9 +203,9 @@ def align(old: State, new: State) -> tuple[bool, bool]:
                 other.locals[k] = (gone if y is None else y) if gone else None
                 changed |= one.locals[k] is not x
     common = tuple(number for number in old.classes if number in new.classes) if old.classes != new.classes else old.classes
-    lost = common != old.classes
+    changed |= common != old.classes
     old.classes = new.classes = common
-    return lost, changed or lost
+    return changed
 
 
 def agree(a: V, b: V) -> bool:

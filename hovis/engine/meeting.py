@@ -9,7 +9,7 @@ from typing import Any, Final
 from hovis import deadline
 from hovis.engine import dispatch, finalizers, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
-from hovis.engine.entries import Entry, begins_function
+from hovis.engine.entries import Entry
 from hovis.engine.entrykeys import NOTHING, PATHS, SHIFT, Keys, place_of
 from hovis.engine.heap import VObj, holds
 from hovis.engine.joins import Matching, agree, align, told_apart, unlike_generators
@@ -226,7 +226,7 @@ class Meeting(Keys):
 
     def _join(self, entry: Entry, state: State) -> None:
         """Join state into the entry; where that changes it, it is work to do."""
-        lost, other = align(entry.state, state)
+        dropped = align(entry.state, state)
         try:
             matching = Matching(entry.state, state, self.tables.paths, self.number)
         except NotMaterializable as refused:
@@ -234,7 +234,7 @@ class Meeting(Keys):
             raise
         for frame, arriving in zip(entry.state.frames, state.frames, strict=True):
             frame.decided |= arriving.decided
-        if self._update(entry, matching, other) or lost:
+        if self._update(entry, matching, dropped) or dropped:      # its exits may hand on what it no longer has
             self.push_work(entry)      # before what may restart elsewhere: the next time nothing would change any more
         depends = entry.depends
         for path, _, b, _ in matching.pairs:
@@ -277,8 +277,8 @@ class Meeting(Keys):
         if self.total_steps > self.fuel + self.share * allowance(self.places()):
             raise OutOfFuel
 
-    def _update(self, entry: Entry, matching: Matching, other: bool) -> bool:
-        """Bring the entry's state up to date; has it changed?  other: something in it has been dropped already."""
+    def _update(self, entry: Entry, matching: Matching, dropped: bool) -> bool:
+        """Bring the entry's state up to date; has it changed?  dropped: something in it has been dropped already."""
         old = entry.state
         self._changed, self._classes = False, old.classes
         self.work_on(old, len(matching.pairs))
@@ -293,7 +293,7 @@ class Meeting(Keys):
             self._changed = True
             changed.update((path, ref) for path, ref in matching.apart.items() if path not in changed)
         nodes = self._nodes(entry, matching)
-        if changed or nodes or other:
+        if changed or nodes or dropped:
             self._rebuild(old, matching, changed, nodes)
         return self._changed
 
@@ -393,7 +393,7 @@ class Meeting(Keys):
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
         lost = self.label(entry, path) if can_split and strength != STRONG else None
         dims = self._join_dims(a, b)
-        given = holds(kind) and begins_function(entry.site)
+        given = holds(kind) and entry.begins_function
         met = holds(kind) and not (isinstance(a, Dyn) and isinstance(b, Dyn))
         ends: int | None = 0
         if isinstance(a, Dyn) and isinstance(b, Dyn) and a.ends is None and b.ends is None:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hovis.engine import lifetimes, templates
-from hovis.engine.entries import Entry, begins_function
+from hovis.engine.entries import Entry
 from hovis.engine.heap import VObj, holds
 from hovis.engine.joins import Matching
 from hovis.engine.state import State
@@ -107,7 +107,7 @@ class Opening:
         can_split = self.forced.get(path) != STRONG
         param = engine.param(self.entry, path, kind, self.arriving)
         # containers that a residual function is given, its caller holds
-        given = holds(kind) and begins_function(self.entry.site)
+        given = holds(kind) and self.entry.begins_function
         if type(value) is not Dyn:
             ends = 0 if given or not engine.endings else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
             at_end = isinstance(value, Known) and value.value is END

@@ -543,3 +543,82 @@ def test_nothing_is_read_again_where_nothing_can_end():
     jitted = hovis.jit(twice)
     jitted([0])
     assert jitted.traces[-1].show().count("unchanged") <= 1
+
+
+class Manager:
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, trace):
+        pass
+
+
+def dead_list_on_one_of_two_paths(p, q):
+    first, *rest = [a for a, b in zip(p, q)]
+    with Manager("a"):
+        {first}
+
+    def unused(k):
+        for _ in range(k):
+            pass
+
+    return unused(first % 4) is None
+
+
+def a_list_that_nobody_reads(d, l, k):
+    *rest, last = [x for x in l]
+    last = 0
+    l.clear()
+    d["k"] = 0
+    a = G
+    while k:
+        a += read()
+        k -= 1
+    return a, read()
+
+
+def a_dict_that_nobody_reads(d, l, k):
+    def within(k):
+        rest = {i: x for i, x in enumerate(l)}
+        l.clear()
+        d["k"] = 0
+        while k > 0:
+            k -= 1
+            if read() > 100:
+                return 5
+        return read()
+
+    return within(k), read()
+
+
+@pytest.mark.parametrize("call", [("", 2), ((), ()), ([4], [1]), ([1, 2], "ab"), ([[]], [1])], ids=str)
+def test_what_one_path_has_dropped_no_edge_hands_on(monkeypatch, call):
+    monkeypatch.setenv("HOVIS_DEBUG", "1")
+
+    def told(fn):
+        try:
+            return fn(*call)
+        except Exception as error:
+            return type(error), str(error)
+
+    jitted = hovis.jit(dead_list_on_one_of_two_paths)
+    assert [told(jitted), told(jitted)] == [told(dead_list_on_one_of_two_paths)] * 2
+
+
+@pytest.mark.parametrize("kind", ["del", "weak"])
+@pytest.mark.parametrize("fn", [a_list_that_nobody_reads, a_dict_that_nobody_reads])
+def test_a_container_lasts_as_long_as_its_variable_behind_a_finalizer(monkeypatch, fn, kind):
+    global G
+    monkeypatch.setenv("HOVIS_DEBUG", "1")
+    found = []
+    for call in (fn, hovis.jit(fn)):
+        for k in (2, 0, 3):
+            d, l = {"k": fin(kind)}, [fin(kind), fin(kind)]
+            G = 10
+            found.append((call(d, l, k), G))
+            del d, l
+            REFS.clear()
+    assert found[3:] == found[:3]
