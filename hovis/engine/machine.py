@@ -410,10 +410,14 @@ class Machine(Reader, abc.ABC):
         return go_on
 
     def polls(self, state: State, at: int) -> bool:
-        """Has the frame on top jumped back from ``at``, and would something be done about an exception there?"""
+        """Has the frame on top jumped back from ``at``, and would something be done about an exception there?
+
+        What stands for C code looks for signals nowhere.
+        """
         frames = state.frames
-        instruction = frames[-1].code.instructions[at]
-        if not instruction.polls:
+        code = frames[-1].code
+        instruction = code.instructions[at]
+        if not instruction.polls or self.is_model(code):
             return False
         if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
             return True
