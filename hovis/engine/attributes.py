@@ -305,6 +305,7 @@ def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | Non
         if name == "__class__":
             return finish(m, Known(type(cls), labels_of(value)), access.mode)
         if name in _FIXED and raw is find(type, name):
+            m.trust(cls)
             if templates.ALL and name in ("__mro__", "__bases__"):
                 return finish(m, m.new(VObj("tuple", tuple, tuple(map(Known, getattr(cls, name)))), labels_of(value)), access.mode)
             return finish(m, Known(getattr(cls, name), labels_of(value)), access.mode)
@@ -388,6 +389,7 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     start, bound_class = _super_class(m, cls.value, m.resolve(instance))
     if start is None or name == "__class__":
         return left(m, m.emit(super, [cls, instance]), name, mode)
+    m.trust(start)
     mro = start.__mro__
     for base in mro[mro.index(cls.value) + 1 :]:
         if (id(base), name) in m.tables.thawed_attributes:

@@ -23,7 +23,7 @@ from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import AFTER, finish, opaque
 from hovis.engine.state import Frame
 from hovis.engine.tables import Restart
-from hovis.engine.templates import ALL, MISSING, Datum, Names, Template, Token
+from hovis.engine.templates import ALL, MISSING, WRITTEN, Datum, Names, Template, Token
 from hovis.engine.values import NONE, Dyn, Known, Ref, V
 from hovis.engine.variables import inner_writes
 from hovis.ir import operations as ops
@@ -184,8 +184,8 @@ def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple
         template = Maker(m, signature.names).make(meta, name, classes, namespace, body, (here, count))
         m.tables.templates[key] = template
     added = tuple(one for one in opened if one not in namespace.keys)
-    cells = (*namespace.cells, *[Known(MISSING)] * len(added))
-    obj = VObj("class", type(template.cls), cells, (*namespace.keys, *added), extra=template)
+    cells = (*namespace.cells, *[Known(MISSING)] * len(added), Known(MISSING))
+    obj = VObj("class", type(template.cls), cells, (*namespace.keys, *added, WRITTEN), extra=template)
     m.state.heap[template.aid] = obj
     m.state.classes += (template.aid,)
     made = Known(template.cls)
@@ -240,7 +240,7 @@ def _otherwise(m: Machine, is_plain: Dyn, made: Known, template: Template) -> No
         m.home().effect |= Effect.OPAQUE  # type: ignore[attr-defined]
     m.forget()
     m.state.frames[-1].pc += 1
-    m.state.heap[template.aid] = templates.forgotten(m.state.heap[template.aid])
+    m.state.heap[template.aid] = templates.forgotten(m.state.heap[template.aid], opaque=True)
     m.leave(m.block, m.state)
     m.block, m.state = yes, state
 

@@ -480,7 +480,7 @@ def _class(m: "Machine", aid: int, obj: VObj) -> None:
             _materialize(m, part)
     if m.state.heap[aid].node is not None:
         return
-    count = len(obj.keys) - template.added
+    count = len(obj.keys) - template.added - 1
     pairs = list(zip(obj.keys, obj.cells, strict=True))
     late = [
         (name, cell)

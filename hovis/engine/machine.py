@@ -268,7 +268,7 @@ class Machine(Reader, abc.ABC):
                 continue
             if obj.node is not None and not obj.forgotten and not obj.immutable and (opaque or obj.extra != exceptions.HANDLED):
                 if obj.kind == "class":
-                    heap[aid] = templates.forgotten(obj)
+                    heap[aid] = templates.forgotten(obj, opaque)
                     continue
                 heap[aid] = obj.replace(forgotten="suspect") if obj.argument else obj.replace(forgotten=True, cells=(), keys=())
 

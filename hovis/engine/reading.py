@@ -152,6 +152,8 @@ class Reader:
     def looked_up(self, cls: type, name: str) -> None:
         """A class was asked for an attribute (see lookups)."""
         if templates.ALL and templates.of(cls) is not None:
+            if name != "__del__":
+                self.trust(cls)
             for base in cls.__mro__:
                 if templates.of(base) is None:
                     self.looked_up(base, name)
@@ -172,6 +174,13 @@ class Reader:
             self._rely(key)
             self.guard("bases", cls, None, cls.__mro__)
 
+    def trust(self, cls: type) -> None:
+        """What is known of a class of the trace is used: where unknown code may have changed it, the class has to be a real one (a restart)."""
+        template = templates.is_written(self.state.heap, cls) if templates.ALL else None
+        if template is not None:
+            self.tables.real_classes.setdefault(template.body, "it gets to code that is not known, which may change it")
+            raise Restart("class")
+
     def is_subclass(self, cls: type, classes: Any) -> bool:
         """issubclass: what the classes are derived from, or what a class that can be asked has to say (see lookups.asked)."""
         asked, derived = lookups.asked(classes), self.derives(cls, classes)
@@ -186,6 +195,7 @@ class Reader:
 
     def derives(self, cls: type, classes: Any) -> bool:
         """Is cls derived from one of classes?  Somebody may change that by assigning to ``__bases__``."""
+        self.trust(cls)
         if not self.frozen and can_change(cls):
             for base in cls.__mro__ if templates.ALL and templates.of(cls) is not None else (cls,):
                 self.guard("bases", base, None, base.__mro__)

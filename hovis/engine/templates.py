@@ -105,6 +105,10 @@ CHANGED: Final = _Mark("CHANGED")
 #: In a cell of a class: the class itself has nothing by the name.
 MISSING: Final = _Mark("MISSING")
 
+#: The key of a class's last cell: CHANGED there means that unknown code may have changed the class itself, its methods and bases.
+WRITTEN: Final = "<written>"
+
+
 def is_mark(value: V) -> bool:
     return isinstance(value, Known) and type(value.value) is _Mark
 
@@ -156,9 +160,21 @@ def parts(heap: "dict[int, VObj]", obj: "VObj", cells: tuple[V, ...] | None = No
     return found
 
 
-def forgotten(obj: "VObj") -> "VObj":
-    """The object of a class that others hold, after they may have written to it (to its data: code stays)."""
+def is_written(heap: "dict[int, VObj]", cls: type) -> Template | None:
+    """The template among cls and its bases that unknown code may have changed, if there is one."""
+    for base in cls.__mro__:
+        template = template_of(base)
+        if template is not None and template.aid in heap and is_mark(heap[template.aid].cells[-1]):
+            if heap[template.aid].cells[-1].value is CHANGED:  # type: ignore[union-attr]
+                return template
+    return None
+
+
+def forgotten(obj: "VObj", opaque: bool) -> "VObj":
+    """The object of a class that others hold, after they may have written to it; opaque: code that is not known, which may change anything."""
     data = obj.extra.data | obj.extra.open
+    if opaque:
+        data |= {WRITTEN}
     if not data:
         return obj
     return obj.replace(cells=tuple(Known(CHANGED) if name in data else cell for name, cell in zip(obj.keys, obj.cells, strict=True)))
