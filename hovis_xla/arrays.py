@@ -46,6 +46,8 @@ class Arrays(Walker):
     mutable_constants: set[object]
     #: ops that are used in other blocks than their own
     abroad: set[Op]
+    #: the arrays that something is stored into, be it nothing
+    into: set[Location]
 
     def constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
         found = self.constants.get(id(array))
@@ -130,15 +132,21 @@ class Arrays(Walker):
 
     def write(self, place: Place, new: T) -> None:
         """Store into a place all that it shows."""
+        self.stores_into(place)
+        location = place.location
+        after = place.store(self.memory.read(location), new, self.put)
+        self.memory.write(location, after)
+        if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:
+            self._know(after, place, new)  # it is read as it was stored
+
+    def stores_into(self, place: Place) -> None:
+        """Note that something is stored into a place, be it nothing or what is there already: NumPy refuses that too, of what is read-only."""
         location = place.location
         if not location.mutable:
             raise NotLowerable("a store into an array that was thought to be left alone")
         if not place.writable:
             raise NotLowerable("a store into what np.broadcast_to gives: this raises")
-        after = place.store(self.memory.read(location), new, self.put)
-        self.memory.write(location, after)
-        if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:
-            self._know(after, place, new)  # it is read as it was stored
+        self.into.add(location)
 
     def viewed(self, a: Val, step: Step) -> Val:
         """A view of an array."""
@@ -250,6 +258,10 @@ class Arrays(Walker):
     def contiguous(self) -> list[int]:
         """The arguments of which it was taken for granted that they are in C order."""
         return sorted({loc.owner for loc in self.pinned if isinstance(loc.owner, int) and loc.asked})
+
+    def writeable(self) -> list[Any]:
+        """The arguments (by number) and constants that have to be writeable."""
+        return [loc.owner for loc in self.memory.bottom if loc in self.into and isinstance(loc.owner, int | np.ndarray)]
 
 
 def _seen(t: T, place: Place) -> Any:

@@ -263,11 +263,11 @@ class _Writer:
         arrays: list[tuple[str, Any]] = [(f"v{k}", k) for k, t in enumerate(self.types) if isinstance(t, Num) and t.kind == ARRAY]
         arrays += [(self.owned(c), c) for c in self.lowered.constants]
         tests = [f"not v{k}.flags.c_contiguous" for k in self.lowered.contiguous]
+        tests += [f"not {self.owned(owner)}.flags.writeable" for owner in self.lowered.into]
         tests += [f"{self.owned(a)} is {self.owned(b)}" for a, b in self.lowered.apart]
         done: list[Any] = []
         for _, owner in self.lowered.written:
             name = self.owned(owner)
-            tests.append(f"not {name}.flags.writeable")
             done.append(owner)
             tests += [f"overlap({name}, {other})" for other, o in arrays if not any(o is d for d in done)]
         return tests

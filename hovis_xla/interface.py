@@ -60,6 +60,8 @@ class Lowered:
     #: outputs that are what arguments (by number) and constants have become; arguments that have to be in C order
     written: list[tuple[int, Any]] = field(default_factory=list)
     contiguous: list[int] = field(default_factory=list)
+    #: arguments and constants that something is stored into, if only what is there already, or nothing: they have to be writeable
+    into: list[Any] = field(default_factory=list)
     #: pairs of arrays (as in ``written``) that are taken to be different objects
     apart: list[tuple[Any, Any]] = field(default_factory=list)
     #: variables that outlive the call (``outliving``): inputs behind the leaves; outputs that are what they hold then

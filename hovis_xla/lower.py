@@ -114,6 +114,7 @@ class Lowering(Calls):
         self.peeled = {}
         self.memory = Memory()
         self.pinned = set()
+        self.into = set()
         self.loaded: dict[Any, T] = {}
         self.cells = {}
         self.windows: dict[Any, T] = {}
@@ -432,6 +433,6 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     return Lowered(
         module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
-        lowering.apart, [location.owner for location in lowering.outliving.values()], kept, lowering.work,
+        lowering.writeable(), lowering.apart, [location.owner for location in lowering.outliving.values()], kept, lowering.work,
         lowering.fuel is not None, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
     )  # fmt: skip

@@ -48,19 +48,23 @@ class Location:
 class Place:
     """A location and the way from it to a view.
 
-    ``own``: the very object that owns the memory, no view of all of it.  ``writable``: none of ``np.broadcast_to`` is on the way.
+    ``own``: the very object that owns the memory, no view of all of it.
     """
 
     location: Location
     steps: "tuple[Step, ...]" = ()
     own: bool = True
-    writable: bool = True
 
     def then(self, step: "Step") -> "Place":
         """The place after one more step."""
         if self.steps and isinstance(self.steps[-1], Box) and isinstance(step, Box):
-            return Place(self.location, (*self.steps[:-1], self.steps[-1].then(step)), False, self.writable)
-        return Place(self.location, (*self.steps, step), False, self.writable)
+            return Place(self.location, (*self.steps[:-1], self.steps[-1].then(step)), False)
+        return Place(self.location, (*self.steps, step), False)
+
+    @property
+    def writable(self) -> bool:
+        """May be stored through, if the array may be: no step gives what is read-only (``np.broadcast_to``)."""
+        return all(step.writable for step in self.steps if isinstance(step, Box))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,15 +87,15 @@ class Place:
         """The same with other starts where they are only known at run time."""
         left = iter(starts)
         steps = [s.with_starts(left) if isinstance(s, Box) else s for s in self.steps]
-        return Place(self.location, tuple(steps), self.own, self.writable)
+        return Place(self.location, tuple(steps), self.own)
 
     def at(self, location: Location) -> "Place":
-        return Place(location, self.steps, self.own, self.writable)
+        return Place(location, self.steps, self.own)
 
     @property
     def skeleton(self) -> Any:
         """What two places have to have in common to differ in their location and starts only."""
-        return self.own, self.writable, tuple(s.skeleton for s in self.steps)
+        return self.own, tuple(s.skeleton for s in self.steps)
 
     def load(self, t: T) -> T:
         for step in self.steps:
@@ -150,7 +154,7 @@ class Box:
     """A part of an array: of each dimension so many elements from a start on with a step, and the dimensions in an order.
 
     ``axes`` names for each dimension of the view that of the array, or None (a new one; of more than one element if it was
-    broadcast); a dimension of the array that is not named has one element.
+    broadcast); a dimension of the array that is not named has one element.  ``writable``: is the view, if the array is?
     """
 
     starts: tuple[Start, ...]
@@ -158,6 +162,7 @@ class Box:
     strides: tuple[int, ...]
     axes: tuple[int | None, ...]
     shape: tuple[int, ...]
+    writable: bool = True
 
     def then(self, other: "Box") -> "Box":
         """This box, then another of what it shows."""
@@ -168,14 +173,14 @@ class Box:
                 counts[axis] = count
                 strides[axis] *= stride
         axes = tuple(None if a is None else self.axes[a] for a in other.axes)
-        return Box(tuple(starts), tuple(counts), tuple(strides), axes, other.shape)
+        return Box(tuple(starts), tuple(counts), tuple(strides), axes, other.shape, self.writable and other.writable)
 
     @property
     def skeleton(self) -> Any:
-        return tuple(s if isinstance(s, int) else None for s in self.starts), self.counts, self.strides, self.axes, self.shape
+        return tuple(s if isinstance(s, int) else None for s in self.starts), self.counts, self.strides, self.axes, self.shape, self.writable
 
     def with_starts(self, left: Any) -> "Box":
-        return Box(tuple(next(left) if isinstance(s, T) else s for s in self.starts), self.counts, self.strides, self.axes, self.shape)
+        return Box(tuple(next(left) if isinstance(s, T) else s for s in self.starts), self.counts, self.strides, self.axes, self.shape, self.writable)
 
     def _spans(self) -> tuple[list[Start], list[int], list[int]]:
         """First elements, extents and positive steps, whatever the direction."""
@@ -226,8 +231,16 @@ class Box:
         return put(t, new, at)
 
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
+        found = self._view(array, left)
+        if not self.writable:
+            found.flags.writeable = False
+        return found
+
+    def _view(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
         if 0 in self.shape:
-            return np.empty(self.shape, array.dtype)
+            for _ in filter(lambda start: isinstance(start, T), self.starts):
+                next(left)
+            return array[None][:0].reshape(self.shape)  # what has no elements is a view in any shape
         items: list[Any] = []
         for start, count, stride in zip(self.starts, self.counts, self.strides, strict=True):
             first = next(left) if isinstance(start, T) else start
@@ -401,7 +414,7 @@ def box_of(shape: tuple[int, ...], view: Callable[[np.ndarray[Any, Any]], Any]) 
     if not isinstance(found, np.ndarray):
         return None
     if 0 in found.shape:
-        return Box((0,) * len(shape), (0,) * len(shape), (1,) * len(shape), (None,) * found.ndim, found.shape)
+        return Box((0,) * len(shape), (0,) * len(shape), (1,) * len(shape), (None,) * found.ndim, found.shape, found.flags.writeable)
     return _decoded(shape, marks, found, _address(found) - _address(base))
 
 
@@ -427,7 +440,7 @@ def _decoded(shape: tuple[int, ...], marks: list[int], found: np.ndarray[Any, An
         axes.append(axis)
     if any(not 0 <= s < max(n, 1) for s, n in zip(starts, shape, strict=True)):
         return None
-    return Box(tuple(starts), tuple(counts), tuple(strides), tuple(axes), found.shape)
+    return Box(tuple(starts), tuple(counts), tuple(strides), tuple(axes), found.shape, found.flags.writeable)
 
 
 def rely_on_order(place: Place) -> None:

@@ -30,7 +30,7 @@ from hovis_xla.interface import Keyed, Lowered, Template
 from hovis_xla.places import Box, Diagonal, Location, Part, Place, Reshaped, Step, Windows
 from hovis_xla.types import ARRAY, EITHER, PYTHON, SCALAR, Known, Num, Owned
 
-MAGIC: Final = b"hovis_xla 3\n"
+MAGIC: Final = b"hovis_xla 4\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 _LENGTH: Final = 8
 
@@ -179,7 +179,7 @@ def _source_of(form: Any, constants: list[Any]) -> Any:
 
 def _step(step: Step) -> Any:
     if isinstance(step, Box):
-        return ["Box", [s if isinstance(s, int) else None for s in step.starts], step.counts, step.strides, step.axes, step.shape]
+        return ["Box", [s if isinstance(s, int) else None for s in step.starts], step.counts, step.strides, step.axes, step.shape, step.writable]
     return [type(step).__name__, *(getattr(step, f.name) for f in fields(step))]
 
 
@@ -305,6 +305,7 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
         "starts": low.starts,
         "written": [[at, _owner(owner, low.constants)] for at, owner in low.written],
         "contiguous": low.contiguous,
+        "into": [_owner(owner, low.constants) for owner in low.into],
         "apart": [[_owner(owner, low.constants) for owner in pair] for pair in low.apart],
         "bail": low.bail,
         "choice": low.choice,
@@ -339,6 +340,7 @@ def _restored(header: dict[str, Any], code: bytes) -> tuple[Executable, list[tup
     lowered = Lowered(None, inputs, outputs, templates, header["starts"], header["bail"], header["choice"], constants, callbacks, failures)
     lowered.written = [(at, _owner_of(owner, constants)) for at, owner in header["written"]]
     lowered.contiguous = header["contiguous"]
+    lowered.into = [_owner_of(owner, constants) for owner in header["into"]]
     lowered.apart = [(_owner_of(a, constants), _owner_of(b, constants)) for a, b in header["apart"]]
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]

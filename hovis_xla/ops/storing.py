@@ -73,6 +73,7 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
             return None
         viewed = low.viewed(target, box)
         part = ragged.part(low, viewed, bounds or dict.fromkeys(range(len(box.shape)), (NOTHING, NOTHING)))
+        low.stores_into(viewed.place)
         if value is not part:
             ragged.assign(low, part, value)
         return NOTHING
@@ -83,6 +84,7 @@ def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | No
     if len(new.num.shape) > len(box.shape) and (value is not given or not (box.shape or whole)):
         raise NotLowerable("a list that is deeper than where it is stored, or an array as an element: this raises")
     place: Place = target.place.then(box)
+    low.stores_into(place)
     if not (isinstance(new, Stored) and same_memory(new.place, place)):
         low.write(place, _stored(low, new, target.num.dtype, box.shape))
     return NOTHING

@@ -6,7 +6,6 @@ host makes the same views again where they are returned.
 
 import builtins
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,7 @@ from hovis_xla import emit
 from hovis_xla.ops.python import L
 from hovis_xla.places import Diagonal, Part, Windows, box_of, is_contiguous, reshaped
 from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, Known, NotLowerable, Operand, Stored, Struct, Val
+from hovis_xla.types import ARRAY, Known, NotLowerable, Operand, Struct, Val
 
 #: What is a Box whatever its arguments are, if they are known.
 BOXES: Final = frozenset({
@@ -75,8 +74,7 @@ def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
     if callee in SCALARS:
         return a if np.dtype(callee) == a.num.dtype and a.num.shape else None
     if callee in BOXES:
-        found = _boxed(low, a, lambda x: callee(x, *values, **named))
-        return low.array_at(replace(found.place, writable=False)) if callee is np.broadcast_to and isinstance(found, Stored) else found
+        return _boxed(low, a, lambda x: callee(x, *values, **named))
     if callee in SPLITS and len(a.num.shape) > (callee is getattr(np, "unstack", None)):
         return _split(low, callee, a, values, named)
     if callee in RESHAPES or callee in RAVELS or callee is in_shape:
