@@ -132,7 +132,7 @@ def test_a_generator_that_takes_too_long_to_trace():
     start = tables.contexts["start", 0]
     called, again = (normalize(fn.__code__) for fn in (plain, resumed))
     spent = {tables.contexts[start, 3, called]: 10, tables.contexts[start, 5, again, 7]: 10}
-    assert leave_heaviest(tables, spent, "hovis", last=True)
+    assert leave_heaviest(tables, spent, "hovis", "too long", last=True)
     assert set(tables.not_entered) == {plain.__code__, resumed.__code__}
 
 
