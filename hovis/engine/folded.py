@@ -20,7 +20,7 @@ def may_be_told(kind: str, value: Any) -> bool:
     """Might what was read tell a loop to end: is it a plain value, or all that a container holds?"""
     if kind == "class":
         value = value[-1][1] if value else UNBOUND
-    return kind in _WHOLE or (kind in _PARTS and (value is None or type(value) in PLAIN or isinstance(value, _FLAGS)))
+    return kind in _WHOLE or (kind in _PARTS and (value is None or type(value) in PLAIN or issubclass(type(value), _FLAGS)))
 
 
 class Folded:
