@@ -6,6 +6,7 @@ from typing import Any
 
 from hovis.ir.analysis import liveness, predecessors, terminator_operands
 from hovis.ir.model import Block, Function, Invoke, Op, Param, Value, callees, edges
+from hovis.ir.operations import slot_of
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
 
 #: Flags of classes that Python code has made, and of those whose instances hold others (Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_HAVE_GC).
@@ -20,6 +21,9 @@ def may_end_visibly(type: AbstractValue) -> bool:
         return any(map(may_end_visibly, type.members))
     if isinstance(type, Array):
         return bool(getattr(type.dtype, "hasobject", True))
+    slot = slot_of(type)
+    if slot is not None:
+        return may_end_visibly(slot.type)
     if isinstance(type, Type):
         cls = type.cls
         return bool(cls.__flags__ & _HOLDING or cls.__weakrefoffset__) or cls.__module__ not in _HONEST
