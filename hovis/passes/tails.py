@@ -9,8 +9,8 @@ the same lines of the user's source where an op of theirs may raise itself.
 from collections.abc import Hashable, Mapping
 from typing import Final
 
-from hovis.ir.model import Block, Branch, Caught, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import enter_handler, leave_handler
+from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.operations import drop, enter_handler, leave_handler
 from hovis.lattice import Const
 from hovis.lattice.constants import constant_key
 from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of
@@ -41,7 +41,7 @@ def _merge(function: Function, among: set[Block], places: bool = True) -> bool:
     if len(among) < 2:
         return False
     depth = open_handlers(function)
-    changed = False
+    changed = _share_drops([block for block in function.blocks if block in among], depth, places)
     while True:
         first: dict[Hashable, Block] = {}
         instead: dict[Block, Block] = {}
@@ -58,6 +58,42 @@ def _merge(function: Function, among: set[Block], places: bool = True) -> bool:
         for block in function.blocks:
             for edge in edges(block.terminator):
                 edge.block = instead.get(edge.block, edge.block)
+
+
+def _share_drops(blocks: list[Block], depth: Mapping[Block, int], places: bool) -> bool:
+    """Where blocks do the same, and one jumps to a block of drops which the other ends with, the other jumps there, too; did any?"""
+    into: dict[Block, list[Block]] = {}
+    for block in blocks:
+        if isinstance(block.terminator, Jump) and not block.terminator.edge.args:
+            into.setdefault(block.terminator.edge.block, []).append(block)
+    changed = False
+    for target, sources in list(into.items()):
+        for shared in sources if len(sources) > 1 else ():
+            before, dropped = into.get(shared), [op.args for op in shared.ops if op.callee is drop]
+            if before and dropped and len(dropped) == len(shared.ops) and not shared.params and _jumps_to(shared, target):
+                for block in sources:
+                    if len(block.ops) > len(dropped) and _jumps_to(block, target):
+                        alike = [other for other in before if other is not block and depth.get(other) == depth.get(block)]
+                        changed |= _cut(block, shared, dropped, alike, places)
+    return changed
+
+
+def _cut(block: Block, shared: Block, dropped: list[tuple[Operand, ...]], alike: list[Block], places: bool) -> bool:
+    """Let block, which ends with the drops of shared, jump there, if it does then what one of these does that jump there already; does it?"""
+    ops, end = block.ops, block.terminator
+    rest = len(ops) - len(dropped)
+    if [op.args for op in ops[rest:] if op.callee is drop] != dropped:
+        return False
+    block.ops, block.terminator = ops[:rest], Jump(Edge(shared))
+    key = _key(block, places)
+    if any(_jumps_to(other, shared) and _key(other, places) == key for other in alike):
+        return True
+    block.ops, block.terminator = ops, end
+    return False
+
+
+def _jumps_to(block: Block, target: Block) -> bool:
+    return isinstance(block.terminator, Jump) and block.terminator.edge.block is target
 
 
 def _reached_without_errors(function: Function) -> set[Block]:

@@ -419,6 +419,32 @@ def test_names_of_passes():
     assert isinstance(run(power(), ["dead"]).blocks[0].terminator, Branch | Jump)
     assert str(parse(str(clean(power())))) == str(clean(power()))
 
+def test_what_blocks_do_before_the_same_drops_is_done_once():
+    """One jumps to the drops, another ends with them: where they do the same before, they are one; where they do not, each stays."""
+    text = """1: (%1 :: Bool, %2 :: Bool, %3 :: Any)
+  br 5 unless %1
+  br 2
+2:
+  br 4 unless %2
+  br 3
+3:
+  %4 = print!('x') :: None
+  br 4
+4:
+  %5 = drop!(%3) :: None {writes}
+  br 6
+5:
+  %6 = print!('x') :: None
+  %7 = drop!(%3) :: None {writes}
+  br 6
+6:
+  return None"""
+    made = PASSES["tails"](parse(text))
+    verify(made)
+    assert [op.callee for op in made.ops() if op.callee in (print, ops.drop)] == [print, ops.drop]
+    other = PASSES["tails"](parse(text.replace("print!('x')", "print!('y')", 1)))
+    assert str(other) == str(parse(text.replace("print!('x')", "print!('y')", 1)))
+
 
 # ---------------------------------------------------------------------------------------------- functions that are the same, loops that count
 
