@@ -361,7 +361,8 @@ if hasattr(os, "register_at_fork"):
 
 # what is traced goes on in the function itself: it is compiled, or differentiated, with what is around it
 ENTERED_THROUGH.add(Jitted)
-NEVER_ENTERED.add(os.path.join(os.path.dirname(os.path.abspath(__file__)), ""))
+# what is in ops, though, is Python that stands for C functions, and is traced
+NEVER_ENTERED.update(entry.path for entry in os.scandir(os.path.dirname(os.path.abspath(__file__))) if entry.name != "ops")
 OPTIONS: Final[Mapping[str, inner.Check]] = {
     **inner.OPTIONS, "exact": inner.is_switch, "debug_nans": inner.is_off, "convert": inner.is_off, "device_results": inner.is_off,
     "target": lambda value, parameters: value is None or (type(value) is str and value in TARGETS),

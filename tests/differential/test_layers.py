@@ -90,6 +90,7 @@ def test_scopes(fn, spec):
             assert outcome(residual, scope, xs) == outcome(fn, scope, xs)
 
 
+@pytest.mark.xfail(strict=True, reason="x['a'] may run anything, and empty scope: from then on the inner one is the last that holds what was in it")
 def test_no_dictionary_is_left():
     made = hovis.specialize(over, dict, Any)
     assert "{" not in made.trace.source()
