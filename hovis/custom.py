@@ -4,6 +4,7 @@ A call of such a function is one op while something may yet be differentiated, s
 differentiated any more it is what the function does (:func:`expanded`).
 """
 
+import abc
 import functools
 import inspect
 from collections.abc import Callable
@@ -82,7 +83,7 @@ def _places(fn: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     return tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
 
 
-class Custom(Kernel):
+class Custom(Kernel, abc.ABC):
     """A function with a rule of its own, of arguments that are trees: what is in them is what its ops are given (:class:`Laid`)."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -120,9 +121,9 @@ class Custom(Kernel):
             self._laid[key] = self.make_laid(tree, len(plan), shape)
         return self._laid[key]
 
+    @abc.abstractmethod
     def make_laid(self, tree: Any, count: int, shape: Any) -> "Laid":
-        """A new one."""
-        raise NotImplementedError
+        """Make the rule for arguments of such a tree."""
 
 
 class Laid(Kernel):

@@ -20,6 +20,7 @@ from hovis.lattice.constants import PLAIN
 if TYPE_CHECKING:
     from hovis.engine.fixpoint import Engine
 
+
 def learn(engine: "Engine") -> bool:
     """Find what the loops of a trace say that was not known when it began; was there anything?"""
     entries = [entry for table in engine.entries.values() for entry in table.values()]
