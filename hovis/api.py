@@ -23,9 +23,9 @@ from hovis.engine.lookups import NEVER_ENTERED
 from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, WriteError, said
-from hovis.ir import Block, Effect, Function, Given, Location, Op, Return, show
+from hovis.ir import Block, Function, Given, Location, Op, Return, show
 from hovis.ir.model import callees
-from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
+from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
 from hovis.once import COMPILER, alone
@@ -164,6 +164,7 @@ class Trace:
         self.static: tuple[object, ...] = ()
         #: did tracing, or what is made of the trace, take longer than it may?
         self.late = False
+        self._by_position: Callable[..., Any] | None = None
         self._compiled: Callable[..., Any] | None = None
 
     @property
@@ -278,16 +279,27 @@ class Trace:
         return other
 
     def compile(self) -> Callable[..., Any]:
-        """The residual: a Python function of the unknown arguments, in order."""
+        """The residual: a Python function of the unknown arguments, which are parameters of the kinds, and with the defaults, that they have in the original.
+
+        >>> def scaled(x, by, /, *more, offset=0): return (x * by + offset, *more)
+        >>> inspect.signature(trace(scaled, Type(int), 3).compile())
+        <Signature (x, /, *more, offset=0)>
+        """
         if self._compiled is None:
+            self._compiled = entry.with_kinds(self.by_position(), self.signature.unknown)
+        return self._compiled
+
+    def by_position(self) -> Callable[..., Any]:
+        """The residual as a function that is given all unknown arguments, in the order of the code's parameters."""
+        if self._by_position is None:
             try:
                 with at_work(self.fn, self.options), deadline.unbounded() if self.fallback else nullcontext():
                     function = pipeline.run(self.function, self.options.passes)
-                    self._compiled = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
+                    self._by_position = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
             except OutOfTime as reason:
                 self._leave(str(reason))
-                return self.compile()
-        return self._compiled
+                return self.by_position()
+        return self._by_position
 
     def _leave(self, why: str) -> None:
         """Become the Trace of one call of the original."""
@@ -655,8 +667,7 @@ def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace
     signature.wholes()
     params = tuple(signature.leaf_params())
     function = Function(getattr(fn, "__name__", "call"), [Block(params)])
-    target = fn if not signature.bound else fn.__func__ if isinstance(fn, types.MethodType) else type(fn).__call__
-    op = Op(target, *signature.call_arguments(), ANY, None, Effect.OPAQUE, entry.IN_FRONT)
+    op = entry.call_of_original(fn, signature, {id(u.part): u.part.param for u in signature.unknown if isinstance(u.part, Leaf)})
     function.blocks[0].ops.append(op)
     function.blocks[0].terminator = Return(op)
     traced = Trace(fn, signature, [function], chosen)

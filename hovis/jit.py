@@ -363,7 +363,7 @@ class Variant:
 
     def initial(self) -> Callable[..., Any]:
         """The function of the unknown arguments that is called to begin with."""
-        return self.trace.compile()
+        return self.trace.by_position()
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the residual with the unknown ones of these arguments."""

@@ -3,18 +3,21 @@
 import inspect
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError, said
-from hovis.ir.model import Function, Op, Operand, Param
-from hovis.lattice import ANY, Const, Type
+from hovis.ir.model import Function, Param
+from hovis.ir.naming import is_name
+from hovis.lattice import ANY, Type
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+#: The order of a code object's parameters (Objects/codeobject.c): what ``*args`` takes comes behind those that are keyword-only.
+_ORDER: Final = {kind: k for k, kind in enumerate((inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD), 1)}
 
 
 class Unknown:
-    """One unknown argument of the residual: its name, and the part that it is."""
+    """One unknown argument of the residual: its name, its kind, its default, and the part that it is."""
 
     __slots__ = ("default", "kind", "name", "part")
 
@@ -124,23 +127,12 @@ class Signature:
                 u.part = leaf
         self.kept = self.leaf_params()
 
-    def call_arguments(self) -> "tuple[tuple[Operand, ...], tuple[tuple[str, Operand], ...]]":
-        """Operands that call the original; parts must be leaves or fixed."""
-        return tuple(map(_operand, self.positional)), tuple((k, _operand(p)) for k, p in self.keywords.items())
-
 
 def _instead(part: Part, old: Part, new: Part) -> Part:
     """A part, in which, if it is made of the arguments of a call, new stands for old."""
     if isinstance(part, Fresh):
         return Fresh(part.keys, tuple([_instead(inner, old, new) for inner in part.parts]))
     return new if part is old else part
-
-
-def _operand(part: Part) -> Operand:
-    if isinstance(part, Fixed):
-        return Const(part.value)
-    assert isinstance(part, Leaf | Structure)
-    return part.param
 
 
 def _holders(part: Part) -> Iterator[Any]:
@@ -211,18 +203,19 @@ class _Binder:
             else:
                 self._missing(p)
         self._rest(star, double)
+        self.out.unknown.sort(key=lambda u: _ORDER.get(u.kind, 0))
         return self.out
 
-    def _given(self, p: inspect.Parameter, spec: Any, default: Any = inspect.Parameter.empty) -> None:
+    def _given(self, p: inspect.Parameter, spec: Any) -> None:
         part = self.part_of(spec, p.name)
         self.out.parts.append(part)
         self._place(p, part)
         if not isinstance(part, Fixed):
-            self.out.unknown.append(Unknown(p.name, part, p.kind, default))
+            self.out.unknown.append(Unknown(p.name, part, p.kind, p.default))
 
     def _missing(self, p: inspect.Parameter) -> None:
         spec = self.annotated(p.name) if self.annotated is not None else None
-        self._given(p, ANY if spec is None else spec, p.default)
+        self._given(p, ANY if spec is None else spec)
 
     def _place(self, p: inspect.Parameter, part: Part) -> None:
         if p.kind is inspect.Parameter.KEYWORD_ONLY:
@@ -267,7 +260,9 @@ class _Binder:
         for key, part in zip(self.named, parts, strict=True):
             self.out.keywords[key] = part
             if not isinstance(part, Fixed):
-                self.out.unknown.append(Unknown(key, part, inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty))
+                # what is no name in the text of a residual can only be passed by position
+                kind = inspect.Parameter.KEYWORD_ONLY if is_name(key) else inspect.Parameter.POSITIONAL_OR_KEYWORD
+                self.out.unknown.append(Unknown(key, part, kind, inspect.Parameter.empty))
         self.out.parts.append(Fresh(tuple(self.named), parts))
 
 
@@ -319,4 +314,4 @@ def _whatever(out: Signature) -> None:
             out.double_star = leaf
 
 
-__all__ = ["Op", "Signature", "Unknown"]
+__all__ = ["Signature", "Unknown"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hovis import api
-from hovis.backend.entry import leaves
+from hovis.backend.entry import absent, leaves
 from hovis.errors import SpecError, TraceError
 from hovis.ir.model import callees
 from hovis_xla import adapter, storage
@@ -24,7 +24,7 @@ def replaying(traced: api.Trace, executable: Executable | Sized) -> Callable[...
     """The residual for calls that the executable has given up: what it did is not done again."""
     other = api.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
     other.static, other.guards = traced.static, traced.guards
-    return other.compile()
+    return other.by_position()
 
 
 class Lowered:
@@ -71,11 +71,11 @@ class Compiled:
                 return result
         if self.executable.log.done:
             return self.executable.log.once(replaying(self.trace, self.executable))(*unknown)
-        return self.trace.compile()(*unknown)
+        return self.trace.by_position()(*self._filled(unknown))
 
     def _filled(self, unknown: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, and the defaults of those that are not given."""
-        return unknown + tuple(u.default for u in self.trace.signature.unknown[len(unknown) :])
+        return unknown + tuple(map(absent, self.trace.signature.unknown[len(unknown) :]))
 
     def as_text(self) -> str:
         """The optimized HLO."""

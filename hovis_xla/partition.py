@@ -95,7 +95,7 @@ class Parts:
         traced = self.traced
         other = api.Trace(traced.fn, traced.signature, callees(found), traced.options)
         other.static, other.guards = traced.static, traced.guards
-        made = other.compile()
+        made = other.by_position()
         return None if other.late else made
 
     def close(self) -> None:

@@ -107,7 +107,7 @@ class Variant(PythonVariant):
         """The residual, made now if it has not been."""
         if getattr(self.call, "__func__", None) is Variant._first_residual:
             with deadline.within(AFTERWARDS * self.trace.options.limit(1)):
-                self.call = self.trace.compile()
+                self.call = self.trace.by_position()
         return self.call
 
     @property

@@ -48,22 +48,23 @@ class Arrival:
     # --------------------------------------------------------------------------------------------- parameters
 
     def parameters(self) -> ast.arguments:
-        plain: list[ast.arg] = []
-        star = double = None
+        """The parameters, of the kinds and with the defaults that they have in the original."""
+        kind = inspect.Parameter
+        kinds = kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY, kind.VAR_POSITIONAL, kind.VAR_KEYWORD
+        of_kind: dict[Any, list[ast.arg]] = {one: [] for one in kinds}
         defaults: list[ast.expr] = []
+        by_name: list[ast.expr | None] = []
         for u in self.signature.unknown:
-            made = ast.arg(self.called[id(u)])
-            if u.kind is inspect.Parameter.VAR_POSITIONAL:
-                star = made
-            elif u.kind is inspect.Parameter.VAR_KEYWORD:
-                double = made
-            else:
-                plain.append(made)
-                if u.default is not inspect.Parameter.empty:
-                    defaults.append(self.named(u.default))
-                else:
-                    defaults.clear()
-        return ast.arguments([], plain, star, [], [], double, defaults)
+            of_kind[u.kind].append(ast.arg(self.called[id(u)]))
+            default = None if u.default is kind.empty else self.named(u.default)
+            if u.kind is kind.KEYWORD_ONLY:
+                by_name.append(default)
+            elif default is not None:
+                defaults.append(default)
+            elif u.kind in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD):
+                defaults.clear()
+        before, plain, names, star, double = of_kind.values()
+        return ast.arguments(before, plain, star[0] if star else None, names, by_name, double[0] if double else None, defaults)
 
     # --------------------------------------------------------------------------------------------- checks
 

@@ -28,7 +28,9 @@ from hovis.signature import Signature, Unknown
 BOOL: Final = Type(bool)
 #: To how many objects an argument is compared one by one.
 MOST_COMPARED: Final = 6
-_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+#: What a code object says of what it takes behind its parameters (Include/cpython/code.h).
+_FLAGS: Final = {inspect.Parameter.VAR_POSITIONAL: inspect.CO_VARARGS, inspect.Parameter.VAR_KEYWORD: inspect.CO_VARKEYWORDS}
+_BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 #: Where the original is called: no place of the user's, so that tracebacks leave it out.
 IN_FRONT: Final = Location(f"{PACKAGE}entry", 1, None, None, None, "entry", 1)
 
@@ -127,7 +129,7 @@ def _attributes(value: Any, keys: tuple[Any, ...]) -> list[Any] | None:
 
 def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     """The unknown parts of these arguments, in the order of the Function's parameters; SpecError if they do not fit."""
-    missing = [_absent(u) for u in signature.unknown[len(arguments) :]]
+    missing = [absent(u) for u in signature.unknown[len(arguments) :]]
     if not any(d is inspect.Parameter.empty for d in missing):
         arguments += tuple(missing)
     if len(arguments) != len(signature.unknown):
@@ -146,7 +148,7 @@ def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     return found if wanted else []
 
 
-def _absent(u: Unknown) -> Any:
+def absent(u: Unknown) -> Any:
     """What an argument is that is not passed: its default, or nothing in ``*args`` and ``**kwargs``."""
     if u.kind is inspect.Parameter.VAR_POSITIONAL:
         return ()
@@ -171,19 +173,37 @@ def _describe(part: Part) -> str:
 
 
 def compile_residual(fn: Any, signature: Signature, function: Function, static: tuple[object, ...], fallback: bool) -> types.FunctionType:
-    """Assemble function behind a prologue that checks and takes apart what is passed."""
+    """Assemble function behind a prologue that checks and takes apart what is passed: all of it by position, see :func:`with_kinds`."""
     unknown = signature.unknown
     whole = function if fallback else _with_prologue(fn, signature, function, static)
     target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)  # noqa: B004
     namespace = getattr(target, "__globals__", {})
     names = tuple(u.name for u in unknown)
-    made = assemble(whole, namespace, parameters=names, defaults=_defaults(unknown), lasting=frozenset(names) - _bound_again(target))
+    made = assemble(whole, namespace, parameters=names, lasting=frozenset(names) - _bound_again(target))
     made.__name__ = getattr(fn, "__name__", made.__name__)
     made.__qualname__ = getattr(fn, "__qualname__", made.__qualname__)
     made.__module__ = getattr(fn, "__module__", None) or made.__module__
     made.__doc__ = getattr(fn, "__doc__", None)
-    awaits = inspect.iscoroutinefunction(target)
-    return _outer(made, unknown, awaits) if awaits or any(u.kind in _VARIADIC for u in unknown) else made
+    return _awaited(made) if inspect.iscoroutinefunction(target) else made
+
+
+def with_kinds(made: Any, unknown: list[Unknown]) -> Callable[..., Any]:
+    """What takes its arguments by position, as a function that takes them as the original does: by name, from ``*args``, with defaults."""
+    kinds = [u.kind for u in unknown]
+    places = sum(kind in _BY_PLACE for kind in kinds)
+    names = [u for u in unknown if u.kind is inspect.Parameter.KEYWORD_ONLY]
+    code, defaults = made.__code__, _defaults(unknown[:places])
+    kwdefaults = {u.name: u.default for u in names if u.default is not inspect.Parameter.empty}
+    if places == len(kinds) and defaults is None and inspect.Parameter.POSITIONAL_ONLY not in kinds:
+        return made  # type: ignore[no-any-return]
+    flags = sum(flag for kind, flag in _FLAGS.items() if kind in kinds)
+    taking = code.replace(
+        co_argcount=places, co_posonlyargcount=kinds.count(inspect.Parameter.POSITIONAL_ONLY), co_kwonlyargcount=len(names), co_flags=code.co_flags | flags
+    )
+    other = make_function(taking, made.__globals__, made.__closure__ or (), defaults, kwdefaults or None)
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(other, name, getattr(made, name))
+    return other
 
 
 def _bound_again(target: Any) -> set[str]:
@@ -198,27 +218,24 @@ def _bound_again(target: Any) -> set[str]:
 def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
     """The defaults of the last parameters that have one."""
     found: list[Any] = []
-    for u in reversed([u for u in unknown if u.kind not in _VARIADIC]):
+    for u in reversed(unknown):
         if u.default is inspect.Parameter.empty:
             break
         found.insert(0, u.default)
     return tuple(found) or None
 
 
-def _outer(inner: types.FunctionType, unknown: list[Unknown], awaits: bool) -> types.FunctionType:
-    """inner takes the tuple and the dict, and may give a coroutine; what is returned takes ``*args`` and ``**kwargs``, and awaits it."""
+def _awaited(inner: types.FunctionType) -> types.FunctionType:
+    """The coroutine function that awaits what inner, which takes its arguments by position, gives."""
     # any text may be a name, so they have numbers while this is compiled
-    names = {f"a{k}": u for k, u in enumerate(unknown)}
-    plain = [name for name, u in names.items() if u.kind not in _VARIADIC]
-    heads = plain + [("*" if u.kind is inspect.Parameter.VAR_POSITIONAL else "**") + name for name, u in names.items() if u.kind in _VARIADIC]
+    names = {f"a{k}": name for k, name in enumerate(inner.__code__.co_varnames[: inner.__code__.co_argcount])}
     scope: dict[str, Any] = {"_hovis_inner": inner, "_hovis_hide": hide}
-    call = f"_hovis_inner({', '.join(names)})"
-    begin, result = ("async def", f"await {call}") if awaits else ("def", call)
-    text = f"{begin} outer({', '.join(heads)}):\n try:\n  return {result}\n except BaseException:\n  _hovis_hide()\n  raise"
+    given = ", ".join(names)
+    text = f"async def outer({given}):\n try:\n  return await _hovis_inner({given})\n except BaseException:\n  _hovis_hide()\n  raise"
     exec(compile(text, f"{PACKAGE}entry", "exec"), scope)
     code = scope["outer"].__code__
-    code = code.replace(co_name=inner.__name__, co_qualname=inner.__qualname__, co_varnames=tuple(names[name].name for name in code.co_varnames))
-    outer = make_function(code, scope, (), inner.__defaults__)
+    code = code.replace(co_name=inner.__name__, co_qualname=inner.__qualname__, co_varnames=tuple(names[name] for name in code.co_varnames))
+    outer = make_function(code, scope)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(outer, name, getattr(inner, name))
     return outer
@@ -242,7 +259,9 @@ def _with_prologue(fn: Any, signature: Signature, function: Function, static: tu
     at.terminator = Jump(Edge(begin, tuple(values[id(p)] for p in rest)))
     begin.params = tuple(rest)
     if any(misfit is e.block for b in blocks for e in edges(b.terminator)):
-        _call_original(fn, signature, incoming, misfit)
+        call = call_of_original(fn, signature, {id(u.part): incoming[id(u)] for u in signature.unknown})
+        misfit.ops.append(call)
+        misfit.terminator = Return(call)
         blocks.append(misfit)
     return Function(function.name, blocks + function.blocks, function.location, ANY, function.is_generator)
 
@@ -262,7 +281,7 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
         values[id(part.param)] = arrived
         kind = part.param.type
         check = leaf_check(part)
-        if check is None or u.kind in _VARIADIC:
+        if check is None or u.kind in _FLAGS:
             return at
         if type(kind) is Type and not part.choices:
             cls = Op(type, (arrived,))
@@ -309,9 +328,8 @@ def parts_of(signature: Signature) -> list[Param]:
     return [param for u in signature.unknown for param in _params(u.part)]
 
 
-def _call_original(fn: Any, signature: Signature, incoming: dict[int, Param], misfit: Block) -> None:
-    """The call of the original with all its arguments, the known ones too."""
-    by_part = {id(u.part): incoming[id(u)] for u in signature.unknown}
+def call_of_original(fn: Any, signature: Signature, by_part: dict[int, Param]) -> Op:
+    """The call of the original with all its arguments, the known ones too; by_part: the unknown ones, by the ids of their parts."""
 
     def operand(part: Part) -> Operand:
         return Const(part.value) if isinstance(part, Fixed) else by_part[id(part)]
@@ -319,13 +337,11 @@ def _call_original(fn: Any, signature: Signature, incoming: dict[int, Param], mi
     target = getattr(fn, "__func__", fn) if signature.bound else fn
     if signature.bound and not isinstance(fn, types.MethodType):
         target = type(fn).__call__
-    args = tuple(map(operand, signature.positional))
+    args: tuple[Operand, ...] = tuple(map(operand, signature.positional))
     kwargs = tuple((k, operand(p)) for k, p in signature.keywords.items())
     if signature.star or signature.double_star:
         args, kwargs, target = _starred(signature, by_part, args, kwargs, target), (), ops.apply_all
-    call = Op(target, args, kwargs, ANY, None, Effect.OPAQUE, IN_FRONT)
-    misfit.ops.append(call)
-    misfit.terminator = Return(call)
+    return Op(target, args, kwargs, ANY, None, Effect.OPAQUE, IN_FRONT)
 
 
 def _starred(signature: Signature, by_part: dict[int, Param], args: tuple[Operand, ...], kwargs: Any, target: Any) -> tuple[Operand, ...]:
@@ -335,4 +351,4 @@ def _starred(signature: Signature, by_part: dict[int, Param], args: tuple[Operan
     return (Const(target), star, double, names, *args, *(v for _, v in kwargs))
 
 
-__all__ = ["LASTING", "compile_residual", "edges", "leaves"]
+__all__ = ["LASTING", "absent", "call_of_original", "compile_residual", "edges", "leaves", "with_kinds"]

@@ -299,13 +299,15 @@ def _apply_positional(op: Op, write: Write, named: Any) -> ast.expr | None:
 @_rule(ops.apply_all)
 def _apply_all(op: Op, write: Write, named: Any) -> ast.expr | None:
     function, star, double, names, *values = op.args
-    if not isinstance(names, Const) or not (isinstance(double, Const) and double.value is None):
+    nothing = isinstance(double, Const) and double.value is None
+    if not isinstance(names, Const) or not (nothing or getattr(double, "type", None) == Type(dict)):
         return None
     given: tuple[str, ...] = constant_of(names)
     if not all(map(is_name, given)):
         return None
     count = len(values) - len(given)
     keywords = [ast.keyword(name, write(v)) for name, v in zip(given, values[count:], strict=True)]
+    keywords += [] if nothing else [ast.keyword(None, write(double))]
     return ast.Call(write(function), [*map(write, values[:count]), ast.Starred(write(star), ast.Load())], keywords)
 
 

@@ -3,6 +3,7 @@ import ast
 import builtins
 import enum
 import html.parser
+import inspect
 import os
 import random
 import sys
@@ -85,7 +86,7 @@ def by_name(a, b):
     def f(**named):
         return sorted(named.items()), named.get(a)
 
-    return f, [], {b: 5, a: Int}, [], {b: 5, a: 1}, [1]
+    return f, [], {b: 5, a: Int}, [], {b: 5, a: 1}
 
 
 def passed(a, b):
@@ -233,9 +234,13 @@ def test_any_text(kind, hits, tmp_path):
         assert result(hovis.jit(fn), args, named) == wanted, (a, b)
         traced = hovis.trace(fn, *specs, **named_specs)
         look(traced)
-        unknown = others[0] if others else [*args, *named.values()]
-        assert result(traced.compile(), unknown, {}) == wanted, (a, b)
-        assert result(traced.text().load(), unknown, {}) == wanted, (a, b, traced.source())
+        unknown = others[0] if others else args
+        # parameters that the original takes by name alone; what is no name is passed by position
+        kinds = {u.name: u.kind for u in traced.signature.unknown}
+        unknown = [*unknown, *(v for k, v in named.items() if kinds.get(k) is inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+        by_name = {k: v for k, v in named.items() if kinds.get(k) is inspect.Parameter.KEYWORD_ONLY}
+        assert result(traced.compile(), unknown, by_name) == wanted, (a, b)
+        assert result(traced.text().load(), unknown, by_name) == wanted, (a, b, traced.source())
         for refuse in (False, True):
             try:
                 traced.save(tmp_path / "made.py", refuse)
@@ -245,7 +250,7 @@ def test_any_text(kind, hits, tmp_path):
             written += 1
             text = (tmp_path / "made.py").read_text(encoding="utf-8")
             assert ast.get_docstring(ast.parse(text)).endswith("written by hovis.")
-            assert result(hovis.load(tmp_path / "made.py"), unknown, {}) == wanted, (a, b, text)
+            assert result(hovis.load(tmp_path / "made.py"), unknown, by_name) == wanted, (a, b, text)
     assert not hits
     assert written or kind in (called, variables, classes, members), "nothing was written"
 

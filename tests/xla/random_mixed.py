@@ -290,7 +290,7 @@ def _plain(value, around=()):
         return {key: _plain(item, around) for key, item in value.items()}
     if type(value).__name__ not in ("Cell", "Wide"):
         return value
-    return (type(value).__name__, *((key, "itself") if item in around else (key, _plain(item, (*around, value))) for key, item in vars(value).items()))
+    return (type(value).__name__, *((key, "itself") if any(item is one for one in around) else (key, _plain(item, (*around, value))) for key, item in vars(value).items()))
 
 
 # ------------------------------------------------------------------------------------------------- for long
