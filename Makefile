@@ -1,11 +1,11 @@
 # make demo    everything installed, then the main job on real input
 # make test    everything installed, then all checks and tests, on every Python of 3.11-3.13 that runs here
-# Daily: make check, make fuzz, make bench, make venvs.
+# Daily: make quick (under three minutes), make check, make fuzz, make bench, make venvs.
 
 JOBS ?= 2
 PYTEST_ARGS ?=
 
-.PHONY: demo test check fuzz bench venvs
+.PHONY: demo test quick check fuzz bench venvs
 
 demo:
 	@.ci/venvs first dev,xla >/dev/null
@@ -20,6 +20,10 @@ test: venvs
 	    $$venv/bin/python -m pytest -q -n $(JOBS) $(PYTEST_ARGS) || failed="$$failed $$venv"; \
 	done; \
 	[ -z "$$failed" ] || { echo "failed: $$failed"; exit 1; }
+
+# Before each commit: the checks, and a quarter of the tests on one Python.
+quick: check
+	@.venv/bin/python -m pytest -q -n $(JOBS) --quick $(PYTEST_ARGS)
 
 check:
 	@.ci/venvs first dev,xla >/dev/null

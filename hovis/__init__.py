@@ -48,6 +48,8 @@ from hovis.specs import (
     uint64,
 )
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Any", "Array", "Bool", "Bytes", "Complex", "DerivativeError", "Float", "HovisError", "Instance", "Int", "Interpreter", "InverseError", "Library",
     "NoneType", "OneOf", "Options", "ParseError", "Primitive", "Refined", "Report", "SpecError", "Str", "Trace", "TraceError", "TransformError",

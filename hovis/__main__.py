@@ -3,6 +3,7 @@
     python -m hovis trace FILE.py:FUNCTION Int 3 n=4 --stage=ir
     python -m hovis explain FILE.py:FUNCTION Int 3
     python -m hovis specialize FILE.py:FUNCTION Int @program.json -o OUT.py
+    python -m hovis --version
 
 An argument is a literal or an expression of public spec names (``Int``, ``'float64[3, :]'``, ``'[Int, const(3)]'``,
 ``n=list``) and of type hints (``'int | None'``, ``'list[int]'``); nothing else is evaluated.  ``@FILE.json`` is what a
@@ -309,6 +310,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--guards", action="store_true", help="with what is checked on entry and taken for granted (ir)")
     parser.add_argument("--annotations", action="store_true", help="a parameter that is given nothing is what it is annotated with")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="where to write the module (specialize)")
+    parser.add_argument("--version", action="store_true", help="print the version of hovis")
     parser.add_argument("--refuse", action="store_true", help="calls that do not fit are errors, and the original is not needed (specialize)")
     return parser
 
@@ -317,6 +319,8 @@ def run(arguments: Sequence[str]) -> tuple[str, bool]:
     """What to print; is it a module?"""
     if "-h" in arguments or "--help" in arguments:
         return _parser().format_help(), False
+    if "--version" in arguments:
+        return f"hovis {hovis.__version__}", False
     given, rest = _parser().parse_known_args(_protected(arguments))
     specs = [parse_argument(text) for text in map(_unprotected, rest) if text != "--"]
     show = stage(given.stage)

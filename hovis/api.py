@@ -2,10 +2,12 @@
 
 import ast
 import copy
+import functools
 import inspect
 import os
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -16,6 +18,7 @@ from hovis.backend import entry, standalone
 from hovis.backend.arrival import Arrival
 from hovis.backend.prepare import with_common_landings
 from hovis.backend.source import Source, render
+from hovis.bytecode.normalize import UNREADABLE
 from hovis.deadline import OutOfTime
 from hovis.engine import trace as engine
 from hovis.engine.budget import OutOfFuel
@@ -28,7 +31,7 @@ from hovis.ir.model import callees
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
-from hovis.once import COMPILER, alone
+from hovis.once import COMPILER, alone, once
 from hovis.parts import annotated, part_of
 from hovis.passes import pipeline
 from hovis.passes.inlining import put_in
@@ -285,12 +288,16 @@ class Trace:
         >>> inspect.signature(trace(scaled, Type(int), 3).compile())
         <Signature (x, /, *more, offset=0)>
         """
+        if self._compiled is None and UNREADABLE is not None:
+            self._compiled = self.text().load()
         if self._compiled is None:
             self._compiled = entry.with_kinds(self.by_position(), self.signature.unknown)
         return self._compiled
 
     def by_position(self) -> Callable[..., Any]:
         """The residual as a function that is given all unknown arguments, in the order of the code's parameters."""
+        if UNREADABLE is not None:  # then nothing is assembled, either
+            return functools.partial(interpret.evaluate, self.function)
         if self._by_position is None:
             try:
                 with at_work(self.fn, self.options), deadline.unbounded() if self.fallback else nullcontext():
@@ -560,6 +567,8 @@ def trace_call(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: O
 
 @alone
 def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options, closed: bool = False) -> Trace:
+    if UNREADABLE is not None:
+        _warn_of_this_python()
     if chosen.library is STANDARD:
         plugins.OFFERED.look()
     function, bound = python_function(fn)
@@ -582,6 +591,12 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
         left = _fallback(fn, signature, chosen, str(reason))
         left.late = isinstance(reason, OutOfTime | OutOfFuel)
         return left
+
+
+@once
+def _warn_of_this_python() -> None:
+    """Say once that nothing is traced on this Python."""
+    warnings.warn(f"{UNREADABLE}: functions run as they are", RuntimeWarning, stacklevel=1)
 
 
 def _followed(fn: Any, function: types.FunctionType, signature: Signature, chosen: Options) -> Trace:

@@ -17,7 +17,6 @@ import atexit
 import contextlib
 import dataclasses
 import hashlib
-import importlib.metadata
 import io
 import json
 import os
@@ -32,6 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import hovis
 from hovis.once import once
 from hovis_xla import adapter
 from hovis_xla.adapter import Program, Recipe
@@ -86,14 +86,6 @@ def _flags() -> str:
     return text
 
 
-@once
-def _own_version() -> str:
-    try:
-        return importlib.metadata.version("hovis")
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-
-
 def folder() -> Path | None:
     """Where programs are kept; None if they are not to be, or if that can't be."""
     return _folder()[0]
@@ -143,7 +135,7 @@ def key_of(module: Any, recipe: Recipe) -> str:
     """The digest of a module and of all else that its machine code depends on."""
     code = io.BytesIO()
     module.operation.write_bytecode(code)
-    about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe), "hovis": _own_version()}
+    about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe), "hovis": hovis.__version__}
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + adapter.options_of(recipe) + b"\n" + code.getvalue()).hexdigest()
 
 

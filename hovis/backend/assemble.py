@@ -17,6 +17,7 @@ from hovis.backend.linear import Linear, Pool
 from hovis.backend.making import make_function
 from hovis.backend.marks import Marks
 from hovis.backend.slots import Slots
+from hovis.bytecode.normalize import UNREADABLE
 from hovis.ir.model import Function, callees
 from hovis.ir.origins import Origins, origins_of
 
@@ -45,6 +46,7 @@ def assemble(
     come ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.  Those in ``lasting`` keep what they are given until the end.
     mends: tracebacks out of it are repaired, which what is only traced again need not be.
     """
+    assert UNREADABLE is None, UNREADABLE
     assembler = _Assembler(namespace, set(map(id, callees(function))), mends)
     made = assembler.compile(function, parameters, (positional_only, keyword_only, star, double_star), name, qualname, lasting, (defaults, kwdefaults))
     plain = not (keyword_only or star or double_star)

@@ -11,7 +11,19 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Final
 
-OP: Final[dict[str, int]] = dict(opcode.opmap)
+from hovis.bytecode.normalize import UNREADABLE
+
+
+class _Opcodes(dict[str, int]):
+    """Opcodes by name.  On a Python for which nothing is assembled, those that it lacks are NOPs."""
+
+    def __missing__(self, name: str) -> int:
+        if UNREADABLE is None:
+            raise KeyError(name)
+        return self.get("NOP", 0)
+
+
+OP: Final[dict[str, int]] = _Opcodes(opcode.opmap)
 
 #: Does ``not`` and every conditional jump want an exact bool (3.13)?
 STRICT_BOOL: Final = "TO_BOOL" in OP

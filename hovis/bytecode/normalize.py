@@ -18,11 +18,13 @@ from hovis.once import COMPILER
 
 _TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
 
-if sys.version_info[:2] not in _TABLES:
-    raise ImportError(f"hovis reads the bytecode of CPython 3.11 to 3.13, not of {sys.version.split()[0]}")
+#: Why nothing is traced on the running Python; None where hovis reads its bytecode.
+UNREADABLE: str | None = None
+if sys.implementation.name != "cpython" or sys.version_info[:2] not in _TABLES:
+    UNREADABLE = f"hovis reads the bytecode of CPython 3.11 to 3.13, not of {sys.implementation.name} {sys.version.split()[0]}"
 
-#: The rows of the running Python.
-TABLE: Table = _TABLES[sys.version_info[:2]]
+#: The rows of the running Python; where there are none, nothing is read by them.
+TABLE: Table = _TABLES.get(sys.version_info[:2], {})
 
 #: Does each call of locals() give a new dict (PEP 667)?
 FRESH_LOCALS = sys.version_info >= (3, 13)
@@ -62,6 +64,8 @@ def normalize(code: CodeType) -> Code:
 
 
 def _normalize(code: CodeType) -> Code:
+    if UNREADABLE:
+        return Code(code, (), (), UNREADABLE)
     try:
         steps = _Expansion(code).steps
         n_free = len(code.co_freevars)
