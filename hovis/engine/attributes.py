@@ -386,7 +386,7 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     cls, instance = obj.cells
     assert isinstance(cls, Known)
     assert isinstance(cls.value, type)
-    start, bound_class = _super_class(m, cls.value, m.resolve(instance))
+    start, bound_class = super_class(m, cls.value, m.resolve(instance))
     if start is None or name == "__class__":
         return left(m, m.emit(super, [cls, instance]), name, mode)
     m.trust(start)
@@ -415,8 +415,8 @@ def _owner(cls: type, name: str) -> type | None:
     return next((base for base in cls.__mro__ if name in base.__dict__), None)
 
 
-def _super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
-    """Whose MRO super() walks, and whether the instance is itself a class (supercheck)."""
+def super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
+    """Whose MRO super() walks, if it takes the two, and whether the instance is itself a class (supercheck)."""
     if isinstance(instance, Known) and isinstance(instance.value, type) and cls in instance.value.__mro__:
         return instance.value, True
     start = m.class_of(instance)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from hovis.engine.machine import Machine
 from hovis.engine.state import State, substitute
+from hovis.engine.tables import Restart
 from hovis.engine.values import TEST, WEAK, Dyn, Known, Ref, V, labels_of
 from hovis.ir.model import Op
 from hovis.ir.operations import END, UNBOUND
@@ -24,6 +25,9 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
         one, other = m.state.heap[a.aid], m.state.heap[b.aid]
         if one.kind == other.kind == "method":
             return None
+        if one.cls is other.cls is tuple and not m.tables.tuples_seen:
+            m.tables.tuples_seen = True
+            raise Restart("tuples")
         return Known(False, labels_of(a, b)) if one.node is None or other.node is None else None
     if isinstance(a, Known) and isinstance(b, Known):
         same = a.value is b.value

@@ -4,7 +4,7 @@ import enum
 import types
 from typing import Any, Final
 
-from hovis.engine import enums, exceptions, groups, models, protocols, stores
+from hovis.engine import attributes, enums, exceptions, groups, models, protocols, stores
 from hovis.engine.entering import call_function
 from hovis.engine.frames import leave_caller
 from hovis.engine.heap import VObj
@@ -31,7 +31,7 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
         if isinstance(args[0], Dyn) and args[0].lost and m.class_of(args[0]) is None:
             m.use(args[0])  # where objects of several classes have met, the class chooses
         return _type_of(m, args[0], mode)
-    if cls is super:
+    if cls is super and not kwargs:
         return _super(m, args, mode)
     if cls is bool and len(args) == 1 and not kwargs:
         return truth(m, args[0], mode)
@@ -174,7 +174,7 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
         assert cls is not None
         assert first is not None
         args = [cls, first]
-    if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
+    if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type) and attributes.super_class(m, args[0].value, m.resolve(args[1]))[0]:
         return finish(m, m.new(VObj("super", super, tuple(args))), mode)
     return finish(m, m.emit(super, args), mode)
 

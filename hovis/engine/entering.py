@@ -9,6 +9,7 @@ from typing import Any, Final
 from hovis.bytecode.normalize import normalize
 from hovis.engine import escape, finalizers, templates
 from hovis.engine.escape import materialize
+from hovis.engine.frames import need_callers_again
 from hovis.engine.heap import VObj, form_in, reachable
 from hovis.engine.lookups import ALL_THE_SAME, NEVER_ENTERED
 from hovis.engine.machine import SWITCH, Machine
@@ -143,6 +144,7 @@ def why_not(m: Machine, known: Callee) -> str | None:
     if code.unsupported:
         return str(code.unsupported)
     if code.code in m.tables.not_entered:
+        need_callers_again(m, code.code)
         return m.tables.not_entered[code.code]
     if code.filename.startswith(tuple(NEVER_ENTERED)) and code.code not in ALL_THE_SAME:
         return "hovis does not trace itself"

@@ -1,5 +1,6 @@
 """Callees that look at the frames above them: their callers are not inlined."""
 
+from types import CodeType
 from typing import Any
 
 from hovis.engine.machine import Machine
@@ -21,10 +22,21 @@ def need_callers(m: Machine, fn: object) -> None:
 
     The residual itself is a frame with the right places.
     """
-    inlined = [frame for frame in m.state.frames[1:] if not _hidden(m, frame)]
+    _leave_inlined(m, _why(fn))
+
+
+def need_callers_again(m: Machine, code: CodeType) -> None:
+    """A call that stays one, of what was found to look at the frames above it: so it does here."""
+    if code in m.tables.frame_readers:
+        _leave_inlined(m, m.tables.not_entered[code])
+
+
+def _leave_inlined(m: Machine, why: str) -> None:
+    inlined = [frame.code.code for frame in m.state.frames[1:] if not _hidden(m, frame)]
     if inlined:
-        for frame in inlined:
-            m.tables.not_entered.setdefault(frame.code.code, _why(fn))
+        for code in inlined:
+            m.tables.not_entered.setdefault(code, why)
+        m.tables.frame_readers.update(inlined)
         raise Restart("not entered")
 
 

@@ -22,7 +22,7 @@ Pair = tuple[int, V, V, VObj | None]
 #: Kinds that stay known where something makes them real.
 _BUILT = frozenset({"class", "function", "cell", "property", "staticmethod", "classmethod"})
 
-#: Classes of whose instances nobody sees which they are: there may be two where there was one.
+#: Classes of whose instances nobody sees which they are, but for ``is`` between tuples: there may be two where there was one.
 _UNSEEN = frozenset({tuple, CellType})
 
 #: Kinds that stay known where one path has made them real and the other has not.
@@ -32,7 +32,9 @@ _MIXED = _BUILT | {"list", "dict", "set", "tuple", "instance"}
 class Matching:
     """Which objects of state a stand for which of state b, and which of both must be real."""
 
-    def __init__(self, a: State, b: State, paths: Paths, number: Callable[[], int]) -> None:
+    def __init__(self, a: State, b: State, paths: Paths, number: Callable[[], int], tuples_seen: bool = False) -> None:
+        """tuples_seen: does the code ask which tuple one is?"""
+        self.unseen = _UNSEEN - {tuple} if tuples_seen else _UNSEEN
         self.a = a
         self.b = b
         self.paths = paths
@@ -130,7 +132,7 @@ class Matching:
         one, other = self.a.heap[a], self.b.heap[b]
         if one.kind not in ("cell", "tuple") or one.node is not None or other.node is not None or not one.immutable or not other.immutable:
             return False
-        return one.cls is other.cls and one.cls in _UNSEEN and alike(self.a.heap, a, self.b.heap, b)
+        return one.cls is other.cls and one.cls in self.unseen and alike(self.a.heap, a, self.b.heap, b)
 
     def _told_apart(self, path: int, a: Ref, b: Ref) -> tuple[Ref, bool]:
         """What was another object before, on one of the sides, is a copy; has this very pair been met before?"""

@@ -218,7 +218,7 @@ class Meeting(Keys):
         forced = self.tables.forced.get(entry.site)
         matching = None
         if forced:
-            matching = Matching(state, state, self.tables.paths, self.number)
+            matching = Matching(state, state, self.tables.paths, self.number, self.tables.tuples_seen)
             for path, value, _, _ in matching.pairs:
                 if path in forced:
                     matching.demote(value, value)
@@ -228,7 +228,7 @@ class Meeting(Keys):
         """Join state into the entry; where that changes it, it is work to do."""
         dropped = align(entry.state, state)
         try:
-            matching = Matching(entry.state, state, self.tables.paths, self.number)
+            matching = Matching(entry.state, state, self.tables.paths, self.number, self.tables.tuples_seen)
         except NotMaterializable as refused:
             self._split_by_generators(entry, state, refused.args[0])
             raise

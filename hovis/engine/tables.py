@@ -73,6 +73,8 @@ class Tables:
         #: "virtual": there are some; "real": in a last attempt none of them is
         self.generators = ""
         self.not_entered: dict[CodeType, str] = {}
+        #: those of them that look at the frames above them, or call what does
+        self.frame_readers: set[CodeType] = set()
         #: the code that has to be traced, where it is called by what is
         self.wanted: CodeType | None = None
         self.not_virtual: set[Any] = set()
@@ -104,6 +106,8 @@ class Tables:
         self.eager_classes = False
         #: are there weak references to objects of the trace?  Then a variable that nobody reads any more keeps what it holds
         self.weakly = False
+        #: is it asked whether two tuples of the trace are one?  Then where ways meet they are no copies
+        self.tuples_seen = False
         self.open_names: dict[CodeType, tuple[str, ...]] = {}
         #: bodies of classes → the methods that a decorator adds at once (see classdefs.complete)
         self.added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = {}

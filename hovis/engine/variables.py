@@ -251,10 +251,6 @@ def get_global(m: Machine, name: str) -> int | None:
         # the code of a model stands for C code: nobody can change what it calls
         m.push(Known(namespace[name] if name in namespace else vars(builtins)[name]))
         return None
-    if m.state.world == 2 and name == "super" and "__class__" in m.frame.code.names:
-        # without arguments it looks for them in the frame of its caller: never left as a call
-        m.push(Known(super))
-        return None
     thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.volatile
     if not thawed and m.state.world < 2:
         if m.state.world:
@@ -275,7 +271,7 @@ def get_global(m: Machine, name: str) -> int | None:
             return None
     found = m.emit(ops.load_global, [Known(namespace), Known(name)], effect=m.effect_of_read(("item", id(namespace), name)))
     builtin = _LOOKING.get(name)
-    if builtin is None:
+    if builtin is None or (builtin is super and "__class__" not in m.frame.code.names):
         m.push(found)
         return None
     # left as a call it would look at the residual's own frame
@@ -289,7 +285,7 @@ def get_global(m: Machine, name: str) -> int | None:
 
 
 #: Builtins that look at the frame of their caller, by their names.
-_LOOKING: Final = {fn.__name__: fn for fn in (locals, vars, dir, eval, exec, globals)}
+_LOOKING: Final = {fn.__name__: fn for fn in (locals, vars, dir, eval, exec, globals, super)}
 
 
 @handles("SetGlobal")

@@ -817,3 +817,207 @@ def test_how_objects_are_copied(fn):
     SEEN.clear()
     assert hovis.jit(fn)(3) == want
     assert SEEN == asked_for
+
+
+# ------------------------------------------------------------------------------------------------- super() while it is another one, and what it takes
+
+
+class Replaced:
+    """A context manager: super is another one in it."""
+
+    def __enter__(self):
+        setattr(sys.modules[__name__], "super", Other)
+
+    def __exit__(self, *_):
+        delattr(sys.modules[__name__], "super")
+
+
+def super_replaced(manager):
+    class C(Base):
+        def method(self):
+            return super().method()
+
+        def given(self):
+            return super(1, 2).method()
+
+    with manager:
+        return C().method(), C().given()
+
+
+def test_super_is_replaced_meanwhile():
+    assert hovis.jit(super_replaced)(Replaced()) == super_replaced(Replaced()) == ((), (1, 2))
+
+
+def not_an_instance():
+    class A:
+        pass
+    super(A, 42)
+
+
+def of_another_class():
+    class A:
+        pass
+
+    class B(A):
+        pass
+    super(B, A())
+
+
+def not_a_class():
+    super(3, 4)
+
+
+def of_a_class_above():
+    class A:
+        pass
+
+    class B(A):
+        pass
+    super(B, A)
+
+
+def by_keyword():
+    super(Base, kw=1)
+
+
+def too_many():
+    super(Base, Base(), 3)
+
+
+@pytest.mark.parametrize("fn", [not_an_instance, of_another_class, not_a_class, of_a_class_above, by_keyword, too_many])
+def test_super_refuses_where_it_is_made(fn):
+    assert outcome(fn)[0] == "TypeError"
+    assert outcome(hovis.jit(fn)) == outcome(fn)
+
+
+# ------------------------------------------------------------------------------------------------- properties whose docstring is changed
+
+
+def docstrings(make, first, change):
+    if first:
+        def getter(x):
+            """The text of a getter."""
+    else:
+        def getter(x):
+            pass
+    p = make(getter, None, None, "given") if "given" in change else make(getter)
+
+    def second(x):
+        """Another text."""
+
+    def third(x):
+        pass
+
+    if "set" in change:
+        p.__doc__ = "set"
+    elif "deleted" in change:
+        del p.__doc__
+    elif "unknown" in change:
+        vars(sys.modules[__name__])["set_doc"](p)
+    copies = p.getter(second), p.setter(third), p.deleter(third), p.getter(third), p.setter(third).getter(second)
+    return p.__doc__, [copy.__doc__ for copy in copies]
+
+
+def set_doc(p):
+    p.__doc__ = "by another"
+
+
+class Property(property):
+    pass
+
+
+@pytest.mark.parametrize("change", ["given", "set", "deleted", "unknown", "", "given, set", "given, deleted", "given, unknown"])
+@pytest.mark.parametrize("make", [property, Property])
+def test_docstrings_of_properties(make, change):
+    for first in (True, False):
+        assert outcome(hovis.jit(docstrings), make, first, change) == outcome(docstrings, make, first, change)
+
+
+# ------------------------------------------------------------------------------------------------- is it still the same tuple?
+
+
+def tuple_replaced(xs, *args):
+    now = args
+    for x in xs:
+        if x > 5:
+            now = None, x, 0
+    return now is args, now is not args, now
+
+
+def tuple_of_before(xs, a, b):
+    first = now = a, b
+    for x in xs:
+        now = (now[1], x) if x > 3 else now
+        if now is first and x == 2:
+            return "still the same", now
+    return now is first, first is now, now
+
+
+def tuples_swapped(xs, a, b):
+    one, other = (a, b), (b, a)
+    p, q = one, other
+    for x in xs:
+        if x > 5:
+            p, q = q, p
+    return p is one, q is one, p is other, q is other
+
+
+def tuple_in_a_cell(xs, a, b):
+    first = now = a, b
+
+    def change(x):
+        nonlocal now
+        if x > 5:
+            now = x, x
+    for x in xs:
+        change(x)
+    return now is first
+
+
+@pytest.mark.parametrize("xs", [[], [1, 2], [1, 9], [9, 1, 9], [4, 2]], ids=str)
+@pytest.mark.parametrize("fn", [tuple_replaced, tuple_of_before, tuples_swapped, tuple_in_a_cell])
+def test_which_tuple_it_is(fn, xs):
+    want = fn(xs, 1, 2)
+    assert hovis.jit(fn)(xs, 1, 2) == hovis.specialize(fn, list, int, int)(xs, 1, 2) == want
+    assert hovis.specialize(fn)(xs, 1, 2) == want
+
+
+# ------------------------------------------------------------------------------------------------- who looks at the frames above it
+
+
+def place(depth=1):
+    return sys._getframe(depth).f_code.co_name
+
+
+def first_caller():
+    return place(2)
+
+
+def second_caller():
+    return place(2)
+
+
+def third_caller():
+    return second_caller(), first_caller()
+
+
+class Placed:
+    def __init__(self):
+        self.place = place(2)
+
+    def another(self):
+        return Placed().place
+
+
+def callers(_):
+    def inner():
+        return place(2), second_caller()
+
+    def generated():
+        yield place(2)
+        yield second_caller()
+    return [first_caller(), second_caller(), third_caller(), place(), inner(), list(generated()), Placed().place, Placed().another(), first_caller()]
+
+
+def test_several_callers_of_what_looks_at_frames():
+    assert hovis.jit(callers)(1) == hovis.specialize(callers)(1) == callers(1)

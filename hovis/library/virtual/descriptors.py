@@ -37,8 +37,8 @@ def _with(position: int) -> Any:
 
     def rule(m: Machine, args: Args, named: Named) -> Any:
         obj = m.obj(args[0], "property") if len(args) == 2 and not named else None
-        if obj is None or not _function(m, args[1]):
-            return None
+        if obj is None or obj.node is not None or not _function(m, args[1]):
+            return None     # a real one may have been given another docstring
         return m.new(VObj("property", property, (*obj.cells[:position], args[1], *obj.cells[position + 1 :])))
 
     return rule
