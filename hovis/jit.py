@@ -19,7 +19,7 @@ from hovis.engine.lookups import ENTERED_THROUGH
 from hovis.engine.tables import Promote
 from hovis.errors import SpecError, said
 from hovis.ir.operations import UNBOUND
-from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, constant, key_of, numeric, part_at, spec_of, variable
+from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
 from hovis.lattice import Const
 from hovis.once import COMPILER
 from hovis.signature import own_signature
@@ -69,8 +69,8 @@ class Jitted:
 
     # not in __dict__, which functools.wraps copies from one function to another
     __slots__ = (
-        "__dict__", "__weakref__", "_failed", "_function", "_hopeless", "_lost", "_made",
-        "_numeric", "_options", "_policy", "_seen", "_signature", "_static", "_variants",
+        "__dict__", "__weakref__", "_by_types", "_failed", "_function", "_hopeless", "_lost", "_made",
+        "_options", "_policy", "_seen", "_signature", "_static", "_variants",
     )  # fmt: skip
 
     def __init__(self, fn: Any, static: tuple[str, ...], options: api.Options) -> None:
@@ -86,8 +86,8 @@ class Jitted:
             _mark_coroutine(self)
         self._options = options
         self._variants: dict[Key, Variant] = {}
-        #: the same for calls with numbers alone, by their types
-        self._numeric: dict[tuple[Any, ...], Variant] = {}
+        #: the same for calls of which a key knows types alone, by these
+        self._by_types: dict[tuple[Any, ...], Variant] = {}
         self._signature = signature_of(fn)
         #: what is known of parts of the arguments, other than by their types
         self._policy: dict[Path, str] = dict.fromkeys(self._paths(static), KNOWN)
@@ -118,7 +118,7 @@ class Jitted:
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        variant = None if kwargs else self._numeric.get(tuple(map(type, args)))
+        variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
         if variant is None:
             variant = self._variants.get(self._key(args, kwargs))
         if variant is None or not variant.holds():
@@ -148,7 +148,7 @@ class Jitted:
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
             self._variants = {**table, made.key: made}
-            self._numeric = numeric(self._variants, self._policy)
+            self._by_types = by_types(self._variants, self._policy)
             return made
 
     def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
@@ -170,7 +170,7 @@ class Jitted:
     def _changed(self, variant: "Variant") -> None:
         """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
         for guard in failing(variant.trace.guards):
-            if guard.kind == "function" and guard.holder is self._function:
+            if guard.kind in ("function", "defaults") and guard.holder is self._function:
                 continue
             key = (guard.kind, id(guard.holder), guard.name)
             count = self._failed[key][1] if key in self._failed else 0
@@ -270,7 +270,7 @@ class Jitted:
     def clear_cache(self) -> None:
         """Forget all residuals."""
         with COMPILER:
-            self._variants, self._numeric = {}, {}
+            self._variants, self._by_types = {}, {}
 
     def __repr__(self) -> str:
         return f"<hovis.jit of {self._function!r}>"

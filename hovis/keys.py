@@ -39,6 +39,8 @@ _STRINGS: Final = frozenset({str})
 _NAMED: Final = frozenset({types.FunctionType, types.ModuleType, re.Pattern})
 #: Containers and the like of which the residual may know the class.
 _TYPED: Final = frozenset({list, set, bytearray, dict, tuple, str, bytes, frozenset})
+#: Of them those of which it knows no more, whatever their size.
+_SIZED: Final = frozenset({list, set, bytearray, frozenset})
 
 
 class Key(tuple[Any, ...]):
@@ -85,9 +87,16 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> 
     return Key(parts)
 
 
-def numeric(variants: Mapping[Key, Any], policy: Policy) -> dict[tuple[Any, ...], Any]:
-    """Those of all variants that are found by the types of the arguments alone: numbers, of which no value matters."""
-    return {} if policy else {tuple(key): variant for key, variant in variants.items() if all(isinstance(part, type) and part in _NUMBERS for part in key)}
+def by_types(variants: Mapping[Key, Any], policy: Policy) -> dict[tuple[Any, ...], Any]:
+    """Those of all variants that are found by the types of the arguments alone, as of no argument anything else is known."""
+    return {} if policy else {tuple(key): variant for key, variant in variants.items() if all(isinstance(part, type) and _is_all(part) for part in key)}
+
+
+def _is_all(kind: type) -> bool:
+    """Is its class all that a key knows of any value of a class (see ``_part``)?"""
+    if kind in _NUMBERS or kind in _SIZED:
+        return True
+    return can_change(kind) and kind.__module__ != "numpy" and kind not in _NAMED and not issubclass(kind, tuple | type | Enum)
 
 
 def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:

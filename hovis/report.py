@@ -349,8 +349,6 @@ def _guard(guard: Guard) -> str:
         case "class":
             found = guard.value[-1][1] if guard.value else UNBOUND
             return f"{_short(holder)} has no {name}" if found is UNBOUND else f"{_short(holder)}.{name} is {_short(found)}"
-        case "bases":
-            return f"{_short(holder)} has its bases"
         case "index" | "slot":
             return f"{_short(holder)} has {value} at {name}"
         case "items" | "dict":
@@ -365,7 +363,7 @@ def _guard(guard: Guard) -> str:
         case "names":
             return f"{_short(holder)} is named {guard.value[1]}"
         case _:
-            return f"{_short(holder)} has its code and its defaults"
+            return f"{_short(holder)} has its {'code' if guard.kind == 'function' else guard.kind}"
 
 
 def _short(value: object) -> str:

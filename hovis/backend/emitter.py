@@ -25,6 +25,7 @@ from hovis.backend.encode import (
 from hovis.backend.flow import Flow, may_finalize
 from hovis.backend.linear import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item, Linear
 from hovis.backend.load import Tracebacks
+from hovis.backend.looks import Look
 from hovis.backend.marks import Marks
 from hovis.backend.slots import Slots
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
@@ -82,6 +83,8 @@ class Emitter:
         #: other jumps back, of loops where somebody looks for signals in each round: from which block to which; and the block that is written
         self.quiet: set[tuple[Block, Block]] = set()
         self.current: Block | None = None
+        #: looks that have been written, with where they go on if something has changed, and what they ask has not
+        self.asked: list[tuple[Look, Label, bool, int]] = []
         #: is a value's local to be cleared where it dies?
         self.clears: dict[Value, bool] = {}
 
@@ -105,6 +108,8 @@ class Emitter:
         falling = True
         self._find_ways_back()
         for k, block in enumerate(order):
+            if not falling:
+                self._write_asked()
             if block in self.returning:
                 self._write_ways_back(block, falling)
             elif not falling:
@@ -112,6 +117,7 @@ class Emitter:
                 self._write_stubs(block, falls=True)
             following = order[k + 1] if k + 1 < len(order) else None
             falling = self.block(block, following)
+        self._write_asked()
         for block in order:
             self._write_stubs(block, falls=False)
         self._cleanups()
@@ -351,6 +357,8 @@ class Emitter:
         test, live = self.linear.tests[block], self.slots.live_out[block]
         if test == "FOR_ITER":
             return self._step(block, branch, following)
+        if test == "LOOK":
+            return self._look(block, branch, following)
         if test is None:
             assert isinstance(branch.cond, Const)
             taken = branch.true if branch.cond.value else branch.false
@@ -372,6 +380,42 @@ class Emitter:
         self._write_plan(self._plan(fallen, live, None), None)
         # a stub for the next block stands right before it: step over
         return self._go(fallen.block, None if apart and jumped.block is following else following)
+
+    def _look(self, block: Block, branch: Branch, following: Block | None) -> bool:
+        """The tests are behind us, and hold."""
+        look, live = self.linear.looks[block], self.slots.live_out[block]
+        changed, quiet = self.labels[branch.false.block], (block, branch.false.block) in self.quiet
+        apart = bool(self._plan(branch.false, live, None))
+        if apart:
+            changed = Label()
+            self._later(_Stub(changed, branch.false, live, self.handlers))
+        self.asked.append((look, changed, quiet, self.handlers))
+        self.asm.bind(look.held)
+        self._write_plan(self._plan(branch.true, live, None), None)
+        return self._go(branch.true.block, None if apart and branch.false.block is following else following)
+
+    def _write_asked(self) -> None:
+        """What is asked where a look has found a change: whether it is none after all."""
+        asm, place = self.asm, self.asm.place
+        for look, changed, quiet, handlers in self.asked:
+            asm.region, asm.place, asm.depth = self._region(handlers), look.place, handlers
+            asm.bind(look.raised)
+            asm.grow(1)
+            asm.do(POP_TOP, 0, -1)
+            asm.bind(look.failed)
+            for kind, opcode, arg, effect in look.whole:
+                if kind == DO:
+                    asm.do(opcode, arg, effect)
+                else:
+                    asm.deref(opcode, arg, effect)
+            asm.jump_if("FALSE", changed, quiet)
+            asm.jump(look.held, True)
+        self.asked.clear()
+        asm.place = place
+
+    def within(self, raised: Label | None) -> None:
+        """From here on an exception goes to a label, with nothing beneath it (None: where it goes otherwise)."""
+        self.asm.region = self._region(self.handlers) if raised is None else Region(raised, self.handlers)
 
     def _step(self, block: Block, branch: Branch, following: Block | None) -> bool:
         """FOR_ITER, the iterator on top: the item stays, the iterator goes."""

@@ -11,6 +11,7 @@ from operator import getitem
 from types import BuiltinFunctionType, CellType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, Final
 
+from hovis.backend import looks
 from hovis.backend.encode import COPY, NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_BOOL, unique
 from hovis.backend.flow import Flow
 from hovis.backend.load import Tracebacks, Trim, Untrim, outline
@@ -155,8 +156,10 @@ class Linear:
         self.inline: set[Operand] = set()
         #: (id of a cell of the user's, name) -> cell of this code
         self.user_cells: dict[tuple[int, str | None], int] = {}
-        #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER to its false one); None: the condition is known
+        #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER and LOOK to its false one); None: the condition is known
         self.tests: dict[Block, str | None] = {}
+        #: those that end with a look at the environment, written there
+        self.looks: dict[Block, looks.Look] = {}
         #: where the last statement begins of a block that leaves the function
         self.tails: dict[Block, int] = {}
         #: where the arguments of a closing Jump begin
@@ -340,6 +343,10 @@ class Linear:
         if isinstance(cond, Const):
             self.tests[block] = None
             return
+        look = looks.write(self, cond)
+        if look is not None:
+            self.looks[block], self.tests[block] = look, "LOOK"
+            return
         sense, exact = True, True
         covered: Op | None = None
         while isinstance(cond, Op) and cond in self.inline:
@@ -513,6 +520,11 @@ class Linear:
         else:
             self.do(OP["LOAD_ATTR"], at << 1 | 1, 1)
         self.unguard(op)
+
+    def attribute(self, name: str) -> None:
+        """Replace the value on top by its attribute."""
+        at = self.pool.name(name)
+        self.do(OP["LOAD_ATTR"], at if PRECALL is not None else at << 1, 0)
 
     def callee(self, callee: object) -> None:
         """Push what is called, and the NULL beside it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import CellType, MethodType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from hovis.backend.encode import COPY, OP, POP_TOP, PRECALL, STRICT_BOOL, SWAP, YIELD, YIELD_FROM, Assembly, Label, Region, argument_of
+from hovis.backend.encode import COPY, OP, POP_TOP, STRICT_BOOL, SWAP, YIELD, YIELD_FROM, Assembly, Label, Region, argument_of
 from hovis.backend.load import Trim, Untrim, outline
 from hovis.ir import operations as ops
 from hovis.ir.model import Caught, Op, Operand
@@ -23,6 +23,9 @@ class Writer(Protocol):
 
     def mend(self) -> None:
         """Repair the traceback of the exception on top of the stack."""
+
+    def within(self, raised: Label | None) -> None:
+        """From here on an exception goes to a label, with nothing beneath it (None: where it goes otherwise)."""
 
 
 class Rule:
@@ -175,8 +178,7 @@ def _name_of(value: Operand) -> str | None:
 def _load_attribute(linear: "Linear", op: Op) -> None:
     name = _name_of(op.args[1])
     assert name is not None
-    at = linear.pool.name(name)
-    linear.do(OP["LOAD_ATTR"], at if PRECALL is not None else at << 1, 0)
+    linear.attribute(name)
 
 
 ATTRIBUTE: Final = Rule(_load_attribute, (0,))
@@ -203,8 +205,7 @@ def _attribute(linear: "Linear", op: Op) -> Rule | None:
 
 
 def _traceback(linear: "Linear", op: Op) -> None:
-    at = linear.pool.name("__traceback__")
-    linear.do(OP["LOAD_ATTR"], at if PRECALL is not None else at << 1, 0)
+    linear.attribute("__traceback__")
 
 
 FIXED[id(ops.traceback_of), 1] = Rule(_traceback)

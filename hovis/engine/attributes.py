@@ -13,7 +13,7 @@ from hovis.engine import classattrs, descriptors, exceptions, functions, instanc
 from hovis.engine.descriptors import Access
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, is_python_class, own_getattribute
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, is_data, is_python_class, own_getattribute
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
@@ -47,7 +47,7 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     if isinstance(value, Dyn) and value.lost and (cls is None or is_python_class(cls)):
         # objects have met here of which one would know what is in them
         m.use(value)
-    if cls is None:
+    if cls is None or (isinstance(value, Dyn) and m.doubts() and is_data(cls, name)):
         return left(m, value, name, mode)
     return _of_instance(m, value, cls, name, mode)
 

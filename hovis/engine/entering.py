@@ -52,6 +52,7 @@ def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[st
         bound = bind(m, known, args, kwargs)
         if bound is not None:
             return _enter(m, callee, known, bound, args, kwargs, mode)
+        known.asks_defaults(m)
         complaint = misfit(known, len(args), kwargs) if not known.unsure else None
         if complaint is not None:
             return m.raise_new(TypeError, complaint)
@@ -98,9 +99,7 @@ class Callee:
         if fn is not None:
             self.code = normalize(fn.__code__)
             if not fn.__code__.co_filename.startswith(m.package):
-                m.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
-                if fn.__kwdefaults__:
-                    m.static(Known(fn.__kwdefaults__))
+                m.guard("function", fn, None, fn.__code__)
             self.namespace = fn.__globals__
             self.qualname = fn.__qualname__
             self.defaults = [Known(v) for v in fn.__defaults__ or ()]
@@ -119,6 +118,13 @@ class Callee:
         self.unsure = (not self.defaults and not _nothing(defaults)) or (not self.kwdefaults and not _nothing(kwdefaults))
         self.cells = list(obj.closure)
         return self
+
+    def asks_defaults(self, m: Machine) -> None:
+        """A call depends on what the defaults of the parameters are."""
+        if self.fn is not None and not self.code.filename.startswith(m.package):
+            m.guard("defaults", self.fn, None, (self.fn.__defaults__, self.fn.__kwdefaults__))
+            if self.fn.__kwdefaults__:
+                m.static(Known(self.fn.__kwdefaults__))
 
 
 def _nothing(value: V) -> bool:
@@ -477,8 +483,10 @@ def bind(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> list
             return None
         else:
             slots[where] = value
-    if not _defaults(known, slots):
-        return None
+    if None in slots[:total]:
+        known.asks_defaults(m)
+        if not _defaults(known, slots):
+            return None
     at = total
     if code.has_varargs:
         slots[at] = m.new(VObj("tuple", tuple, tuple(extra)))

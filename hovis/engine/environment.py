@@ -28,13 +28,26 @@ class Guard(NamedTuple):
     slot      an instance by the name of a slot
     class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
     type      the class of an instance                               cell      the contents of a cell
-    function  the code and the defaults of a function
+    function  the code of a function                         defaults  what its parameters have for defaults
     names     the name and the qualified name of a function
     asked     an abstract class about another class: that one, and the answer
     logs      a logger by a level: what becomes of what it is given
     """
 
     kind: str
+    holder: Any
+    name: Any
+    value: Any
+
+
+class Probe(NamedTuple):
+    """A test of the environment that takes an instruction or two; that something is missing where it looks fails it like any other change.
+
+    how      item: ``holder[name] is value``        absent: ``name not in holder``
+             attribute: ``holder.name is value``    class: ``type(holder) is value``
+    """
+
+    how: str
     holder: Any
     name: Any
     value: Any
@@ -62,6 +75,16 @@ class Look:
 
     def __repr__(self) -> str:
         return f"<{len(self.guards)} guards>"
+
+    def probes(self) -> list[Probe] | None:
+        """What there is to test, where all of it is quickly tested; numbers and strings may hold that are other objects than these."""
+        found: list[Probe] = []
+        for guard in self.guards:
+            probes = _probes(guard)
+            if probes is None:
+                return None
+            found += probes
+        return found
 
 
 def _first(look: Look) -> bool:
@@ -92,6 +115,37 @@ def places(cls: type, name: str) -> tuple[tuple[dict[str, Any], object], ...]:
 # ------------------------------------------------------------------------------------------------- testing guards
 
 
+def _probes(guard: Guard) -> list[Probe] | None:
+    """The probes of a guard, None if there are none for it."""
+    kind, holder, name, value = guard
+    if kind == "item":
+        return [_item(holder, name, value)]
+    if kind == "class":
+        return [_item(held, name, found) for held, found in value]
+    if kind == "index":
+        return [Probe("item", holder, name, value)]
+    if kind == "function":
+        return [Probe("attribute", holder, "__code__", value)]
+    if kind == "defaults":
+        return [Probe("attribute", holder, at, held) for at, held in zip(("__defaults__", "__kwdefaults__"), value, strict=True)]
+    if kind == "bases":
+        return [] if _has_its_bases_for_good(holder) else [Probe("attribute", holder, "__mro__", value)]
+    if kind == "type":
+        return [Probe("class", holder, None, value)]
+    if kind == "cell" and value is not UNBOUND:
+        return [Probe("attribute", holder, "cell_contents", value)]
+    return None
+
+
+def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
+    return Probe("absent", held, key, None) if value is UNBOUND else Probe("item", held, key, value)
+
+
+def _has_its_bases_for_good(cls: type) -> bool:
+    """Does CPython let nobody assign to the ``__bases__`` of a class, as it is derived from object alone (``compatible_for_assignment``)?"""
+    return type(cls) is type and cls.__mro__ == (cls, object)
+
+
 class _Writer:
     """The tests of guards as Python text: what they compare are defaults of parameters, the fastest of variables."""
 
@@ -115,29 +169,31 @@ class _Writer:
             return test
         return f"({test} or {self.name(same_constant)}({read}, {self.name(value)}))"
 
-    def item(self, held: dict[Any, Any], key: Any, value: object) -> None:
-        """One key of one dictionary."""
-        place = id(held), key if isinstance(key, str) else (type(key), id(key))
-        if place not in self.written:
-            self.written.add(place)
-            at = repr(key) if type(key) is str else self.name(key)
-            self.tests.append(f"{at} not in {self.name(held)}" if value is UNBOUND else self.same(f"{self.name(held)}[{at}]", value))
+    def probe(self, probe: Probe) -> None:
+        how, holder, name, value = probe
+        place = how, id(holder), name if isinstance(name, str) else (type(name), id(name))
+        if place in self.written:
+            return
+        self.written.add(place)
+        at = repr(name) if type(name) is str else self.name(name)
+        if how == "absent":
+            self.tests.append(f"{at} not in {self.name(holder)}")
+        elif how == "item":
+            self.tests.append(self.same(f"{self.name(holder)}[{at}]", value))
+        elif how == "attribute":
+            self.tests.append(self.same(f"{self.name(holder)}.{name}", value))
+        else:
+            self.tests.append(f"type({self.name(holder)}) is {self.name(value)}")
 
     def write(self, guard: Guard) -> None:
+        probes = _probes(guard)
+        if probes is not None:
+            for probe in probes:
+                self.probe(probe)
+            return
         kind, holder, name, value = guard
-        if kind == "item":
-            self.item(holder, name, value)
-        elif kind == "class":
-            for held, found in value:
-                self.item(held, name, found)
-        elif kind == "slot":
+        if kind == "slot":
             self.tests.append(self.same(f"{self.name(getattr)}({self.name(holder)}, {name!r}, {self.name(UNBOUND)})", value))
-        elif kind == "index":
-            self.tests.append(f"len({self.name(holder)}) > {name} and " + self.same(f"{self.name(holder)}[{name}]", value))
-        elif kind == "function":
-            at, (code, defaults, named) = self.name(holder), value
-            self.tests.append(f"{at}.__code__ is {self.name(code)} and {at}.__defaults__ is {self.name(defaults)}")
-            self.tests.append(f"{at}.__kwdefaults__ is {self.name(named)}")
         elif kind == "names":
             at, (plain, qualified) = self.name(holder), value
             self.tests.append(f"{at}.__name__ == {plain!r} and {at}.__qualname__ == {qualified!r}")
@@ -146,12 +202,11 @@ class _Writer:
             self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
         elif kind == "logs":
             self.tests.append(f"{self.name(fate)}({self.name(holder)}, {name}) == {value!r}")
-        elif kind in ("items", "dict"):
+        elif kind == "cell":
+            self.tests.append(f"{self.name(_contents)}({self.name(holder)}) is {self.name(UNBOUND)}")
+        else:
             check = _same_items if kind == "items" else _same_pairs
             self.tests.append(f"{self.name(check)}({self.name(holder)}, {self.name(value)})")
-        else:
-            read = {"type": f"type({self.name(holder)})", "bases": f"{self.name(holder)}.__mro__", "cell": f"{self.name(_contents)}({self.name(holder)})"}
-            self.tests.append(self.same(read[kind], value) if kind == "cell" else f"{read[kind]} is {self.name(value)}")
 
 
 def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
@@ -163,7 +218,7 @@ def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
         return _always
     parameters = ", ".join(f"{name}={name}" for name in writer.scope)
     lines = ["  if not (" + " and ".join(writer.tests[k : k + 16]) + "): return False" for k in range(0, len(writer.tests), 16)]
-    text = f"def holds({parameters}):\n try:\n" + "\n".join(lines) + "\n  return True\n except LookupError:\n  return False"
+    text = f"def holds({parameters}):\n try:\n" + "\n".join(lines) + "\n  return True\n except (LookupError, ValueError):\n  return False"
     exec(text, writer.scope)
     holds: Callable[[], bool] = writer.scope["holds"]
     return holds

@@ -61,6 +61,20 @@ def find(cls: type, name: str) -> Any:
     return found
 
 
+def is_data(cls: type, name: str) -> bool:
+    """Is an attribute of instances of cls, as the class is now, their own, or plain data?  Nobody relies on the answer."""
+    asked, hooks = ABSENT, 0
+    for base in reversed(cls.__mro__):
+        held = base.__dict__
+        asked = held.get(name, asked)
+        hooks += base is not object and not held.keys().isdisjoint(_HOOKS)
+    return not hooks and (type(asked) is types.MemberDescriptorType or not any(hasattr(type(asked), hook) for hook in ("__get__", "__set__", "__delete__")))
+
+
+#: Methods that act for all attributes.
+_HOOKS: Final = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
+
+
 def lookup(cls: type, name: str) -> Any:
     """The same with None where there is none: for special methods, which None takes away as well."""
     found = find(cls, name)

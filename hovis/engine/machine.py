@@ -74,7 +74,6 @@ class Machine(Reader, abc.ABC):
         self.ends_first: tuple[Block | None, Operand | None] = None, None
         #: what something has held that is another now, until the instruction at hand has been interpreted
         self.let_go: list[V] = []
-        self.known_sizes = False
         self.looks: list[Look] = []
         self.homes: dict[int, Any] = {}
         self.lent: dict[int, Copy] = {}

@@ -34,6 +34,8 @@ class Reader:
         #: what classes were asked for, whether or not it is relied upon
         self.asked: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
+        #: is the residual to be compiled for something else than Python?
+        self.known_sizes = False
         self.reads: set[Any] = set()
         #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see endless)
         self.told: set[Any] = set()
@@ -116,6 +118,13 @@ class Reader:
     def effect_of_read(self, key: Any) -> Effect:
         """What a read of the environment is that is left to the residual."""
         return Effect.READS | Effect.RAISES | Effect.CLOCK if key in self.timely else Effect.READS | Effect.RAISES
+
+    def doubts(self) -> bool:
+        """Does it take a look to rely on the environment, which only pays for what becomes known by it?
+
+        What is compiled for something else than Python has no use for ops that are opaque.
+        """
+        return self.state.world == 1 and not self.known_sizes
 
     def _rely(self, key: Any) -> None:
         if self.state.world or key in self.volatile:

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from hovis.engine import classattrs, descriptors, exceptions, functions, generators, instances, models, protocols, templates
 from hovis.engine.attributes import Thawed, class_attribute
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_data_descriptor, is_plain, is_python_class
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_data, is_data_descriptor, is_plain, is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.tables import GiveUp, Restart
-from hovis.engine.values import NONE, Known, Ref, V, ends_unseen, is_same
+from hovis.engine.values import NONE, Dyn, Known, Ref, V, ends_unseen, is_same
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Array, Type, join
 from hovis.lattice import Any as AnyType
@@ -68,6 +68,8 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     if cls is None:
         if name == "__class__":
             raise GiveUp("it changes the class of an object")
+        return left(m, setattr, [target, Known(name), value])
+    if isinstance(target, Dyn) and m.doubts() and is_data(cls, name):
         return left(m, setattr, [target, Known(name), value])
     hook = find(cls, "__setattr__")
     if isinstance(hook, FUNCTION):

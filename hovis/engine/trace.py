@@ -150,7 +150,8 @@ def run(
     engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
     engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
-    engine.guard("function", fn, None, (fn.__code__, fn.__defaults__, fn.__kwdefaults__))
+    engine.guard("function", fn, None, fn.__code__)
+    engine.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))
     engine.granted = engine.reads
     choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
     return follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
