@@ -162,9 +162,10 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
     if m.watching:
         # what a generator holds that is to be closed lives until that is done
         after |= _reached(m.state, map(Ref, dying(m)))
-    spared = id(kept.value) if isinstance(kept, Dyn) else None
+    if kept is not None:
+        after |= _reached(m.state, (kept,))
     for key, value in before.items():
-        if key in after or key == spared:
+        if key in after:
             continue
         if not ((holds(value.type) or value.ends == ENDS_READ) and _just_used(m, value)):
             m.latest = Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO | Effect.WRITES, m.location())
