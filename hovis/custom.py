@@ -259,9 +259,19 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
 class Kept(Kernel):
     """See :func:`primitive`.  What is said of one goes into the tables that NumPy's functions are in."""
 
-    def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None) -> TypeRule:
-        """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``."""
-        STANDARD.primitive(self, result, fold=False, dims=dims)
+    def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None, alone: bool = True) -> TypeRule:
+        """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``, or ints.
+
+        alone: it is a function of its arguments alone, which may be called at any time, and any number of times; else it may do
+        anything besides, and is called in its turn, once.
+        """
+
+        def sizes(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+            assert dims is not None
+            found = dims(m, args, named)
+            return found and tuple([Known(d) if type(d) is int else d for d in found])
+
+        STANDARD.primitive(self, result, effect=Effect.PURE if alone else Effect.OPAQUE, fold=False, dims=sizes if dims is not None else None)
         return result
 
     def defelementwise(self, *partials: Any) -> None:
@@ -335,6 +345,11 @@ def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
 
 def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     kernel, given = m.resolve(args[0]), m.obj(args[1], "tuple")
+    if isinstance(kernel, Known) and isinstance(kernel.value, Kept) and given is None:
+        # what it looks at changes too often: all that is known of it is what it is given
+        made = getattr(args[1], "value", None)
+        if isinstance(made, Op) and made.callee is make_tuple:
+            return opaque(m, kernel.value, [Known(a.value) if isinstance(a, Const) else Dyn(a, _type(a), None) for a in made.args])
     if not isinstance(kernel, Known) or given is None:
         # its rule is not to be lost: what is opaque has no derivative
         return opaque(m, whole, args)

@@ -20,10 +20,13 @@ import numpy as np
 
 from hovis.ir.model import Function, Location, Op, callees
 from hovis.ir.operations import PACKAGE
+from hovis.library.numpy.sharing import is_in
 from hovis.passes.rewriting import copy
 from hovis_xla.calling import BAILED
-from hovis_xla.deeds import AGAIN, acts
+from hovis_xla.conduct import ENVIRONMENT
+from hovis_xla.deeds import acts, is_open
 from hovis_xla.effects import to_python
+from hovis_xla.record import Done, Record
 from hovis_xla.types import Num
 
 # ------------------------------------------------------------------------------------------------- while the program runs
@@ -48,7 +51,7 @@ class Act:
         self.nums = tuple(nums)
         self.result = result
         self.site = site
-        self.record: list[Any] = []
+        self.record: Any = []
         self.failures: list[BaseException] = []
 
     def __call__(self, token: object, *values: np.ndarray[Any, Any]) -> tuple[Any, ...]:
@@ -60,13 +63,13 @@ class Act:
         try:
             given = self.fn(*plain, **named)
         except BaseException as error:
-            self.record.append((self.site, None, error))
+            self.record.append(Done(self.site, None, error))
             self.failures.append(Redo())
             raise
         if self.result is None:
-            self.record.append(self.site)
+            self.record.append(Done(self.site))
             return (token,)
-        self.record.append((self.site, given, None))
+        self.record.append(Done(self.site, given))
         python = self.result.python
         if type(given) is not (self.result.dtype.type if python is None else python):
             self.failures.append(Redo())
@@ -82,18 +85,23 @@ class Act:
 
 
 class Reread:
-    """A callback that reads something of the environment again: is it what it was?"""
+    """A callback that reads something of the environment again: is it what it was?  Where acts may change that, it is recorded as one."""
 
-    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], found: Any) -> None:
+    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], found: Any, site: Location | None, record: Record | None) -> None:
         self.fn = fn
         self.args = tuple(args)
         self.found = found
+        self.site = site
+        self.record = record
 
     def __call__(self, token: object) -> tuple[Any, ...]:
         try:
-            same = self.fn(*self.args) is self.found
-        except Exception:
-            same = False
+            found = self.fn(*self.args)
+            done, same = Done(self.site, found), found is self.found
+        except Exception as error:
+            done, same = Done(self.site, None, error), False
+        if self.record is not None:
+            self.record.append(done)
         return token, np.array(not same)
 
 
@@ -129,7 +137,7 @@ def safely(callee: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def guarded(enter: Callable[..., Any], record: list[Any], log: "Log") -> Callable[..., Any]:
+def guarded(enter: Callable[..., Any], record: Record, log: "Log") -> Callable[..., Any]:
     """The way into a program that acts: one call at a time, and what a call that was given up has done goes to the log."""
     lock = threading.Lock()
 
@@ -138,15 +146,18 @@ def guarded(enter: Callable[..., Any], record: list[Any], log: "Log") -> Callabl
         if not lock.acquire(blocking=False):
             return BAILED
         try:
-            del record[:]
+            record.begin(leaves)
             result = enter(*leaves)
             if result is BAILED and record:
+                record.undo()
                 log.begin(record)
             return result
         except Redo:
+            record.undo()
             log.begin(record)
             return BAILED
         finally:
+            record.begin(())
             lock.release()
 
     return call
@@ -164,10 +175,10 @@ class Log(threading.local):
 
     def __init__(self, apart: bool = False) -> None:
         self.apart = apart
-        self.done: list[Any] = []
+        self.done: list[Done] = []
         self.at = 0
 
-    def begin(self, record: Sequence[Any]) -> None:
+    def begin(self, record: Sequence[Done]) -> None:
         """From now on the acts of this thread are these, as far as they go."""
         self.done = list(record)
         self.at = 0
@@ -183,17 +194,17 @@ class Log(threading.local):
 
         return call
 
-    def answer(self, site: Location | None) -> tuple[Any, BaseException | None] | None:
-        """What an act at this place gave, if it is the one that was done next."""
+    def answer(self, site: Location | None) -> Done | None:
+        """What an act at this place did, if it is the one that was done next."""
         if self.at >= len(self.done):
             return None
         found = self.done[self.at]
-        place, value, error = found if type(found) is tuple else (found, None, None)
+        place = found.site
         if place != site and not (self.apart and place is not None and site is not None and place[:-1] == site[:-1]):
             self.begin(())
             return None
         self.at += 1
-        return value, error
+        return found
 
 
 def logged(fn: Callable[..., Any], site: Location | None, log: Log) -> Callable[..., Any]:
@@ -203,9 +214,13 @@ def logged(fn: Callable[..., Any], site: Location | None, log: Log) -> Callable[
         if log.done:
             answer = log.answer(site)
             if answer is not None:
-                if answer[1] is not None:
-                    raise answer[1].with_traceback(None)
-                return answer[0]
+                for k, content in answer.stored:
+                    args[k][...] = content
+                for array, content in answer.changed:
+                    array[...] = content
+                if answer.error is not None:
+                    raise answer.error.with_traceback(answer.trace)
+                return answer.value
         return fn(*args, **kwargs)
 
     return types.FunctionType(_hidden(act.__code__), act.__globals__, getattr(fn, "__name__", "act"), None, act.__closure__)
@@ -219,13 +234,22 @@ def _hidden(code: types.CodeType) -> types.CodeType:
 def with_log(function: Function, log: Log) -> Function:
     """The function, its acts (and those of all that it reaches) answered from the log first."""
     made = copy(function)
+    reads = rereads(made)
     for one in callees(made):
-        for op in one.ops():
-            log_op(op, log)
+        for op in list(one.ops()):
+            log_op(op, log, reads)
     return made
 
 
-def log_op(op: Op, log: Log) -> None:
-    """Let one act ask the log first."""
-    if acts(op) and op.callee not in AGAIN and callable(op.callee):
+def rereads(function: Function) -> bool:
+    """May something of the environment be another behind an act of a function?  Then what is read of it is recorded as well."""
+    return any(is_open(op) for one in callees(function) for op in one.ops())
+
+
+def log_op(op: Op, log: Log, reads: bool = False) -> None:
+    """Let one act ask the log first; reads: or a read of the environment."""
+    if not callable(op.callee) or isinstance(op.callee, Function):
+        return
+    read = is_in(op.callee, ENVIRONMENT)
+    if reads if read else acts(op):
         op.callee = logged(op.callee, op.location, log)

@@ -20,6 +20,7 @@ from hovis_xla.ops import extents
 from hovis_xla.places import Box, Location, Place, Step
 from hovis_xla.reals import numbers
 from hovis_xla.slots import block_of, is_within, tensor
+from hovis_xla.stores import may_share
 from hovis_xla.types import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 
 #: An array is put together of so many parts at most, where it is known what is stored into.
@@ -285,7 +286,7 @@ _COMPUTING: Final = frozenset((*OPERATORS, operator.matmul))
 
 
 def _may_share(op: Op) -> bool:
-    return is_sharing(op) and not is_in(op.callee, _COMPUTING)
+    return may_share(op) and not is_in(op.callee, _COMPUTING)
 
 
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:

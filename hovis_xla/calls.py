@@ -25,16 +25,15 @@ from hovis.library.lowerings import LOWERINGS
 from hovis.library.numpy import arraylike
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.sharing import IN_PLACE
-from hovis.library.standard import STANDARD
 from hovis.once import once
-from hovis.transforms.rules import watched
-from hovis_xla import emit, host, outliving, outward
+from hovis_xla import emit, host, outliving, outward, primitives
 from hovis_xla.acting import Act, Reread
 from hovis_xla.adapter import ir
 from hovis_xla.adapter import stablehlo as hlo
 from hovis_xla.arrays import Arrays
 from hovis_xla.buckets import clipped
-from hovis_xla.deeds import ACTS, AGAIN, acts, makes_text
+from hovis_xla.conduct import ACTS, ENVIRONMENT
+from hovis_xla.deeds import acts, makes_text
 from hovis_xla.emit import T, tensor_type
 from hovis_xla.intervals import RESULTS, Interval
 from hovis_xla.kinds import WHICH
@@ -45,6 +44,7 @@ from hovis_xla.outliving import Variable
 from hovis_xla.places import Location
 from hovis_xla.ranges import Ranges, limits, limits_of
 from hovis_xla.reading import read_if
+from hovis_xla.record import Record
 from hovis_xla.slots import TAG, as_val, join_nums, num_of, same_slot, tensor, unify
 from hovis_xla.types import (
     ARRAY,
@@ -78,9 +78,6 @@ from hovis_xla.types import (
 #: Calls that build a container of the result.
 BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object, clipped})
 
-#: Reads of what may have changed.
-ENVIRONMENT: Final = frozenset({operations.load_global, operations.cell_get, *AGAIN})
-
 
 class Calls(Arrays):
     """The part of a lowering that looks up callees.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
@@ -94,7 +91,9 @@ class Calls(Arrays):
     hosted: list[Op | None]
     worked: int
     #: what a run does that can be seen from outside
-    record: list[Any]
+    record: Record
+    #: may an act change what is read of the environment?
+    rereads: bool
     op: Op | None
     #: lists that grow, by the ops that make them
     listings: dict[Op, Listing]
@@ -190,12 +189,11 @@ class Calls(Arrays):
 
     def _act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
         """A call that the host makes in its turn: of numbers, of what is known, and of containers and texts of these."""
+        if isinstance(callee, Kept):
+            if kwargs:
+                raise NotLowerable(f"an argument of {_name(callee)} by a name of which nothing is known")
+            return primitives.act(self, op, args)
         lends = callee in ACTS
-        if isinstance(callee, Kept) and STANDARD.rule(callee) is None:
-            body = watched(callee.fn, list(op.args))
-            if body.looks_around():
-                raise NotLowerable(f"{_name(callee)} reads something that others may change")
-            lends = not body.effect() & (Effect.WRITES | Effect.OPAQUE)
         leaves: list[Val] = []
         trees = [self._tree_of_act(a, leaves, callee, lends) for a in (*args, *kwargs.values())]
         wanted = op in self.used and op.type not in (Type(type(None)), Const(None))
@@ -207,7 +205,7 @@ class Calls(Arrays):
         (found,) = self._in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
         return Known(None) if found is None or num is None else Val(num, found.ir)
 
-    def _tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any], lends: bool) -> Any:
+    def _tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any] | str, lends: bool) -> Any:
         """How the host puts an operand together; lends: it may be an array, which is a copy, as nobody writes to it."""
         if isinstance(operand, Struct):
             parts = tuple(self._tree_of_act(p, leaves, callee, lends) for p in operand.parts)
@@ -484,10 +482,11 @@ class Calls(Arrays):
         if len(values) < len(args):
             raise NotLowerable("a variable that is not known")
         found = callee(*values)
-        if not self.acted:
+        if not self.acted and not self.rereads:
             self.environment.append((callee, tuple(values), found))
         else:
-            self.bail_if(self._in_turn([], Reread(callee, values, found), [TAG])[0])
+            site = self.op.location if self.op is not None else None
+            self.bail_if(self._in_turn([], Reread(callee, values, found, site, self.record if self.rereads else None), [TAG])[0])
         return Known(found)
 
 
@@ -559,6 +558,8 @@ def _constant(value: object) -> bool:
 
 
 def _name(callee: object) -> str:
+    if isinstance(callee, str):
+        return callee
     name = getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or repr(callee)
     module = getattr(callee, "__module__", None)
     return name if module in (None, "builtins", "_operator") else f"{module}.{name}"

@@ -21,8 +21,9 @@ from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, P
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.library.lowerings import LOWERINGS
-from hovis_xla.calls import BUILDERS, ENVIRONMENT
-from hovis_xla.deeds import ACTS, SEEN, acts, makes_text
+from hovis_xla.calls import BUILDERS
+from hovis_xla.conduct import ACTS, ENVIRONMENT
+from hovis_xla.deeds import SEEN, acts, makes_text
 from hovis_xla.host import is_hostable
 from hovis_xla.ops import FOLDABLE, ROWS
 from hovis_xla.outline import split
@@ -192,7 +193,7 @@ class Choice:
 
     def _is_act(self, op: Op) -> bool:
         """Can the host do it while the piece runs?"""
-        if not (op.callee in ACTS or op.effect & SEEN):
+        if not (op.callee in ACTS or (op.effect & SEEN and not op.effect & (Effect.OPAQUE | Effect.WRITES))):
             return False
         if op.callee not in ACTS and (isinstance(op.type, Array) or any(isinstance(a, Op | Param) and not numeric(a.type) for a in op.args)):
             return False  # of a generator of random numbers, which no piece can be given

@@ -1,35 +1,21 @@
 """Which calls can be seen from outside and are made by the host in their turn, and which make texts."""
 
 import builtins
-import io
-import logging
 import operator
-import time
-from typing import Any, Final
+from typing import Final
 
 from hovis.custom import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import Const, Type
-
-_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-_STREAMS: Final = (io.TextIOWrapper, io.StringIO, io.BufferedWriter, io.BytesIO, io.FileIO)
-
-#: Calls that can be seen from outside, and that write to no array: the host does them when their turn comes.
-ACTS: Final[frozenset[Any]] = frozenset({
-    builtins.print, time.sleep, operations.warn_at,
-    *(getattr(owner, name) for owner in (logging, logging.Logger) for name in _LEVELS), logging.Logger.log, logging.log,
-    *(cls.__dict__[name] for owner in _STREAMS for name in ("write", "flush", "writelines") for cls in owner.__mro__ if name in cls.__dict__),
-})  # fmt: skip
-
-#: Reads of the environment that are made again after an act that may have changed it.
-AGAIN: Final = frozenset({operations.unchanged, operations.lacks})
+from hovis_xla.conduct import ACTS, AGAIN, is_alone
 
 #: What gives another result each time.
 SEEN: Final = Effect.RANDOM | Effect.CLOCK
 #: Effects as numbers, which are quicker to test.
 _OPAQUE: Final = Effect.OPAQUE.value
 _SEEN: Final = (SEEN | Effect.IO).value
+_MEMORY: Final = (Effect.READS | Effect.WRITES).value
 
 
 def acts(op: Op) -> bool:
@@ -43,12 +29,17 @@ def acts(op: Op) -> bool:
     except TypeError:
         return False
     effect = op.effect._value_
+    if isinstance(op.callee, Kept):
+        return bool(effect & (_SEEN | _OPAQUE)) or (bool(effect & _MEMORY) and not is_alone(op))
     if effect & _OPAQUE or not effect & _SEEN:
         return False
-    if isinstance(op.callee, Kept):
-        return True
     module = getattr(op.callee, "__module__", None) or ""
     return module not in _ANSWERING and not module.startswith("hovis.")
+
+
+def is_open(op: Op) -> bool:
+    """Is it an act behind which something of the environment may be another?  (What prints is trusted not to change any.)"""
+    return bool(op.effect & Effect.OPAQUE) and op.callee is not builtins.print and acts(op)
 
 
 def changes(op: Op) -> bool:

@@ -25,6 +25,7 @@ from hovis_xla.interface import Lowered
 from hovis_xla.invariants import stay
 from hovis_xla.lower import NO_SLOTS, lower
 from hovis_xla.products import put_in_order
+from hovis_xla.record import Record
 from hovis_xla.selecting import select_few
 from hovis_xla.stages import OF_LOOPS, in_rounds, rewrite, shaped
 from hovis_xla.types import ARRAY, INT, PYTHON, Known, Late, NotLowerable, Num, num_of_type
@@ -272,7 +273,7 @@ class Executable:
         enter = entrance(self.types, low, program, lambda *leaves: self._for_larger(*leaves), self._growth())
         if low.record is None and not low.texts:
             return enter
-        return guarded(enter, low.record if low.record is not None else [], self.log)
+        return guarded(enter, low.record if low.record is not None else Record(), self.log)
 
     def _growth(self) -> Growth | None:
         growing = self.growing

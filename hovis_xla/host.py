@@ -18,34 +18,31 @@ import numpy as np
 
 from hovis.custom import Kept
 from hovis.ir import operations
-from hovis.ir.model import Effect, Op, Param, Return
-from hovis.lattice import AbstractValue, Const, Partial, Union
-from hovis.lattice.constants import is_immutable
+from hovis.ir.model import Effect, Op
+from hovis.lattice import AbstractValue, Partial, Union
 from hovis.library.numpy.ufuncs import OPERATORS
-from hovis.library.standard import STANDARD
-from hovis.transforms.rules import watched
 from hovis_xla import outward
+from hovis_xla.conduct import is_alone
 from hovis_xla.effects import to_python
 from hovis_xla.emit import T
+from hovis_xla.promises import MOST_PARTS, Tree, promised
 from hovis_xla.slots import tensor
 from hovis_xla.stores import goes_by_memory
-from hovis_xla.types import ARRAY, BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, abstract, named_tuple, num_of_type, num_of_value
+from hovis_xla.types import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_value
 
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
 L = Any
 
-#: How a result is put together: ``("leaf", k)``, ``("known", value)``, ``("build", class, parts)``.
-Tree = tuple[Any, ...]
-
-#: A function is asked on stand-ins of at most so many elements, and its result may have so many parts.
+#: A function is asked on stand-ins of at most so many elements.
 MOST_ELEMENTS: Final = 1 << 22
-MOST_PARTS: Final = 64
 
 #: Dimensions above this are made smaller where a function is asked.
 _SMALL: Final = 6
 
 #: What may stand in the effects of a pure call.
 _PURE: Final = Effect.READS | Effect.RAISES
+#: What must not, where a primitive is called that writes to nothing but what it makes.
+_DOING: Final = Effect.OPAQUE | Effect.IO | Effect.RANDOM | Effect.CLOCK
 
 #: These look at where an array lies, not at what is in it.
 _OF_MEMORY: Final = frozenset({np.may_share_memory, np.shares_memory, np.isfortran})
@@ -74,7 +71,7 @@ class HostCall:
         try:
             given = [_given(num, value) for num, value in zip(self.nums, values, strict=True)]
             leaves: list[np.ndarray[Any, Any]] = []
-            fits = self._take(self.tree, apply(self.fn, self.args, self.names, given), leaves)
+            fits = take(self.tree, apply(self.fn, self.args, self.names, given), self.results, leaves)
         except Exception:
             fits = False  # Python will raise it
         except BaseException as error:
@@ -84,16 +81,17 @@ class HostCall:
             leaves = [np.zeros(r.shape, r.dtype) for r in self.results]
         return (np.asarray(not fits), *leaves)
 
-    def _take(self, tree: Tree, value: Any, leaves: list[np.ndarray[Any, Any]]) -> bool:
-        """Collect the parts of a result; False if it is not what was promised."""
-        if tree[0] == "known":
-            return value is tree[1]
-        if tree[0] == "build":
-            return type(value) is tree[1] and len(value) == len(tree[2]) and all(self._take(t, v, leaves) for t, v in zip(tree[2], value, strict=True))
-        if num_of_value(value) != self.results[tree[1]]:
-            return False
-        leaves.append(np.asarray(value, self.results[tree[1]].dtype, order="C"))
-        return True
+
+def take(tree: Tree, value: Any, results: Sequence[Num], leaves: list[np.ndarray[Any, Any]]) -> bool:
+    """Collect the parts of a result; False if it is not what was promised."""
+    if tree[0] == "known":
+        return value is tree[1]
+    if tree[0] == "build":
+        return type(value) is tree[1] and len(value) == len(tree[2]) and all(take(t, v, results, leaves) for t, v in zip(tree[2], value, strict=True))
+    if num_of_value(value) != results[tree[1]]:
+        return False
+    leaves.append(np.asarray(value, results[tree[1]].dtype, order="C"))
+    return True
 
 
 def _given(num: Num, value: np.ndarray[Any, Any]) -> Any:
@@ -230,7 +228,7 @@ class Lent:
 
     def __call__(self, *args: Any) -> Any:
         found = [self.fn(*map(_copied, args))]
-        if not _is_own(found, 0, self.tree):
+        if not is_own(found, 0, self.tree):
             raise ValueError("an object of somebody else's")
         return found[0]
 
@@ -239,7 +237,7 @@ class Lent:
 HELD: Final = 2
 
 
-def _is_own(holder: Any, at: int, tree: Tree) -> bool:
+def is_own(holder: Any, at: int, tree: Tree) -> bool:
     """Is this part of a result new, with all that is in it?  No variable may hold it while those that do are counted."""
     if tree[0] == "known" or not isinstance(holder[at], np.ndarray | tuple):
         return True
@@ -248,7 +246,7 @@ def _is_own(holder: Any, at: int, tree: Tree) -> bool:
     part = holder[at]
     if isinstance(part, np.ndarray):
         return part.base is None
-    return tree[0] == "build" and len(part) == len(tree[2]) and all(_is_own(part, k, t) for k, t in enumerate(tree[2]))
+    return tree[0] == "build" and len(part) == len(tree[2]) and all(is_own(part, k, t) for k, t in enumerate(tree[2]))
 
 
 def _copied(value: Any) -> Any:
@@ -256,47 +254,6 @@ def _copied(value: Any) -> Any:
         value = value.copy()
         value.flags.writeable = False
     return value
-
-
-def promised(primitive: Kept, args: Sequence[Operand], op: Op) -> tuple[Tree, list[Num]] | None:
-    """What a primitive of the user's own gives for operands like these: what is said of it, else what tracing it tells."""
-    leaves: list[Num] = []
-    tree = _of_type(op.type, op.dims, leaves)
-    if tree is None and all(isinstance(a, Known | Val) for a in args):
-        function = watched(primitive.fn, [_as_parameter(cast(Known | Val, a)) for a in args]).function
-        ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
-        found: list[tuple[Tree | None, list[Num]]] = []
-        for end in ends:
-            leaves = []
-            found.append((_of_value(end, leaves), leaves))
-        tree = found[0][0] if found and all(one == found[0] for one in found) else None
-    return None if tree is None or len(leaves) > MOST_PARTS else (tree, leaves)
-
-
-def _as_parameter(operand: Known | Val) -> Const | Param:
-    if isinstance(operand, Known):
-        return Const(operand.value)
-    return Param(cast(AbstractValue, abstract(operand)), tuple(map(Const, operand.num.shape)) if operand.num.kind == ARRAY else None)
-
-
-def _of_value(value: Any, leaves: list[Num]) -> Tree | None:
-    """How a value of a trace is put together."""
-    if isinstance(value, Op) and value.callee is operations.make_tuple:
-        parts = [_of_value(part, leaves) for part in value.args]
-        return None if None in parts else ("build", tuple, tuple(parts))
-    return _of_type(value if isinstance(value, Const) else value.type, None if isinstance(value, Const) else value.dims, leaves)
-
-
-def _of_type(kind: AbstractValue, dims: Any, leaves: list[Num]) -> Tree | None:
-    """How a value of a type is put together; None if the type does not tell."""
-    if isinstance(kind, Partial) and kind.cls is tuple:
-        parts = [_of_type(part, None, leaves) for part in kind.parts]
-        return None if None in parts else ("build", tuple, tuple(parts))
-    num = num_of_type(kind, dims)
-    if num is None:
-        return ("known", kind.value) if isinstance(kind, Const) and is_immutable(kind.value) else None
-    leaves.append(num)
-    return "leaf", len(leaves) - 1
 
 
 # ------------------------------------------------------------------------------------------------- lowering
@@ -309,7 +266,11 @@ def _varies(kind: AbstractValue) -> bool:
 
 def is_hostable(callee: Any, op: Op | None) -> bool:
     """May the host do this call at any time, any number of times, with copies of its arguments?"""
-    if op is None or op.effect & ~_PURE or _varies(op.type):
+    if op is None or _varies(op.type):
+        return False
+    if isinstance(callee, Kept):
+        return not op.effect & _DOING and is_alone(op)
+    if op.effect & ~_PURE:
         return False
     try:
         if callee in _OF_MEMORY or goes_by_memory(op):
@@ -320,8 +281,6 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
         return False
     if isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc):
         return True
-    if isinstance(callee, Kept):
-        return STANDARD.rule(callee) is not None or watched(callee.fn, list(op.args)).is_alone()
     module = getattr(callee, "__module__", None) or getattr(getattr(callee, "__objclass__", None), "__module__", None) or ""
     return module.split(".")[0] not in ("", "hovis", "hovis_xla", "builtins", "operator", "_operator")
 
@@ -365,15 +324,15 @@ def call(low: L, fn: Callable[..., Any], args: Tree, names: Sequence[str], value
     flag, *made = outward.host_call([tensor(v) for v in values], len(low.callbacks) - 1, [(BOOL, ()), *((r.dtype, r.shape) for r in results)])
     low.hosted.append(low.op)
     low.bail_if(flag)
-    return _rebuilt(tree, [Val(num, t.ir) for num, t in zip(results, made, strict=True)])
+    return rebuilt(tree, [Val(num, t.ir) for num, t in zip(results, made, strict=True)])
 
 
-def _rebuilt(tree: Tree, leaves: Sequence[Val]) -> Operand:
+def rebuilt(tree: Tree, leaves: Sequence[Val]) -> Operand:
     if tree[0] == "leaf":
         return leaves[tree[1]]
     if tree[0] == "known":
         return Known(tree[1])
-    return Struct(_BUILDERS.get(tree[1]) or named_tuple(tree[1]), tuple(_rebuilt(p, leaves) for p in tree[2]))
+    return Struct(_BUILDERS.get(tree[1]) or named_tuple(tree[1]), tuple(rebuilt(p, leaves) for p in tree[2]))
 
 
 def only_hosted(worked: int, hosted: Sequence[Any]) -> None:

@@ -10,6 +10,7 @@ from hovis.ir.model import Location
 from hovis.lattice.constants import constant_key
 from hovis_xla.cost import Work
 from hovis_xla.outliving import Variable
+from hovis_xla.record import Record
 from hovis_xla.types import Num, Owned
 
 
@@ -72,7 +73,7 @@ class Lowered:
     #: does it give up where it takes long (``fuel``)?
     bounded: bool = False
     #: what a run has done that can be seen from outside; None: it does no such thing
-    record: list[Any] | None = None
+    record: Record | None = None
     #: may putting the result together raise?
     texts: bool = False
     #: tapes that may turn out to be too short (``growing``)

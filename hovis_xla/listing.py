@@ -22,7 +22,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Const
 from hovis.library.numpy.sharing import is_sharing
-from hovis_xla.deeds import AGAIN
+from hovis_xla.conduct import AGAIN
 from hovis_xla.handlers import with_handlers
 from hovis_xla.regions import body_ops, live_in, reachable, successors, terminator_operands
 from hovis_xla.slots import join_nums

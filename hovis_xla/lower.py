@@ -14,10 +14,11 @@ import numpy as np
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
 from hovis_xla import emit, fuel, host, outward
-from hovis_xla.acting import safely
+from hovis_xla.acting import rereads, safely
 from hovis_xla.adapter import context, func, ir
 from hovis_xla.buckets import clipped
 from hovis_xla.calls import BUILDERS, Calls, where_called
+from hovis_xla.conduct import reaches
 from hovis_xla.cost import Work
 from hovis_xla.deeds import changes
 from hovis_xla.emit import T, tensor_type
@@ -33,11 +34,12 @@ from hovis_xla.ops.tapes import Reel, reels
 from hovis_xla.outliving import Variable, variables
 from hovis_xla.places import is_contiguous
 from hovis_xla.ranges import SMALL, Ranges
+from hovis_xla.record import Record
 from hovis_xla.regions import Region, carried_out, handlers, live_in, needed, operands_of, reachable, regions
 from hovis_xla.results import owner_key, rebuild, same_object, settled, sources_of
 from hovis_xla.slots import TAG, as_val, tensor
 from hovis_xla.stages import LEADING, through
-from hovis_xla.stores import stored_into
+from hovis_xla.stores import known_arrays, stored_into
 from hovis_xla.types import (
     ARRAY,
     BOOL,
@@ -108,7 +110,8 @@ class Lowering(Calls):
         self.stored = {}
         self.given_up = []
         #: what a run does that can be seen from outside
-        self.record: list[Any] = []
+        self.record = Record()
+        self.rereads = False
         self.texts = False
         self.reasons = []
         self.peeled = {}
@@ -367,7 +370,12 @@ def _lower_main(
         for key, variable in outliving.items():
             lowering.outlives(key, variable, next(values))
         if any(changes(op) for op in _all_ops(function)):
-            lowering.token, lowering.fuel = outward.create_token(), None
+            lowering.token, lowering.fuel, lowering.rereads = outward.create_token(), None, rereads(function)
+            if any(reaches(op) for op in _all_ops(function)):
+                for known in known_arrays(function):
+                    num = num_of_value(known)
+                    if num is not None:
+                        lowering.constant_array(known, num)
         lowering.reels = reels(function, slots)
         lowering.listings = lists.found_in(function, len(lowering.reels), slots, seen)
         growing = dict.fromkeys(lowering.listings.values())

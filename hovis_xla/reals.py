@@ -128,7 +128,7 @@ def is_spread(value: Any, axes: Sequence[int], most: int = 32) -> bool:
         varying = {k for k in along if shape[k] != 1}
         if not varying:
             continue
-        if name in ("", "iota", "while") or (name == "constant" and not value.owner.attributes["value"].is_splat):
+        if name in ("", "iota", "while", "custom_call") or (name == "constant" and not value.owner.attributes["value"].is_splat):
             return False
         for source in value.owner.operands:
             if name == "broadcast_in_dim":

@@ -5,41 +5,43 @@ of, what is put into a container.  Where something is stored into one of them, a
 ``memory``); the arrays of all other classes are plain values of XLA.
 """
 
-import operator
 from typing import Any, Final
 
 import numpy as np
 
-from hovis.ir.model import Function, Op, Operand, Param
+from hovis.custom import Kept
+from hovis.ir.model import Effect, Function, Op, Operand, Param, callees
 from hovis.lattice import Const
-from hovis.library.numpy.cotangents import scatter
-from hovis.library.numpy.shaping import in_shape
-from hovis.library.numpy.sharing import IN_PLACE, holds_nothing, is_array, is_flat, is_in, is_sharing
+from hovis.library.numpy.sharing import IN_PLACE, holds_nothing, is_array, is_in, is_sharing
+from hovis_xla.conduct import conduct_of, reaches, targets
 from hovis_xla.regions import body_ops, reachable, successors
 
-#: Calls that write to their first argument.
-STORES: Final = frozenset({
-    operator.setitem, scatter, np.ndarray.fill, np.ndarray.sort, np.ndarray.put, np.ndarray.partition,
-    np.ndarray.itemset if hasattr(np.ndarray, "itemset") else np.put,
-    np.copyto, np.put, np.place, in_shape, np.putmask, np.fill_diagonal, np.put_along_axis, *IN_PLACE,
-})  # fmt: skip
+_WRITING: Final = Effect.WRITES | Effect.OPAQUE
+
 
 def stored(op: Op) -> list[Operand]:
     """The arrays that a call writes to."""
-    found = [v for name, v in op.kwargs if name == "out" and is_array(v)]
-    found += [v for name, v in op.kwargs if name == "copy" and isinstance(v, Const) and v.value is False for v in op.args[:1] if op.callee is np.nan_to_num]
     if isinstance(op.callee, Function):
         inner = stored_into(op.callee)
         return [a for p, a in zip(op.callee.params, op.args, strict=False) if p in inner]
-    if is_in(op.callee, STORES) and op.args and is_array(op.args[0]):
-        found.append(op.args[0])
-    if op.callee is np.ufunc.at:
-        found.append(op.args[1])
-    if op.callee is setattr and is_array(op.args[0]):
-        found.append(op.args[0])
-    if op.callee is operator.setitem and is_flat(op.args[0]):
-        found.append(op.args[0].args[0])  # type: ignore[union-attr]
-    return found
+    if isinstance(op.callee, Kept):
+        found = conduct_of(op) if op.effect & _WRITING else None
+        return [] if found is None else [op.args[k] for k in sorted(found.written)]
+    return targets(op)
+
+
+def may_share(op: Op) -> bool:
+    """May the result be, hold, or be a view of one of the arguments?  A primitive that the program calls gives what it has made, or the call is Python's."""
+    if isinstance(op.callee, Kept):
+        found = conduct_of(op)
+        return found is None or bool(found.given_back)
+    return is_sharing(op)
+
+
+def known_arrays(function: Function) -> list[np.ndarray[Any, Any]]:
+    """The arrays that a function, or one that it calls, finds in its environment."""
+    known = (v.value for one in callees(function) for op in one.ops() for v in op.operands() if isinstance(v, Const))
+    return [value for value in known if isinstance(value, np.ndarray)]
 
 
 class _Classes:
@@ -100,7 +102,7 @@ def _stored_into(function: Function) -> set[object]:
                 join(param, arg)
         for op in body_ops(block):
             keys.add(op)
-            if is_sharing(op):
+            if may_share(op):
                 # what an operator adds to an array is still an array of its own
                 for operand in op.args[:1] if is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
                     join(op, operand)
@@ -108,6 +110,8 @@ def _stored_into(function: Function) -> set[object]:
             if isinstance(op.callee, Function) and op.callee not in called:
                 called.add(op.callee)
                 targets += [k for k in stored_into(op.callee) if isinstance(k, tuple)]
+    if any(reaches(op) for one in callees(function) for op in one.ops()):
+        targets += [_key(v) for v in (*function.params, *map(Const, known_arrays(function))) if not holds_nothing(v)]
     wanted = {classes.root(t) for t in targets}
     return {k for k in keys | set(targets) if classes.root(k) in wanted} if wanted else set()
 

@@ -149,7 +149,7 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
         return None
     result, effect = answer
     if effect._value_ & _OPAQUE:
-        return opaque(m, rule.fn, args, kwargs, kind=result)
+        return opaque(m, rule.fn, args, kwargs, kind=result, dims=rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None)
     if type(result) is Const and not effect._value_ and is_immutable(result.value):
         return Known(result.value, labels_of(*(a for a in args if not isinstance(a, Dyn))))
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None

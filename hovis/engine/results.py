@@ -91,6 +91,7 @@ def opaque(
     kwargs: dict[str, V] | None = None,
     land: Landing | None = None,
     kind: AbstractValue = ANY,
+    dims: tuple[V | None, ...] | None = None,
 ) -> Dyn:
     """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
     if (at := _refers_weakly(callee)) is not None and len(args) > at and isinstance(value := args[at], Ref | Dyn):
@@ -106,7 +107,7 @@ def opaque(
         raise Restart("class")
     if kind is ANY and isinstance(callee, Hashable):
         kind = m.library.always.get(callee, ANY)
-    made = m.emit(callee, args, kwargs, kind, land=land)
+    made = m.emit(callee, args, kwargs, kind, dims=dims, land=land)
     if holds(kind) or (kind is ANY and id(callee) not in _QUIET):
         made.ends, m.endings = ENDS, True
     return made

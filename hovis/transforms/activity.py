@@ -7,6 +7,7 @@ from hovis.errors import DerivativeError
 from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Value, callees, edges
 from hovis.ir.operations import drop, get, keep, make_list, make_tuple, put, revise
 from hovis.lattice import Array, Const, Type
+from hovis.library.derivatives import Own
 from hovis.library.numpy.cotangents import cotangent_type, differentiable
 from hovis.library.numpy.shadows import writes_out
 from hovis.passes.rewriting import ByIdentity
@@ -201,7 +202,7 @@ def _stores_elsewhere(function: Function, unseen: bool) -> bool:
 def _is_unknown_store(op: Op) -> bool:
     """May op store into something in a way that is not known?"""
     writes = op.effect & (Effect.WRITES | Effect.OPAQUE) and not isinstance(op.callee, Function) and op.callee not in _KEEPING
-    return bool(writes) and rules.of(op) is None and _may_store(op)
+    return bool(writes) and rules.of(op) is None and (isinstance(op.callee, Own) or _may_store(op))
 
 
 def _stores(function: Function) -> list[tuple[Value, Value]]:

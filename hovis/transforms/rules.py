@@ -86,10 +86,6 @@ class Watched(NamedTuple):
     guards: tuple[Guard, ...]
     holds: Callable[[], bool]
 
-    def is_alone(self) -> bool:
-        """Does it look at nothing but its arguments, and write to nothing else than what it makes?"""
-        return not self.effect() & ~(Effect.RAISES | Effect.READS) and not self.looks_around()
-
     def effect(self) -> Effect:
         """What a call may do: to write to what others see is to do anything."""
         found = Effect.READS if self.looks_around() else Effect.PURE
@@ -100,8 +96,9 @@ class Watched(NamedTuple):
         return found
 
     def looks_around(self) -> bool:
+        """Does it look at anything but its arguments, and what it is made of itself?"""
         known = (value.value for op in self._ops() for value in op.operands() if isinstance(value, Const))
-        return any(guard.kind not in _OF_CODE and not _is_code(guard.value) for guard in self.guards) or not all(_is_code(v) or is_immutable(v) for v in known)
+        return any(guard.kind not in _OF_CODE and not is_code(guard.value) for guard in self.guards) or not all(is_code(v) or is_immutable(v) for v in known)
 
     def _ops(self) -> Iterator[Op]:
         return (op for one in callees(self.function) for op in one.ops() if not isinstance(op.callee, Function))
@@ -111,7 +108,8 @@ class Watched(NamedTuple):
 _OF_CODE: Final = frozenset({"function", "defaults", "class", "bases", "type", "asked", "logs"})
 
 
-def _is_code(value: object) -> bool:
+def is_code(value: object) -> bool:
+    """Is it what programs are made of, rather than what they work on?"""
     return callable(value) or isinstance(value, ModuleType) or value is UNBOUND
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from hovis.library.numpy import NUMPY
 from hovis.library.numpy.sharing import IN_PLACE, SHARING
+from hovis_xla.conduct import STORES
 from hovis_xla.ops import ROWS
-from hovis_xla.stores import STORES
 
 pytestmark = pytest.mark.xla
 
