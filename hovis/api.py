@@ -102,7 +102,7 @@ class Options:
 
     def limit(self, times: float = deadline.ASKED_FOR) -> float:
         """How many seconds of work something may take: where nothing was said, so many times what a first call may."""
-        return deadline.default() * times if self.seconds is None else self.seconds
+        return deadline.limit(times) if self.seconds is None else self.seconds
 
     def but(self, **changed: Any) -> "Options":
         """The same with some changed: another library, say."""
@@ -143,6 +143,9 @@ _DEFAULT: Final = Options()
 def current() -> Options:
     """The options in force."""
     return _current.get() or _DEFAULT
+
+
+deadline.asked = lambda: current().seconds
 
 
 class Trace:

@@ -16,10 +16,10 @@ from hovis.engine.machine import Machine
 from hovis.engine.primitives import primitive as by_rule
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known
-from hovis.errors import SpecError
+from hovis.errors import DerivativeError, SpecError
 from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
 from hovis.ir.operations import make_dict, make_list, make_object, make_tuple
-from hovis.lattice import AbstractValue, Const, Partial, join
+from hovis.lattice import AbstractValue, Const, Partial, Type, join
 from hovis.library import core
 from hovis.library.batching import batched, by
 from hovis.library.core import TypeRule
@@ -32,6 +32,9 @@ from hovis.library.standard import STANDARD
 from hovis.outcome import COMPUTED, outcome
 from hovis.passes.rewriting import copy, substitute
 from hovis.transforms import rules
+from hovis.transforms.boxes import bare, record
+from hovis.transforms.moving import FOLLOWING, Following
+from hovis.transforms.recorder import is_recorded
 
 
 class Kernel(Own):
@@ -42,16 +45,33 @@ class Kernel(Own):
         if not callable(fn):
             raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
         self.fn = fn
+        self._places, self._named = _places(fn)
+        #: the same with all arguments by place: what ops call, and rules are of
+        self.placed: Any = self if not self._named else type(self)(self.by_place(fn))
         self.__name__ = str(getattr(fn, "__name__", "custom"))
         self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))
         self.__doc__ = fn.__doc__
-        self._places = _places(fn)
+        self.placed.__name__, self.placed.__qualname__ = self.__name__, self.__qualname__
 
     @property
     def __wrapped__(self) -> Any:
         return self.fn
 
+    def by_place(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """fn, or a rule of it, given by place what the function itself takes by name alone: behind all others."""
+        names = [name for name, _ in self._named]
+        if not names or not set(names) <= {name for name, _ in _places(fn)[1]}:
+            return fn
+        count = len(names)
+
+        def by_place(*args: Any) -> Any:
+            return fn(*args[:-count], **dict(zip(names, args[-count:], strict=True)))
+
+        return by_place
+
     def __call__(self, /, *args: Any, **named: Any) -> Any:
+        if self.placed is not self:
+            return self.placed(*self._by_position(args, named))
         return whole(self, self._by_position(args, named) if named else args)
 
     def _by_position(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -64,6 +84,11 @@ class Kernel(Own):
                 found.append(default)
             else:
                 break
+        for name, default in self._named:
+            value = left.pop(name, default)
+            if value is inspect.Parameter.empty:
+                raise TypeError(f"{self.__name__}() missing a required keyword-only argument: '{name}'")
+            found.append(value)
         if left:
             inspect.signature(self.fn).bind(*args, **named)
             raise TypeError(f"{self.__name__}() has rules, which are given arguments by their places: {', '.join(left)} can't be given by name")
@@ -73,17 +98,21 @@ class Kernel(Own):
         return f"<{type(self).__name__} {self.__qualname__}>"
 
 
-def _places(fn: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
-    """The parameters of fn that are given by place: the names by which they may be given, too, or "", and what they are else."""
+_Defaults = tuple[tuple[str, Any], ...]
+
+
+def _places(fn: Callable[..., Any]) -> tuple[_Defaults, _Defaults]:
+    """The parameters of fn that are given by place, and those by name alone: the names by which they may be given, or "", and what they are else."""
     try:
         params = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):  # C code that does not say
-        return ()
+        return (), ()
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
+    plain = tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
+    return plain, tuple([(one.name, one.default) for one in params if one.kind is inspect.Parameter.KEYWORD_ONLY])
 
 
-class Custom(Kernel, abc.ABC):
+class Custom(Kernel, Following, abc.ABC):
     """A function with a rule of its own, of arguments that are trees: what is in them is what its ops are given (:class:`Laid`)."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -93,6 +122,8 @@ class Custom(Kernel, abc.ABC):
         self._flat: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if self.placed is not self:
+            return self.placed(*self._by_position(args, named))
         given = self._by_position(args, named) if named else args
         leaves: list[Any] = []
         tree = pytree.flatten(given, leaves)
@@ -146,9 +177,16 @@ class CustomVjp(Custom):
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> Callable[..., Any]:
         """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
+        if self.placed is not self:
+            self.placed.defvjp(self.by_place(fwd), bwd)
+            return bwd
         self.rule = fwd, bwd
         self._laid.clear()
-        TABLE.row(self).every_pull = lambda k, g, y, *args: bwd(fwd(*args)[1], complete(g, y))[k]
+
+        def every(k: int, g: Any, y: Any, args: Any) -> Any:
+            return bwd(fwd(*args)[1], complete(g, y))[k]
+
+        _pulled_by(self, every)
         return bwd
 
     def make_laid(self, tree: Any, count: int, shape: Any) -> Laid:
@@ -156,13 +194,13 @@ class CustomVjp(Custom):
         if self.rule is not None:
             fwd, bwd = self.rule
 
-            def every(k: int, g: Any, y: Any, *leaves: Any) -> Any:
+            def every(k: int, g: Any, y: Any, leaves: Any) -> Any:
                 cotangent = pytree.rebuilt(shape, (complete(g, y),) if count == 1 else complete(g, y))
                 found: list[Any] = []
                 _along(tree, tuple(bwd(fwd(*pytree.rebuilt(tree, leaves))[1], cotangent)), found)
                 return found[k]
 
-            TABLE.row(made).every_pull = every
+            _pulled_by(made, every)
         return made
 
 
@@ -173,6 +211,9 @@ class CustomJvp(Custom):
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """``rule(args, tangents)`` gives the result and its tangent."""
+        if self.placed is not self:
+            self.placed.defjvp(rule)
+            return rule
         self.rule = rule
         self._laid.clear()
         _pushed_by(self, lambda args, tangents: rule(args, tangents)[1])
@@ -190,6 +231,14 @@ class CustomJvp(Custom):
 
             _pushed_by(made, push)
         return made
+
+
+def _pulled_by(kernel: Kernel, pull: Callable[[int, Any, Any, Any], Any]) -> None:
+    """Let the cotangent of the k-th operand be given by ``pull(k, g, y, args)``.
+
+    Where a program is recorded, what a rule closes over is known if it is a function, and so is all that this closes over in turn.
+    """
+    TABLE.row(kernel).every_pull = lambda k, g, y, *args: pull(k, g, y, args)
 
 
 def _pushed_by(kernel: Kernel, push: Callable[[Any, Any], Any]) -> None:
@@ -271,29 +320,29 @@ class Kept(Kernel):
             found = dims(m, args, named)
             return found and tuple([Known(d) if type(d) is int else d for d in found])
 
-        STANDARD.primitive(self, result, effect=Effect.PURE if alone else Effect.OPAQUE, fold=False, dims=sizes if dims is not None else None)
+        STANDARD.primitive(self.placed, result, effect=Effect.PURE if alone else Effect.OPAQUE, fold=False, dims=sizes if dims is not None else None)
         return result
 
     def defelementwise(self, *partials: Any) -> None:
         """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
-        elementwise(self, *partials)
-        by(each_element, self)
+        elementwise(self.placed, *partials)
+        by(each_element, self.placed)
 
     def defvjp(self, *pulls: Any) -> None:
         """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
-        pull(self, *pulls)
+        pull(self.placed, *pulls)
 
     def defjvp(self, *pushes: Any) -> None:
         """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
-        push(self, *pushes)
+        push(self.placed, *pushes)
 
     def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
-        return batched(self)(rule)
+        return batched(self.placed)(rule)
 
     def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
         """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
-        LOWERINGS[self] = written
+        LOWERINGS[self.placed] = written
         return written
 
 
@@ -339,8 +388,8 @@ TABLE.row(STOPPED).constant = True
 
 
 def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
-    """The call of a kernel: done here, one op in a trace."""
-    return kernel.fn(*args)
+    """The call of a kernel: done here, or recorded; one op in a trace."""
+    return record(kernel, args, {}) if is_recorded(args) else kernel.fn(*args)
 
 
 def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
@@ -411,9 +460,23 @@ STANDARD.actions[whole] = _whole
 def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """What does a call of a function with arguments of this tree and these leaves; which leaves its result has, and their tree.
 
-    None where the arguments are leaves themselves, and outside of a trace.
+    None where the arguments are leaves themselves, and outside of a trace, unless something is recorded.
     """
-    return None, None, None
+    if not is_recorded(leaves):
+        return None, None, None
+    found = _plan(custom, tree, [_told_by(bare(leaf)) for leaf in leaves])
+    if found is None:
+        raise DerivativeError(f"{custom.__name__} has rules, and gives what is not known beforehand: numbers, arrays, and trees of these it may give")
+    return found
+
+
+def _told_by(value: Any) -> Operand:
+    """What a trace is told of a value: its type and its shape, or what it is."""
+    kind = STANDARD.of_value(value)
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return Param(kind, tuple(map(Const, shape)))
+    return Param(Type(type(value))) if isinstance(value, int | float | complex) or isinstance(shape, tuple) else Const(value)
 
 
 def _laid_out(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
@@ -424,6 +487,7 @@ def _laid_out(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 STANDARD.actions[laid_out] = _laid_out
+FOLLOWING.update((whole, laid_out))
 
 
 def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any, Any] | None:
@@ -437,9 +501,13 @@ def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any,
     operands = [_known_of(m, value) for value in leaves.cells]
     if all(child is pytree.LEAF for child in tree.children) and _gives_leaves(rules.traced(held.fn, operands, {})[0]):
         return None
-    function, _ = rules.traced(held.flat(tree), operands, {})
+    return _plan(held, tree, operands)
+
+
+def _plan(custom: Custom, tree: Any, operands: list[Operand]) -> tuple[Laid, Any, Any] | None:
+    function, _ = rules.traced(custom.flat(tree), operands, {})
     found = outcome(function)
-    return None if found is None else (held.laid(tree, found.plans[0], found.tree), found.plans[0], found.tree)
+    return None if found is None else (custom.laid(tree, found.plans[0], found.tree), found.plans[0], found.tree)
 
 
 def _gives_leaves(function: Function) -> bool:

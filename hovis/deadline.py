@@ -54,6 +54,20 @@ def default() -> float:
     return SECONDS
 
 
+def _unasked() -> float | None:
+    return None
+
+
+#: How many seconds the options in force allow for, if they say so; set by who keeps these.
+asked: Callable[[], float | None] = _unasked
+
+
+def limit(times: float = 1) -> float:
+    """How many seconds of work something may take: where the options in force say nothing, so many times what a first call may."""
+    found = asked()
+    return default() * times if found is None else found
+
+
 def check() -> None:
     """Raise OutOfTime if the time is up; signals that have arrived are heard of."""
     if interrupts.waiting:

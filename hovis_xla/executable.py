@@ -104,7 +104,7 @@ class Executable:
         """What it is compiled from in full."""
         if self._plain is not None and self._function is not None:
             plain, self._plain, whole = self._plain, None, in_rounds(self._function)
-            with garbage.seldom(), deadline.within(deadline.default()):
+            with garbage.seldom(), deadline.within(deadline.limit()):
                 if whole is not self._function:
                     with contextlib.suppress(NotLowerable, OutOfTime):
                         self.lowered = lower(whole, self.types, True, ordered=self._ordered)

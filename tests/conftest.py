@@ -50,7 +50,7 @@ LONG = (
     "test_read_only",
 )
 #: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
-APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes", "test_trees_and_names")
+APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes", "test_trees_and_names", "test_composed")
 
 
 def _pythons(item: pytest.Item) -> int:

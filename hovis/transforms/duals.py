@@ -64,10 +64,10 @@ class Duals(Tape):
             return self.run(row.every_push, k, t, call.y, *args, **call.kwargs)
         rule = row.pushes[k] if k < len(row.pushes) else None
         if rule is None and row.definition is not None:
-            definition = row.definition
-            return self.pushed(lambda x: definition(*args[:k], x, *args[k + 1 :], **call.kwargs), args[k], t)
+            definition, within = row.definition, self.within(tuple(args))
+            return self.pushed(lambda x: definition(*within[:k], x, *within[k + 1 :], **call.kwargs), args[k], t)
         if rule is None:
-            raise DerivativeError(rules.unknown(op, k))
+            raise DerivativeError(rules.unknown(op, k) if row.every_pull is None else rules.backwards(op))
         return self.run(rule, t, call.y, *args, **call.kwargs)
 
     def pushed(self, fn: Callable[[Any], Any], x: Any, t: Any) -> Any:

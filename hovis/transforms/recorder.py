@@ -215,7 +215,7 @@ def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) ->
     passed = [f"{name}={n}" if is_name(name) else f"**{{{name!r}: {n}}}" for name, n in zip(names, named, strict=True)]
     exec(f"def call({', '.join([*closed, *plain, *named])}): return {called}({', '.join([*plain, *passed])})", scope)
     try:
-        with deadline.within(deadline.default()):
+        with deadline.within(deadline.limit()):
             return _known_of(fn, scope["call"], parts, code)
     except OutOfTime:
         return _unfollowed(fn, parts)

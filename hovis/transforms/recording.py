@@ -60,11 +60,12 @@ class Call:
             return tape.run(row.every_pull, k, g, self.y, *args, **self.kwargs)
         if row.transposed is not None:
             push = row.transposed
-            return tape.pulled(lambda t: push(k, t, *args, **self.kwargs), args[k], g)
+            within = tape.within(tuple(args))
+            return tape.pulled(lambda t: push(k, t, *within, **self.kwargs), args[k], g)
         rule = row.pulls[k] if k < len(row.pulls) else None
         if rule is None and row.definition is not None:
-            definition = row.definition
-            return tape.pulled(lambda x: definition(*args[:k], x, *args[k + 1 :], **self.kwargs), args[k], g)
+            definition, within = row.definition, tape.within(tuple(args))
+            return tape.pulled(lambda x: definition(*within[:k], x, *within[k + 1 :], **self.kwargs), args[k], g)
         if rule is None:
             raise DerivativeError(rules.unknown(op, k))
         return tape.run(rule, g, self.y, *args, **self.kwargs)
@@ -462,12 +463,17 @@ class Tape:
 
     def run(self, rule: Any, *args: Any, **kwargs: Any) -> Any:
         """What a rule gives, as it is or as part of another tape."""
-        for tape in OPEN.tapes[: self.level]:
-            if tape.touched:
-                args = tuple(map(tape.seen_within, args))
+        args = self.within(args)
         found: list[Box] = []
         boxes_in((*args, *kwargs.values()), found, 4)
         return self.runner(rule, args, kwargs) if found else rule(*args, **kwargs)
+
+    def within(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Values as the tapes around this one know them: memory in which something changes for them is in their boxes."""
+        for tape in OPEN.tapes[: self.level]:
+            if tape.touched:
+                values = tuple(map(tape.seen_within, values))
+        return values
 
     def pulled(self, fn: Callable[[Any], Any], x: Any, g: Any) -> Any:
         """The cotangent of x, of which fn is a function."""

@@ -245,6 +245,8 @@ def pushed(writer: Writer, op: Op, k: int, t: Operand, result: Op | None = None)
     rule = row.pushes[k] if k < len(row.pushes) else None
     if rule is None and row.definition is not None:
         return _pushed_through(writer, row.definition, call, k, t)
+    if rule is None and row.every_pull is not None:
+        raise DerivativeError(backwards(op))
     return _apply(writer, call, k, rule, t, y)
 
 
@@ -423,6 +425,14 @@ def unknown(op: Op, k: int | None = None) -> str:
     why = ROWS.absent.get(op.callee) if ROWS.of(op.callee) is None else None
     told_why = f": {why}" if why else ""
     return f"no derivative of {told(op)}{which} is known{told_why}.  {_ADVICE}"
+
+
+def backwards(op: Op) -> str:
+    """That an op has a rule for reverse mode alone, and what to do."""
+    return (
+        f"{told(op)} has a rule for cotangents alone, and this is forward mode (jvp, linearize, jacfwd, hessian): hovis.custom_jvp has a rule for both; "
+        "grad and jacrev may stand in one another"
+    )
 
 
 _ADVICE: Final = "hovis.custom_vjp gives a function one of its own, hovis.stop_gradient leaves it out"

@@ -368,3 +368,17 @@ def test_tracing_is_told_with_its_place_and_one_line_is_enough(monkeypatch):
     assert f"test_deadline.py:{line}, 0 s …" in terminal.getvalue()
     assert "hovis_xla: compiling steps, " in terminal.getvalue()
     assert terminal.getvalue().endswith("\r")
+
+
+def test_options_reach_programs_that_are_recorded(monkeypatch):
+    """What is recorded traces the functions that it calls while it runs: they have as long as the options say."""
+    from hovis.transforms import recorder
+    seen = []
+    known_of = recorder._known_of
+    monkeypatch.setattr(recorder, "_known_of", lambda *args: seen.append(deadline.left()) or known_of(*args))
+
+    parts = [recorder.Leaf(recorder.Param(recorder.Type(float)))]
+    with hovis.options(seconds=123456.0):
+        recorder._trace(lambda x: x * x, 0, parts, ())
+    recorder._trace(lambda x: x * x, 0, parts, ())
+    assert 100000.0 < seen[0] < 123456.0 and seen[1] <= deadline.default()
