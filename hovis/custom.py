@@ -46,7 +46,7 @@ class Kernel(Own):
             raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
         self.fn = fn
         self._places, self._named = _places(fn)
-        #: the same with all arguments by place: what ops call, and rules are of
+        #: the same with all arguments by place, which ops call where some are given that are taken by name alone
         self.placed: Any = self if not self._named else type(self)(self.by_place(fn))
         self.__name__ = str(getattr(fn, "__name__", "custom"))
         self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))
@@ -70,12 +70,19 @@ class Kernel(Own):
         return by_place
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        if self.placed is not self:
-            return self.placed(*self._by_position(args, named))
+        if self._names_some(named):
+            return self.placed(*self._by_position(args, named, self._named))
         return whole(self, self._by_position(args, named) if named else args)
 
-    def _by_position(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """Rules know arguments by their places; so those are put there that have been given by name."""
+    def _names_some(self, named: dict[str, Any]) -> bool:
+        """Is something given that is taken by name alone, or has it to be?"""
+        for name, default in self._named:
+            if name in named or default is inspect.Parameter.empty:
+                return True
+        return False
+
+    def _by_position(self, args: tuple[Any, ...], named: dict[str, Any], behind: "_Defaults" = ()) -> tuple[Any, ...]:
+        """Rules know arguments by their places; so those are put there that have been given by name; last those that are taken by name alone."""
         found, left = list(args), dict(named)
         for name, default in self._places[len(args) :]:
             if name in left:
@@ -84,7 +91,7 @@ class Kernel(Own):
                 found.append(default)
             else:
                 break
-        for name, default in self._named:
+        for name, default in behind:
             value = left.pop(name, default)
             if value is inspect.Parameter.empty:
                 raise TypeError(f"{self.__name__}() missing a required keyword-only argument: '{name}'")
@@ -122,8 +129,8 @@ class Custom(Kernel, Following, abc.ABC):
         self._flat: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if self.placed is not self:
-            return self.placed(*self._by_position(args, named))
+        if self._names_some(named):
+            return self.placed(*self._by_position(args, named, self._named))
         given = self._by_position(args, named) if named else args
         leaves: list[Any] = []
         tree = pytree.flatten(given, leaves)
@@ -179,7 +186,6 @@ class CustomVjp(Custom):
         """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
         if self.placed is not self:
             self.placed.defvjp(self.by_place(fwd), bwd)
-            return bwd
         self.rule = fwd, bwd
         self._laid.clear()
 
@@ -213,7 +219,6 @@ class CustomJvp(Custom):
         """``rule(args, tangents)`` gives the result and its tangent."""
         if self.placed is not self:
             self.placed.defjvp(rule)
-            return rule
         self.rule = rule
         self._laid.clear()
         _pushed_by(self, lambda args, tangents: rule(args, tangents)[1])
@@ -320,29 +325,34 @@ class Kept(Kernel):
             found = dims(m, args, named)
             return found and tuple([Known(d) if type(d) is int else d for d in found])
 
-        STANDARD.primitive(self.placed, result, effect=Effect.PURE if alone else Effect.OPAQUE, fold=False, dims=sizes if dims is not None else None)
+        effect = Effect.PURE if alone else Effect.OPAQUE
+        for one in {self, self.placed}:
+            STANDARD.primitive(one, result, effect=effect, fold=False, dims=sizes if dims is not None else None)
         return result
 
     def defelementwise(self, *partials: Any) -> None:
         """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
-        elementwise(self.placed, *partials)
-        by(each_element, self.placed)
+        for one in {self, self.placed}:
+            elementwise(one, *partials)
+            by(each_element, one)
 
     def defvjp(self, *pulls: Any) -> None:
         """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
-        pull(self.placed, *pulls)
+        for one in {self, self.placed}:
+            pull(one, *pulls)
 
     def defjvp(self, *pushes: Any) -> None:
         """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
-        push(self.placed, *pushes)
+        for one in {self, self.placed}:
+            push(one, *pushes)
 
     def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
-        return batched(self.placed)(rule)
+        return batched(*{self, self.placed})(rule)
 
     def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
         """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
-        LOWERINGS[self.placed] = written
+        LOWERINGS[self] = LOWERINGS[self.placed] = written
         return written
 
 

@@ -123,7 +123,7 @@ def shifted(x, by=2.0, /, plus=1.0, *, never=0.0):
     return x * by + plus + never
 
 
-shifted.defelementwise(lambda y, x, by=2.0, plus=1.0: by, lambda y, x, by=2.0, plus=1.0: x, 1.0)
+shifted.defelementwise(lambda y, x, by=2.0, plus=1.0, never=0.0: by, lambda y, x, by=2.0, plus=1.0, never=0.0: x, 1.0, 1.0)
 
 
 def test_arguments_by_name():
@@ -133,11 +133,12 @@ def test_arguments_by_name():
     assert f(5.0) == 225.0
     assert hovis.grad(f)(5.0) == hovis.jvp(f, (5.0,), (1.0,))[1] == 90.0
     np.testing.assert_array_equal(hovis.vmap(f)(np.arange(3.0)), [0.0, 9.0, 36.0])
+    assert hovis.grad(lambda x: shifted(x, never=x * x))(5.0) == 12.0
     (op,) = hovis.trace(lambda x: shifted(x, plus=4.0), hovis.Float).ops
     assert op.callee is shifted and not op.kwargs and [a.value for a in op.args[1:]] == [2.0, 4.0]
-    for wrong in (lambda x: shifted(plus=x), lambda x: shifted(x, by=x), lambda x: shifted(x, never=x), lambda x: shifted(x, 1.0, 2.0, plus=x)):
+    for wrong in (lambda x: shifted(plus=x), lambda x: shifted(x, by=x), lambda x: shifted(x, ever=x), lambda x: shifted(x, 1.0, 2.0, plus=x)):
         for call in (wrong, hovis.jit(wrong)):
-            with pytest.raises(TypeError, match="missing|positional.only|can't be given by name|multiple values"):
+            with pytest.raises(TypeError, match="missing|positional.only|can't be given by name|multiple values|unexpected keyword"):
                 call(1.0)
 
 
