@@ -124,7 +124,13 @@ def is_permanent(value: object) -> bool:
         return not value.__objclass__.__flags__ & _HEAP_TYPE or value.__objclass__.__module__ in sys.stdlib_module_names
     if type(value) is tuple:
         return len(value) <= _LONGEST and all(type(part) in _PLAIN or (type(part) is type and is_permanent(part)) for part in value)
-    return type(value) in _LISTENERS or (type(value) is FunctionType and value.__code__.co_filename.startswith(PACKAGE) and not value.__closure__)
+    return type(value) in _LISTENERS or (type(value) is FunctionType and _is_own(value))
+
+
+def _is_own(fn: FunctionType) -> bool:
+    """Is it hovis's own, and holds nothing else?  (The test of guards holds them in its defaults.)"""
+    held = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
+    return fn.__code__.co_filename.startswith(PACKAGE) and not fn.__closure__ and all(type(value) in _PLAIN or is_permanent(value) for value in held)
 
 
 #: What repairs tracebacks: it knows places only.

@@ -132,6 +132,9 @@ def _builtin_class_method(m: Machine, raw: Any, access: Access) -> Any:
     """classmethod_get."""
     if not isinstance(access.owner, Known):
         return NOT_MODELLED
+    if templates.ALL and templates.of(access.owner.value) is not None:
+        # it is bound to the real class, where one is made
+        return finish(m, m.new(VObj("method", types.BuiltinFunctionType, (Known(raw), access.owner)), access.labels), access.mode)
     return finish(m, Known(raw.__get__(None, access.owner.value), access.labels), access.mode)
 
 

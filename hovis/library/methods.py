@@ -114,13 +114,15 @@ def remove(items: Any, value: Any, /) -> None:
 
 
 def compared(items: Any, others: Any, operation: Any) -> Any:
-    """A rich comparison of two lists or two tuples: the first items that differ decide (list_richcompare)."""
+    """A rich comparison of two lists or two tuples: the first items that differ decide, if they are still there (list_richcompare)."""
     index = 0
     while index < len(items) and index < len(others):
         item, other = items[index], others[index]
         if not (item is other or item == other):
-            return operation(item, other)
+            break
         index += 1
+    if index < len(items) and index < len(others):
+        return operation(items[index], others[index])
     return operation(len(items), len(others))
 
 
@@ -130,7 +132,8 @@ def equal(items: Any, others: Any) -> bool:
     while index < len(items) and index < len(others):
         item, other = items[index], others[index]
         if not (item is other or item == other):
-            return False
+            # whoever was asked may have taken away what was compared
+            return (index >= len(items) or index >= len(others)) and len(items) == len(others)
         index += 1
     return len(items) == len(others)
 
@@ -140,13 +143,20 @@ def not_equal(items: Any, others: Any) -> bool:
 
 
 def equal_dicts(mine: Any, theirs: Any) -> bool:
-    """``==`` of two dicts of the same size (dict_equal)."""
-    for key in mine:
-        if key not in theirs:
-            return False
-        value, other = mine[key], theirs[key]
-        if not (value is other or value == other):
-            return False
+    """``==`` of two dicts of the same size (dict_equal, to which the values may do what they like)."""
+    keys = [*mine]
+    at = 0
+    while at < len(keys):
+        key = keys[at]
+        at += 1
+        if key in mine:
+            if key not in theirs:
+                return False
+            value, other = mine[key], theirs[key]
+            if not (value is other or value == other):
+                return False
+            if at == len(keys) < len(mine):
+                keys = [*mine]
     return True
 
 

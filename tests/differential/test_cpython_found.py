@@ -4,6 +4,10 @@ import builtins
 import collections
 import copy
 import functools
+import gc
+import io
+import operator
+import pickle
 import sys
 import traceback
 import types
@@ -1021,3 +1025,234 @@ def callers(_):
 
 def test_several_callers_of_what_looks_at_frames():
     assert hovis.jit(callers)(1) == hovis.specialize(callers)(1) == callers(1)
+
+
+# ------------------------------------------------------------------------------------------------- class methods of C code, of classes of the trace
+
+
+def fails_in_init():
+    class Refused(Exception):
+        pass
+
+    class D(dict):
+        def __init__(self):
+            raise Refused
+    try:
+        return D.fromkeys([1])
+    except Refused:
+        return "refused"
+
+
+def notes_in_setitem():
+    class E:
+        pass
+
+    class D(collections.OrderedDict):
+        def __setitem__(self, key, value):
+            E.key = key
+    make = D.fromkeys
+    return make([1]), E.key, make.__self__ is D, D().fromkeys.__self__ is D
+
+
+def notes_in_new():
+    class E:
+        pass
+
+    class B(bytes):
+        def __new__(cls, *args):
+            E.args = args
+            return E.args
+    return B.fromhex("00"), E.args
+
+
+def made_from_bytes():
+    class N(int):
+        pass
+    one = N.from_bytes(b"1", "big")
+    return one, type(one) is N, N.from_bytes == N.from_bytes, N.from_bytes is N.from_bytes, N.from_bytes.__qualname__, callable(N.from_bytes)
+
+
+def applied_later():
+    class B(bytes):
+        pass
+    one, other = B.fromhex, B(b"a").fromhex
+    made = functools.partial(one, "00")
+    return [type(x) is B for x in (one("00"), other("01"), made(), *map(one, ["02"]))], one == other
+
+
+def through_super():
+    class D(dict):
+        @classmethod
+        def fromkeys(cls, keys, value=None):
+            return super().fromkeys(keys, value), cls
+    a, b = D.fromkeys([1])
+    return a, type(a) is D, b is D, D().fromkeys([2])[1] is D
+
+
+def generic_aliases():
+    class E:
+        pass
+
+    class L(list):
+        def __init__(self, *args):
+            E.args = args
+    alias = L[int]
+    return type(alias([1, 2])) is L, E.args, alias.__origin__ is L, L.__class_getitem__(int).__origin__ is L
+
+
+def hooks_of_object():
+    class A:
+        def __init_subclass__(cls, **named):
+            super().__init_subclass__(**named)
+            cls.seen = True
+
+    class B(A):
+        pass
+
+    def refused():
+        class C(A, k=3):
+            pass
+    found = [outcome(refused), outcome(lambda: B.__subclasshook__()), outcome(lambda: object.__init_subclass__(3))]
+    return found, B.seen, B.__subclasshook__(3), B.__init_subclass__(), B.__init_subclass__.__self__ is B
+
+
+def got_out(x):
+    class E:
+        x = 1
+
+    class D(dict):
+        def __init__(self):
+            E.x += x
+    return D.fromkeys, [D().fromkeys], D, E
+
+
+@pytest.mark.parametrize("fn", [fails_in_init, notes_in_setitem, notes_in_new, made_from_bytes, applied_later, through_super, generic_aliases, hooks_of_object])
+def test_class_methods_of_c_code(fn):
+    assert str(hovis.jit(fn)()) == str(fn())
+
+
+def test_class_methods_that_get_out():
+    for fn in (got_out, hovis.jit(got_out)):
+        one, (other,), D, E = fn(3)
+        assert one.__self__ is other.__self__ is D
+        assert type(one([1])) is type(other([2])) is D
+        assert E.x == 10
+    assert not list(hovis.trace(made_subclass, hovis.Int).ops)
+
+
+def made_subclass(x):
+    class A:
+        def __init_subclass__(cls):
+            super().__init_subclass__()
+
+    class B(A):
+        pass
+    return x
+
+
+# ------------------------------------------------------------------------------------------------- what ends with a jitted function
+
+
+def jitted_inside(kind):
+    class D:
+        pass
+
+    class P(kind):
+        @hovis.jit
+        def __init__(self, *args):
+            self.table = table
+            super().__init__(*args)
+
+        @hovis.jit
+        def method(self):
+            unknown(self)
+            return self.table
+
+    def unknown(p):
+        p.table = p.table
+
+    table = D()
+    p = P()
+    assert p.method() is table
+    return weakref.ref(P), weakref.ref(table)
+
+
+class Keeps:
+    def __init__(self, *args):
+        print(end="")
+        self.kept = args
+
+
+@pytest.mark.parametrize("kind", [Keeps, dict, io.StringIO, pickle._Pickler])
+def test_classes_end_whose_methods_are_jitted(kind):
+    class Kind(kind):
+        def __init__(self, *args):
+            if kind is pickle._Pickler:
+                super().__init__(io.BytesIO())
+            else:
+                super().__init__()
+    for _ in range(3):
+        ends = jitted_inside(Kind)
+        gc.collect()
+        assert [ref() for ref in ends] == [None, None]
+
+
+# ------------------------------------------------------------------------------------------------- comparisons that change what is compared
+
+
+def compared_lists(operation, length, deed, which, answer):
+    class Item:
+        def __eq__(self, other):
+            changed = first if which == "first" else second
+            if deed == "clear":
+                changed.clear()
+            elif deed == "pop":
+                changed.pop()
+            elif deed == "append":
+                changed.append(1)
+            elif deed == "replace":
+                changed[0] = 1
+            return answer
+
+        def __lt__(self, other):
+            return "less"
+
+        __gt__ = __le__ = __lt__
+
+    first, second = [Item() for _ in range(length)], [Item(), Item()]
+    return outcome(lambda: operation(first, second)), len(first), len(second)
+
+
+@pytest.mark.parametrize("operation", [operator.eq, operator.lt])
+@pytest.mark.parametrize("answer", [True, False])
+def test_lists_that_are_changed_by_their_comparison(operation, answer):
+    fn = hovis.jit(compared_lists)
+    for deed in ("clear", "replace"):
+        for which in ("first", "second"):
+            for length in (1, 2):
+                assert fn(operation, length, deed, which, answer) == compared_lists(operation, length, deed, which, answer)
+
+
+def compared_dicts(deed, which, answer):
+    class Item:
+        def __eq__(self, other):
+            changed = first if which == "first" else second
+            if deed == "clear":
+                changed.clear()
+            elif deed == "pop":
+                changed.pop(2, None)
+            elif deed == "add":
+                changed[9] = 1
+            elif deed == "replace":
+                changed[2] = 1
+            return answer
+
+    first, second = {1: Item(), 2: 3}, {1: Item(), 2: 3}
+    return first == second, len(first), len(second)
+
+
+@pytest.mark.parametrize("deed", ["clear", "pop", "add", "replace"])
+def test_dicts_that_are_changed_by_their_comparison(deed):
+    for which in ("first", "second"):
+        for answer in (True, False):
+            assert hovis.jit(compared_dicts)(deed, which, answer) == compared_dicts(deed, which, answer)

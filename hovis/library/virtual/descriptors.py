@@ -57,6 +57,16 @@ def abstract(m: Machine, args: Args, named: Named) -> Any:
     return args[0] if functions.put(m, args[0], obj, "__isabstractmethod__", Known(True)) else None
 
 
+@action(object.__dict__["__init_subclass__"])
+def init_subclass(m: Machine, args: Args, named: Named) -> Any:
+    return NONE if len(args) == 1 and not named else None
+
+
+@action(object.__dict__["__subclasshook__"])
+def subclass_hook(m: Machine, args: Args, named: Named) -> Any:
+    return Known(NotImplemented) if not named else None
+
+
 @action(staticmethod)
 def make_static(m: Machine, args: Args, named: Named) -> Any:
     return m.new(VObj("staticmethod", staticmethod, (args[0],))) if len(args) == 1 and not named and _function(m, args[0]) else None
