@@ -28,6 +28,7 @@ from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, WriteError, said
 from hovis.ir import Block, Function, Given, Location, Op, Return, show
 from hovis.ir.model import callees
+from hovis.itemized import Lazily, lasts, told_of
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
@@ -170,6 +171,8 @@ class Trace:
         self.static: tuple[object, ...] = ()
         #: did tracing, or what is made of the trace, take longer than it may?
         self.late = False
+        #: what calls go to in place of the original, where less is known of them
+        self.instead: Callable[..., Any] | None = None
         self._by_position: Callable[..., Any] | None = None
         self._compiled: Callable[..., Any] | None = None
 
@@ -305,7 +308,7 @@ class Trace:
             try:
                 with at_work(self.fn, self.options), deadline.unbounded() if self.fallback else nullcontext():
                     function = pipeline.run(self.function, self.options.passes)
-                    self._by_position = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
+                    self._by_position = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback, self.instead)
             except OutOfTime as reason:
                 self._leave(str(reason))
                 return self.by_position()
@@ -569,7 +572,7 @@ def trace_call(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: O
 
 
 @alone
-def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options, closed: bool = False) -> Trace:
+def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options, closed: bool = False, items: bool = True) -> Trace:
     if UNREADABLE is not None:
         _warn_of_this_python()
     if chosen.library is STANDARD:
@@ -577,19 +580,22 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     function, bound = python_function(fn)
 
     def parts_of(spec: Any, name: str) -> Part:
-        made: Part = _of_argument(fn, name, lambda: part_of(spec, name, make_array))
+        made: Part = _of_argument(fn, name, lambda: part_of(spec, name, make_array, items))
         return made
 
-    def noted(name: str) -> Any:
-        return _of_argument(fn, name, lambda: annotated(function, name) if function is not None else None)
-
-    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of, closed, noted if chosen.annotations else None)
+    told = (lambda name: noted(fn, function, name)) if chosen.annotations else None
+    signature = Signature.of(fn, function, (*bound, *specs), named, parts_of, closed, told)
     signature.bound = bool(bound)
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
     try:
         with at_work(fn, chosen):
-            return _followed(fn, function, signature, chosen)
+            traced = _followed(fn, function, signature, chosen)
+            if items and (itemized := told_of(signature)):
+                if not lasts(itemized, traced.functions):
+                    return _trace(fn, specs, named, chosen, closed, False)
+                traced.instead = Lazily(lambda: _trace(fn, specs, named, chosen, closed, False).by_position())
+            return traced
     except (GiveUp, OutOfTime) as reason:
         left = _fallback(fn, signature, chosen, str(reason))
         left.late = isinstance(reason, OutOfTime | OutOfFuel)
@@ -600,6 +606,11 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
 def _warn_of_this_python() -> None:
     """Say once that nothing is traced on this Python."""
     warnings.warn(f"{UNREADABLE}: functions run as they are", RuntimeWarning, stacklevel=1)
+
+
+def noted(fn: Any, function: types.FunctionType | None, name: str) -> Any:
+    """The spec that a parameter of a function is annotated with; None, if it is not."""
+    return _of_argument(fn, name, lambda: annotated(function, name) if function is not None else None)
 
 
 def _followed(fn: Any, function: types.FunctionType, signature: Signature, chosen: Options) -> Trace:

@@ -41,7 +41,7 @@ def _is_time(value: Any, parameters: tuple[str, ...]) -> bool:
 
 
 #: Options that change nothing of what a call does.
-OPTIONS: Final[Mapping[str, Check]] = {"static": _are_parameters, "strict": is_off, "seconds": _is_time}
+OPTIONS: Final[Mapping[str, Check]] = {"static": _are_parameters, "strict": is_off, "seconds": _is_time, "annotations": is_switch}
 
 
 def stands_for(maker: Callable[..., Any], cls: type, options: Mapping[str, Check]) -> None:

@@ -44,6 +44,7 @@ def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = Fals
 
     static     names of parameters whose values are part of the key
     strict     raise TraceError where anything is left as an opaque call
+    annotations   parameters are taken for what they are annotated with: a call with something else is one of fn itself
     Other options are those of :class:`hovis.Options`.
 
     >>> @jit
@@ -69,7 +70,7 @@ class Jitted:
 
     # not in __dict__, which functools.wraps copies from one function to another
     __slots__ = (
-        "__dict__", "__weakref__", "_by_types", "_failed", "_function", "_hopeless", "_lost", "_made",
+        "__dict__", "__weakref__", "_by_types", "_failed", "_function", "_hopeless", "_lost", "_made", "_noted",
         "_options", "_policy", "_seen", "_signature", "_static", "_variants",
     )  # fmt: skip
 
@@ -92,6 +93,8 @@ class Jitted:
         #: what is known of parts of the arguments, other than by their types
         self._policy: dict[Path, str] = dict.fromkeys(self._paths(static), KNOWN)
         self._static = frozenset(self._policy)
+        #: specs of the parameters that are annotated, by their names and places; None: they have not been looked at
+        self._noted: dict[int | str, Any] | None = None if options.annotations else {}
         self._seen: dict[Path, set[Any]] = {}
         self._made = 0
         #: has tracing it taken longer than it may?
@@ -140,6 +143,8 @@ class Jitted:
                     return found
                 self._changed(found)
             self._signature = signature_of(self._function)
+            if self._noted is None:
+                self._note()
             self._widen(args, kwargs)
             made = self._in_time(args, kwargs)
             self._made += 1
@@ -150,6 +155,18 @@ class Jitted:
             self._variants = {**table, made.key: made}
             self._by_types = by_types(self._variants, self._policy)
             return made
+
+    def _note(self) -> None:
+        """Look at the annotations: of what has one the type alone counts."""
+        function, _ = api.python_function(self._function)
+        noted: dict[int | str, Any] = {}
+        for k, (name, parameter) in enumerate(self._signature.parameters.items() if self._signature and function else ()):
+            variadic = parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            spec = None if variadic or (name,) in self._static else api.noted(self._function, function, name)
+            if spec is not None:
+                noted |= {k: spec, name: spec}
+                self._policy = {**self._policy, (k,): WIDE, (name,): WIDE}
+        self._noted = noted
 
     def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         """A variant, made in the time that there is for it; what has taken all of that in vain gets little for other arguments, and then none."""
@@ -221,6 +238,11 @@ class Jitted:
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> api.Trace:
         given, extra = self._with_defaults(*self._specs(args, kwargs))
+        for at, spec in (self._noted or {}).items():
+            if isinstance(at, str) and at in kwargs:
+                extra[at] = spec
+            elif isinstance(at, int) and at < len(args):
+                given[at] = spec
         try:
             return api.trace_call(self._function, tuple(given), extra, self._options)
         except SpecError:

@@ -13,7 +13,7 @@ import hovis.specs
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.errors import SpecError, said
 from hovis.ir.model import Operand, Param
-from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Const, Either, Partial, Refined, Some, Type, Union, join
+from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Const, Either, Items, Partial, Refined, Some, Type, Union, join
 from hovis.lattice import Array as ArrayType
 from hovis.lattice.constants import ATOMS, constant_key
 from hovis.specs import Array, DType, Empty, Instance, OneOf, Promotable, Spec, is_named_tuple
@@ -71,14 +71,14 @@ def _is_class(field: object) -> bool:
     return isinstance(field, type) or is_hint(field)
 
 
-def part_of(spec: object, name: str, make_array: ArrayMaker) -> Part:
-    """The spec of an argument as the engine takes it."""
+def part_of(spec: object, name: str, make_array: ArrayMaker, items: bool = True) -> Part:
+    """The spec of an argument as the engine takes it; items: are the classes of items of containers told?"""
     if type(spec) is str and _means_a_spec(spec):
         raise SpecError(f"{said(spec)} reads like a spec, and is a text: write it without quotes; {ADVICE}")
     if any((base.__module__, base.__name__) == ("numpy", "dtype") for base in type(spec).__mro__):
         raise SpecError(f"{spec!r} says nothing of a shape: hovis.Array({str(spec)!r}, shape) is an array of it; {ADVICE}")
     try:
-        return _Maker(make_array).part(spec, name)
+        return _Maker(make_array, items).part(spec, name)
     except RecursionError:
         raise SpecError(f"a spec may not contain itself, nor be nested so deep; {ADVICE}") from None
 
@@ -108,8 +108,9 @@ def _means_a_spec(text: str) -> bool:
 class _Maker:
     """Makes parts of specs."""
 
-    def __init__(self, make_array: ArrayMaker) -> None:
+    def __init__(self, make_array: ArrayMaker, items: bool) -> None:
         self.make_array = make_array
+        self.items = items
 
     def part(self, spec: Anything, name: str) -> Part:
         if isinstance(spec, Const):
@@ -142,7 +143,7 @@ class _Maker:
             parts = tuple(self.part(p, f"{name}_{k}") for k, p in zip(spec.keys, spec.parts, strict=True))
             keys = () if spec.cls in (tuple, list) else spec.keys
             return Structure(kinds.get(spec.cls, "instance"), spec.cls, keys, parts, Param(Type(spec.cls), None, name))
-        return Leaf(Param(_tested(spec), None, name))
+        return Leaf(Param(_tested(spec, self.items), None, name))
 
     def _of_spec(self, spec: Spec, name: str) -> Part:
         if isinstance(spec, Array):
@@ -171,7 +172,7 @@ class _Maker:
             kind = join(kind, _kind(part))
         if all(isinstance(part, Fixed) or (isinstance(part, Leaf) and part.choices) for part in parts):
             return _choice(tuple(values), name)
-        return Leaf(Param(_tested(kind), None, name))
+        return Leaf(Param(_tested(kind, self.items), None, name))
 
     def _array(self, spec: Array) -> ArrayType:
         try:
@@ -215,14 +216,16 @@ def _kind(part: Part) -> AbstractValue:
     return part.param.type
 
 
-def _tested(kind: AbstractValue) -> AbstractValue:
+def _tested(kind: AbstractValue, items: bool) -> AbstractValue:
     """What of it an argument can be held against: nothing of what is only ever found out."""
     if isinstance(kind, Some):
         return ANY
+    if isinstance(kind, Items) and not items:
+        return Type(kind.cls)
     if isinstance(kind, Union):
         found: AbstractValue = BOTTOM
         for member in kind.members:
-            found = join(found, Type(member.cls) if isinstance(member, Refined) and member.told is None else member)
+            found = join(found, Type(member.cls) if isinstance(member, Refined) and member.told is None else _tested(member, items))
         return found
     return kind
 

@@ -1,10 +1,11 @@
 """What type hints say, as specs: of ``typing``, of ``collections.abc``, of NumPy, and those that a function is annotated with.
 
 A hint means exact classes, as specs do.  What many classes fit (an abstract class, a protocol, a variable) is unknown.
-Of what is in containers only that is relied on which a test on entry can see to: the items of ``tuple[int, str]``, the
-values of a TypedDict.  The items of a ``list[int]`` are tested where they are used, as all that is unknown.
+Of what is in containers that is relied on which a test on entry can see to: the items of ``tuple[int, str]``, the
+values of a TypedDict, and the classes of the items of a ``list[int]``, as long as it can't change (``itemized``).
 """
 
+import functools
 import inspect
 import types
 import typing
@@ -13,7 +14,8 @@ from typing import Any, Final
 
 from hovis.errors import SpecError, said
 from hovis.ir.naming import NUMPY_SCALARS
-from hovis.lattice import ANY, AbstractValue, Either, Type
+from hovis.lattice import ANY, AbstractValue, Either, Items, Type, Union, join
+from hovis.lattice import Array as ArrayType
 from hovis.specs import Array, Bool, Empty, NoneType, OneOf, Spec, Str
 
 _MODULES: Final = ("typing", "typing_extensions")
@@ -34,7 +36,7 @@ def of_hint(hint: object) -> Any:
     """The spec that a hint or a class stands for; a spec itself.
 
     >>> of_hint(int | None), of_hint(tuple[int, str]), of_hint(list[int]), of_hint(typing.Literal["a", 1])
-    (Int | None, (Int, Str), list, OneOf('a', 1))
+    (Int | None, (Int, Str), list[Int], OneOf('a', 1))
     """
     return _Reader(frozenset()).read(hint)
 
@@ -129,13 +131,39 @@ class _Reader:
                 _check(hint, arg)
         if origin is tuple:
             return self._of_tuple(hint, args)
+        if (found := self._of_items(origin, args)) is not None:
+            return found
         if origin is type:
             return Type(type(args[0]) if args and isinstance(args[0], type) and args[0] is not Any else type)
         if (origin.__module__, origin.__name__) == ("numpy", "ndarray"):
             return _of_array(origin, args)
         return self.of_class(origin)
 
+    def _of_items(self, origin: Any, args: tuple[Any, ...]) -> Items | None:
+        """A builtin container of whose items the classes are told."""
+        count = 2 if origin is dict else 1 if origin in (list, set, frozenset) else 0
+        found = [self._classes(arg) for arg in args] if count and len(args) == count else [None]
+        return None if None in found else Items(origin, found[-1], found[0] if count == 2 else None)  # type: ignore[arg-type]
+
+    def _classes(self, arg: Any) -> AbstractValue | None:
+        """The classes that items may be of, if a hint tells all of them."""
+        if arg is not None and not isinstance(arg, type) and not is_hint(arg):
+            return None
+        try:
+            spec = self.read(arg)
+        except SpecError:
+            return None
+        if isinstance(spec, tuple | dict | Empty):
+            spec = Type(spec.kind if isinstance(spec, Empty) else type(spec))
+        members = spec.members if isinstance(spec, Union) else (spec,)
+        if not all(isinstance(member, Type) and not isinstance(member, ArrayType) for member in members):
+            return None
+        found: list[AbstractValue] = [Type(member.cls) for member in members if isinstance(member, Type)]
+        return functools.reduce(join, found)
+
     def _of_tuple(self, hint: Any, args: tuple[Any, ...]) -> Any:
+        if len(args) == 2 and args[1] is Ellipsis and (item := self._classes(args[0])) is not None:
+            return Items(tuple, item)
         if type(hint).__name__ == "_TupleType" or Ellipsis in args or any(map(_is_unpacked, args)):
             return Type(tuple)
         return tuple([self.read(arg) for arg in args]) or Empty(tuple)

@@ -14,7 +14,7 @@ from hovis.backend.entry import exact_classes, leaf_check, parts_of, taker
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
 from hovis.ir.naming import identifier, is_name
-from hovis.lattice import Array, Const, Refined, Type, Union
+from hovis.lattice import Array, Const, Items, Refined, Type, Union
 from hovis.lattice.constants import same_constant
 from hovis.signature import Signature
 
@@ -116,8 +116,18 @@ class Arrival:
             yield self._one_of(kind, shown)
         elif part.choices:
             yield self._chosen(part.choices, shown)
+        elif isinstance(kind, Items):
+            yield from self._items(kind, shown)
         else:
             yield ast.Call(self.named(check), [shown], [])
+
+    def _items(self, kind: Items, shown: ast.expr) -> Iterator[ast.expr]:
+        """A container, and the classes of what is in it."""
+        yield self._is(shown, kind.cls)
+        values = shown if kind.keys is None else ast.Call(ast.Attribute(shown, "values", ast.Load()), [], [])
+        for held, classes in ((values, kind.items), *([(shown, kind.keys)] if kind.keys is not None else [])):
+            known = ast.Set([self.named(cls) for cls in sorted(Items.classes(classes), key=lambda cls: cls.__qualname__)])
+            yield ast.Call(ast.Attribute(known, "issuperset", ast.Load()), [ast.Call(self.named(map), [self.named(type), held], [])], [])
 
     def _chosen(self, choices: tuple[object, ...], shown: ast.expr) -> ast.expr:
         """One of a few values: those of a plain class together."""

@@ -17,7 +17,7 @@ from hovis.engine.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
-from hovis.lattice import ANY, Array, Const, Partial, Type
+from hovis.lattice import ANY, Array, Const, Items, Partial, Type
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
@@ -77,7 +77,10 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
         if made is not NOT_MODELLED:
             return made  # type: ignore[no-any-return]
     if cls in ITERATOR_OF and isinstance(value, Dyn):
-        return finish(m, m.emit(iter, [value], type=Type(ITERATOR_OF[cls]), effect=Effect.READS), mode)
+        kind, known = Type(ITERATOR_OF[cls]), value.type
+        if isinstance(known, Items):
+            kind = Items(kind.cls, known.keys or known.items)
+        return finish(m, m.emit(iter, [value], type=kind, effect=Effect.READS), mode)
     if isinstance(value, Known | Ref) or cls is not None:
         return call_builtin(m, iter, [value], {}, mode)
     return finish(m, m.emit(iter, [value]), mode)
@@ -268,7 +271,8 @@ def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
 def _next(m: Machine, iterator: V) -> Dyn:
     cls = m.class_of(iterator)
     if cls in _QUIET:
-        kind = Type(str) if cls in _TEXT else Type(int) if cls is RANGE_ITERATOR else ANY
+        told = iterator.type.items if isinstance(iterator, Dyn) and isinstance(iterator.type, Items) else ANY
+        kind = Type(str) if cls in _TEXT else Type(int) if cls is RANGE_ITERATOR else told
         effect = Effect.IO if cls in _NEVER_RAISES else Effect.RAISES | Effect.IO
         return m.emit(next, [iterator, Known(END)], type=kind if kind is ANY else kind | Type(type(END)), effect=effect)
     return m.emit(next, [iterator, Known(END)])

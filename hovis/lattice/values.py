@@ -6,6 +6,7 @@ A ``Type`` means *exactly* this class, never a subclass of it.  The join is the 
 everything which holds of the join holds of both sides.
 """
 
+import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, overload
 
@@ -207,6 +208,39 @@ class Refined(Type):
         return hash((self.cls, self.facts))
 
 
+class Items(Refined):
+    """An unknown container, of a builtin class, of whose items the classes are known: ``list[int]``, ``dict[str, float]``.
+
+    items   those of a list, a set or a tuple; the values of a dict
+    keys    those of a dict
+    """
+
+    __slots__ = ("items", "keys")
+
+    def __init__(self, cls: type, items: AbstractValue, keys: "AbstractValue | None" = None) -> None:
+        super().__init__(cls, ("items", items, keys), self.fits)
+        self.items = items
+        self.keys = keys
+
+    def fits(self, value: object) -> bool:
+        """Is it of this class, and are its items of these?"""
+        if type(value) is not self.cls:
+            return False
+        held: typing.Any = value
+        if self.keys is None:
+            return self.classes(self.items).issuperset(map(type, held))
+        return self.classes(self.keys).issuperset(map(type, held)) and self.classes(self.items).issuperset(map(type, held.values()))
+
+    @staticmethod
+    def classes(items: AbstractValue) -> frozenset[type]:
+        """The classes that items may be of."""
+        return frozenset(member.cls for member in _members(items) if isinstance(member, Type))
+
+    def __repr__(self) -> str:
+        inner = repr(self.items) if self.keys is None else f"{self.keys!r}, {self.items!r}"
+        return f"{self.cls.__qualname__}[{inner}{', ...' if self.cls is tuple else ''}]"
+
+
 class Partial(AbstractValue):
     """A container whose structure is known and whose parts are abstract values.
 
@@ -339,13 +373,13 @@ def _union(members: set[AbstractValue]) -> AbstractValue:
         for other in arrays[:k]:
             if (one.cls, one.dtype, one.rank, one.place) == (other.cls, other.dtype, other.rank, other.place):
                 return _union(members - {one, other} | {Array(one.cls, one.dtype, one.rank, "", one.place)})
-    refined = [m for m in members if type(m) is Refined]
+    refined = [m for m in members if isinstance(m, Refined)]
     if len(refined) > 1:
         # of two objects of one class only the class is known
         classes = [m.cls for m in refined]
-        members = {Type(m.cls) if type(m) is Refined and classes.count(m.cls) > 1 else m for m in members}
+        members = {Type(m.cls) if isinstance(m, Refined) and classes.count(m.cls) > 1 else m for m in members}
     # the bare class stands above all arrays of it, and above all else of which more is known
-    members = {m for m in members if not (type(m) in (Array, Refined) and Type(m.cls) in members)}  # type: ignore[attr-defined]
+    members = {m for m in members if not (type(m) in (Array, Refined, Items) and Type(m.cls) in members)}  # type: ignore[attr-defined]
     if len(members) == 1:
         return members.pop()
     return Union(frozenset(members)) if len(members) <= UNION_CAP else _top(*members)

@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice import ANY, AbstractValue, Const, Items, Type, join
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import ATOMS
 from hovis.library.core import Library
@@ -185,7 +185,7 @@ def contents(a: AbstractValue) -> AbstractValue:
     """What is known of an item of the tuple a at an unknown place."""
     items = items_of(a)
     if not items:
-        return ANY
+        return a.items if isinstance(a, Items) else ANY
     return items[0] if len(items) == 1 else functools.reduce(join, map(one_of_many, items))
 
 

@@ -19,7 +19,7 @@ from typing import Any as Anything
 from typing import Final, NamedTuple
 
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, Union, forget, join
+from hovis.lattice import ANY, AbstractValue, Const, Items, Partial, Type, Union, forget, join
 from hovis.lattice.constants import ATOMS
 from hovis.library.core import Library, Primitive
 
@@ -122,6 +122,8 @@ MAX_PARTS: Final = 64
 
 def values_of(a: AbstractValue) -> AbstractValue:
     """What is known of an unknown value of a dict, or item of a list: of one of the trace that holds atoms alone."""
+    if isinstance(a, Items):
+        return a.items
     if not isinstance(a, Partial) or not a.parts or len(a.parts) > MAX_PARTS or not flat(a):
         return ANY
     found = part(a.parts[0])

@@ -89,9 +89,9 @@ def shown(spec):
 
 
 @pytest.mark.parametrize(("hint", "told"), [
-    (int | None, "Int | None"), (Optional[int], "Int | None"), (Union[int, str, None], "Int | Str | None"), (list[int], "list"), (dict[str, float], "dict"),
-    (typing.List[int], "list"), (typing.Tuple, "tuple"), (tuple[int, ...], "tuple"), (tuple[int, str], "(Int, Str)"), (tuple[()], "()"),
-    (tuple[int, Optional[str]], "(Int, Str | None)"), (tuple[tuple[int, float], list[int]], "((Int, Float), list)"), (set[int], "set"),
+    (int | None, "Int | None"), (Optional[int], "Int | None"), (Union[int, str, None], "Int | Str | None"), (list[int], "list[Int]"), (dict[str, float], "dict[Str, Float]"),
+    (typing.List[int], "list[Int]"), (typing.Tuple, "tuple"), (tuple[int, ...], "tuple[Int, ...]"), (tuple[int, str], "(Int, Str)"), (tuple[()], "()"),
+    (tuple[int, Optional[str]], "(Int, Str | None)"), (tuple[tuple[int, float], list[int]], "((Int, Float), list[Int])"), (set[int], "set[Int]"),
     (frozenset, "frozenset"), (collections.deque[int], "deque"), (Sequence[int], "Any"), (collections.abc.Sequence, "Any"), (Callable[[int], str], "Any"),
     (collections.abc.Callable[..., int], "Any"), (typing.Iterable, "Any"), (Literal["a", 1], "OneOf('a', 1)"), (Literal["a"] | None, "OneOf('a', None)"),
     (Optional[Literal[1]] | str, "Int | Str | None"), (Annotated[int, "positive"], "Int"), (Annotated[np.ndarray, float64[3, :]], "float64[3, :]"),
@@ -102,7 +102,7 @@ def shown(spec):
     (Optional[npt.NDArray[np.float64]], "ndarray | None"), (Box[int], "Box"), (Box, "Box"), (Sized, "Any"), (Row, "{'name': Str, 'count': Int | None}"),
     (Loose, "dict"), (Tree, "{'value': Int, 'rest': dict | None}"), (Pair, "Pair"), (Card, "Card"), (typing.LiteralString, "Str"), (typing.Self, "Any"),
     (typing.TypeGuard[int], "Bool"), (typing.Hashable, "Any"), (typing.Pattern[str], "Pattern"), (typing.AnyStr, "Str | Bytes"), (P, "Any"),
-    ({"a": int | None}, "{'a': Int | None}"), ([list[int], 3], "[list, const(3)]"), (typing.SupportsInt, "Any"), (typing.IO[str], "Any"), (typing.TextIO, "Any"), (list["Card"], "list"),
+    ({"a": int | None}, "{'a': Int | None}"), ([list[int], 3], "[list[Int], const(3)]"), (list[npt.NDArray[np.float64]], "list[ndarray]"), (list[Any], "list"), (list[list[int]], "list[list]"), (typing.SupportsInt, "Any"), (typing.IO[str], "Any"), (typing.TextIO, "Any"), (list["Card"], "list"),
 ])  # fmt: skip
 def test_what_a_hint_says(hint, told):
     assert shown(hint) == told

@@ -1,0 +1,57 @@
+"""Containers of whose items the classes are told: as long as nobody can change them, what is read of them is of these."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from hovis.ir import operations
+from hovis.ir.lives import may_end_visibly
+from hovis.ir.model import Effect, Function, Op
+from hovis.lattice import AbstractValue, Array, Items, Union
+from hovis.signature import Signature
+
+_MAKERS: Final = frozenset({operations.make_list, operations.make_dict, operations.make_set})
+_ENDING: Final = (operations.drop, operations.keep)
+
+
+def told_of(signature: Signature) -> list[type]:
+    """Find the classes of the arguments of whose items something is told."""
+    kinds = [param.type for param in signature.leaf_params()]
+    return [kind.cls for one in kinds for kind in _members(one) if isinstance(kind, Items)]
+
+
+def _members(kind: AbstractValue) -> Iterable[AbstractValue]:
+    return kind.members if isinstance(kind, Union) else (kind,)
+
+
+def lasts(told: Iterable[type], functions: Iterable[Function]) -> bool:
+    """Does what is told of items hold throughout: can't they change, or does nothing that is done change any?"""
+    if all(cls in (tuple, frozenset) for cls in told):
+        return True
+    return not any(one.is_generator or any(map(_may_change, one.ops())) for one in functions)
+
+
+def _may_change(op: Op) -> bool:
+    """May it change a list, dict or set of the caller's, or run code that does?"""
+    if op.effect & Effect.OPAQUE:
+        return True
+    if not op.effect & Effect.WRITES or op.callee is next or not op.args:
+        return False
+    target: Any = op.args[0]
+    kind = getattr(target, "type", None)
+    if any(op.callee is ending for ending in _ENDING):
+        return kind is None or may_end_visibly(kind)
+    return not (isinstance(kind, Array) or (isinstance(target, Op) and any(target.callee is maker for maker in _MAKERS)))
+
+
+class Lazily:
+    """A function that is made when it is first called."""
+
+    def __init__(self, make: Callable[[], Callable[..., Any]]) -> None:
+        self.make = make
+        self.made: Callable[..., Any] | None = None
+        self.__name__ = "instead"
+
+    def __call__(self, *args: Any) -> Any:
+        if self.made is None:
+            self.made = self.make()
+        return self.made(*args)

@@ -1,0 +1,146 @@
+"""What type hints tell of the items of containers: it is used as long as nothing can change them, and what does not fit is right all the same."""
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+
+import hovis
+from hovis import Int, SpecError
+
+
+def total(xs):
+    s = 0
+    for v in xs:
+        s += v * 2
+    return s
+
+
+def kinds(xs):
+    return [isinstance(v, int) for v in xs]
+
+
+def ends(xs):
+    return xs[0], xs[-1], len(xs)
+
+
+def appended(xs):
+    xs.append("a")
+    return [isinstance(v, int) for v in xs], xs[0]
+
+
+def changed_by_others(xs):
+    change(xs)
+    return [type(v) is int for v in xs]
+
+
+def change(xs):
+    exec("xs[0] = 'new'", {"xs": xs})
+
+
+def by_key(d):
+    return [d[k] for k in d], isinstance(d.get("a"), float)
+
+
+def put(d):
+    d["a"] = None
+    return [isinstance(v, float) for v in d.values()]
+
+
+def members(s):
+    return sorted(map(str, s)), all(isinstance(v, int) for v in s)
+
+
+def several(xs, k):
+    return xs if xs is None else xs[k] + 1
+
+
+LISTS = [[], [1], [1, 2, 3], [1, 2.5], ["a"], [True, 2], list(range(1000)), [*range(1000), "a"], (1, 2), None]
+TUPLES = [(), (1,), (1, 2, 3), (1, 2.5), tuple(range(1000)), (*range(300), None), [1]]
+DICTS = [{}, {"a": 1.0}, {"a": 1}, {1: 2.0}, {"b": 2.0, "a": 3.0}, {k: 1.0 for k in map(str, range(500))}, 3]
+SETS = [set(), {1, 2}, {1, "a"}, set(range(600)), frozenset({1})]
+CASES = [
+    *((f, list[int], LISTS) for f in (total, kinds, ends, appended, changed_by_others)), (total, list[int | float], LISTS), (kinds, list[bool | None], LISTS),
+    (total, tuple[int, ...], TUPLES), (kinds, tuple[int, ...], TUPLES), (ends, tuple[int, ...], TUPLES), (by_key, dict[str, float], DICTS), (put, dict[str, float], DICTS),
+    (members, set[int], SETS), (members, frozenset[int], SETS), (kinds, list[list[int]], [[[1]], [1], [[1], ["a"]]]),
+]  # fmt: skip
+
+
+def outcome(f, value):
+    given = copy.deepcopy(value)
+    try:
+        result = repr(f(given))
+    except Exception as error:
+        result = type(error), error.args
+    return result, given
+
+
+@pytest.mark.parametrize(("f", "hint", "values"), CASES, ids=lambda x: getattr(x, "__name__", ""))
+def test_calls_are_right_whatever_the_items_are(f, hint, values):
+    traced = hovis.trace(f, hint)
+    text = traced.text().load()
+    for value in values:
+        expected = outcome(f, value)
+        assert outcome(traced.compile(), value) == expected
+        assert outcome(text, value) == expected
+    values = random.Random(1).sample(values, len(values))
+    f.__annotations__ = {f.__code__.co_varnames[0]: hint}
+    try:
+        jitted = hovis.jit(f, annotations=True)
+        for value in values:
+            assert outcome(jitted, value) == outcome(f, value)
+    finally:
+        f.__annotations__ = {}
+
+
+def test_the_classes_of_items_are_used():
+    assert hovis.return_type(total, list[int]) == hovis.return_type(total, tuple[int, ...]) == Int
+    assert "list[Int]" in str(hovis.trace(total, list[int]))
+    assert hovis.return_type(lambda d: d["a"], dict[str, float]) == hovis.Float
+    assert hovis.trace(kinds, list[int]).compile()([1, 2]) == [True, True]
+
+
+def test_nothing_is_taken_for_granted_where_something_may_change():
+    for f in (appended, changed_by_others):
+        assert "list[Int]" not in str(hovis.trace(f, list[int]))
+
+
+def test_what_does_not_fit_a_trace_is_said():
+    assert hovis.evaluate(hovis.trace(total, list[int]), [1, 2]) == 6
+    with pytest.raises(SpecError, match=r"the argument 'xs' does not fit its spec"):
+        hovis.evaluate(hovis.trace(total, list[int]), [1, "a"])
+
+
+def test_one_of_several():
+    residual = hovis.specialize(several, list[int] | None, Int)
+    assert residual([1], 0) == 2 and residual(None, 0) is None and residual([1.5], 0) == 2.5
+    with pytest.raises(TypeError):
+        residual(["a"], 0)
+
+
+# ------------------------------------------------------------------------------------------------- jit
+
+
+def test_annotations_of_a_jitted_function():
+    def f(x: int, by: "float | None" = None, *more, k: str = "a"):
+        return x, by, k, isinstance(x, int), more
+    jitted = hovis.jit(f, annotations=True)
+    calls = [((1,), {}), ((True,), {}), ((2.5,), {}), (("s",), {}), ((1, 2.0), {}), ((1,), {"by": 3.0, "k": "b"}), ((1,), {"k": "c"}), ((1,), {"k": 7}), ((1, 2, 3), {})]
+    for args, kwargs in calls * 2:
+        assert repr(jitted(*args, **kwargs)) == repr(f(*args, **kwargs))
+    made = jitted.cache_info()["made"]
+    for k in range(20):
+        assert jitted(1, k=f"text {k}")[2] == f"text {k}"
+    assert jitted.cache_info()["made"] == made     # a text is unknown where it is annotated
+    assert any("Float | None" in str(trace) for trace in jitted.traces)
+
+
+def test_annotations_of_no_use():
+    jitted = hovis.jit(lambda x: x, annotations=True)
+    assert jitted(3) == 3
+
+    def f(x: "Undefined"):  # noqa: F821
+        return x
+    with pytest.raises(SpecError, match="can't be resolved"):
+        hovis.jit(f, annotations=True)(1)
