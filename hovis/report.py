@@ -362,6 +362,8 @@ def _guard(guard: Guard) -> str:
             return f"a closure's variable is {value}"
         case "names":
             return f"{_short(holder)} is named {guard.value[1]}"
+        case "library":
+            return f"{_short(holder)} reads what it read"
         case _:
             return f"{_short(holder)} has its {'code' if guard.kind == 'function' else guard.kind}"
 

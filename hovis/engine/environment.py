@@ -32,6 +32,7 @@ class Guard(NamedTuple):
     names     the name and the qualified name of a function
     asked     an abstract class about another class: that one, and the answer
     logs      a logger by a level: what becomes of what it is given
+    library   a function that was called while tracing: its footprint (see footprints)
     """
 
     kind: str
@@ -106,7 +107,7 @@ def places(cls: type, name: str) -> tuple[tuple[dict[str, Any], object], ...]:
     for base in cls.__mro__:
         there = vars(base)
         if can_change(base):
-            found.append((_dictionary(base), there.get(name, UNBOUND)))
+            found.append((dictionary_of(base), there.get(name, UNBOUND)))
         if name in there:
             break
     return tuple(found)
@@ -202,8 +203,11 @@ class _Writer:
             self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
         elif kind == "logs":
             self.tests.append(f"{self.name(fate)}({self.name(holder)}, {name}) == {value!r}")
+        elif kind == "library":
+            for part in value.guards:
+                self.write(part)
         elif kind == "cell":
-            self.tests.append(f"{self.name(_contents)}({self.name(holder)}) is {self.name(UNBOUND)}")
+            self.tests.append(f"{self.name(contents_of)}({self.name(holder)}) is {self.name(UNBOUND)}")
         else:
             check = _same_items if kind == "items" else _same_pairs
             self.tests.append(f"{self.name(check)}({self.name(holder)}, {self.name(value)})")
@@ -233,7 +237,7 @@ def _always() -> bool:
     return True
 
 
-def _dictionary(cls: type) -> dict[str, Any]:
+def dictionary_of(cls: type) -> dict[str, Any]:
     """The dictionary behind the proxy that a class shows of it (to read, never to write)."""
     held: Any = next(iter(gc.get_referents(vars(cls))), None)
     return held if type(held) is dict else vars(cls)  # type: ignore[return-value]
@@ -248,7 +252,7 @@ def _same_pairs(now: dict[Any, Any], then: tuple[tuple[Any, ...], tuple[Any, ...
     return len(now) == len(keys) and all(map(is_, now, keys)) and all(map(is_, now.values(), values))
 
 
-def _contents(cell: CellType) -> object:
+def contents_of(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:
@@ -262,7 +266,7 @@ def contents(held: Any) -> "tuple[str, Any, Any] | None":
     if isinstance(held, dict):
         return "dict", held, (tuple(held), tuple(held.values()))
     if isinstance(held, CellType):
-        return "cell", held, _contents(held)
+        return "cell", held, contents_of(held)
     return None
 
 

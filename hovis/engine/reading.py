@@ -8,6 +8,7 @@ from hovis.engine import lookups, templates
 from hovis.engine.budget import FIRST_PLACES, PLACES, extent
 from hovis.engine.environment import Consulted, Guard, can_change, contents, places
 from hovis.engine.folded import RECENT, may_be_told
+from hovis.engine.footprints import MOST_PLACES, Footprint
 from hovis.engine.state import State
 from hovis.engine.tables import Restart, Tables
 from hovis.engine.values import Known, V
@@ -108,6 +109,24 @@ class Reader:
         self.read_static |= {("global", *place), id(held)}
         self.guard("item", held, name, value)
         return value
+
+    def relies_on(self, fn: Any, footprint: Footprint) -> bool:
+        """May what a library function gave be taken for what it gives, if all that it reads stays as it is?  Says that it is."""
+        key = ("library", id(fn), None)
+        touched = footprint.touched
+        if self.state.world == 2 or key in self.volatile or not (self.frozen or footprint.places <= MOST_PLACES):
+            return False
+        thawed = self.tables
+        if not touched.isdisjoint(thawed.thawed) or any(("global", *place) in touched for place in thawed.thawed_globals):
+            return False
+        if any(at in footprint.classes for at, _ in thawed.thawed_attributes):
+            return False
+        self.read_static |= touched
+        known = self.guards.get(key)
+        if known is not None and known.value is not footprint:
+            self.guards[key] = Guard("library", fn, None, footprint)    # it has grown
+        self.guard("library", fn, None, footprint)
+        return True
 
     def _tell(self, key: Any, kind: str, value: Any) -> None:
         """This was read; a loop may depend on it."""

@@ -12,6 +12,7 @@ import calendar
 import colorsys
 import difflib
 import fnmatch
+import functools
 import html
 import json
 import math
@@ -26,13 +27,16 @@ import urllib.parse
 import warnings
 import zlib
 from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from hovis.engine.folding import look, virtual
+from hovis.engine.footprints import followed, footprint
 from hovis.engine.machine import Machine
+from hovis.engine.results import opaque
 from hovis.engine.values import STRONG, V, labels_of
 from hovis.library.core import Library
-from hovis.library.signatures import weight
+from hovis.library.signatures import short, weight
 
 AHEAD: Final = Library("ahead")
 
@@ -76,17 +80,42 @@ def _called(fn: Callable[..., Any]) -> Any:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                found = fn(*values, **keywords)
+                found, codes = followed(fn, values, keywords, _ends(m.library))
         except Exception:
             return None
         if weight(found) > 4 * MOST:
             return None
+        if not _is_short(found) or not _stays(m, fn, codes):
+            return opaque(m, fn, args, named)
         every = [*args, *named.values()]
         for value in every:
             m.use(value, STRONG)
         return virtual(m, found, labels_of(*every))
 
     return rule
+
+
+def _is_short(found: Any) -> bool:
+    """Are there no ints whose way from or to text hangs on ``sys.set_int_max_str_digits``?"""
+    if type(found) is dict:
+        return _is_short([*found, *found.values()])
+    return all(map(_is_short, found)) if type(found) in (list, tuple) else short(found)
+
+
+def _stays(m: Machine, fn: Callable[..., Any], codes: frozenset[CodeType] | None) -> bool:
+    """Does the residual see it where something changes that fn reads?"""
+    if not isinstance(fn, FunctionType):
+        return True
+    if codes is None:
+        return m.frozen
+    return m.relies_on(fn, footprint(fn, codes, _ends(m.library)))
+
+
+@functools.lru_cache(16)
+def _ends(library: Library) -> frozenset[CodeType]:
+    """The code of functions that the library knows anyway."""
+    known = {*library.actions, *library.primitives} - AHEAD.actions.keys()
+    return frozenset(fn.__code__ for fn in known if isinstance(fn, FunctionType))
 
 
 def _plain(values: list[Any]) -> bool:

@@ -105,7 +105,7 @@ class Watched(NamedTuple):
 
 
 #: Guards of what a function is made of.
-_OF_CODE: Final = frozenset({"function", "defaults", "class", "bases", "type", "asked", "logs"})
+_OF_CODE: Final = frozenset({"function", "defaults", "class", "bases", "type", "asked", "logs", "library"})
 
 
 def is_code(value: object) -> bool:
