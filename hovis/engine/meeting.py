@@ -283,10 +283,20 @@ class Meeting(Keys):
         self._changed, self._classes = False, old.classes
         self.work_on(old, len(matching.pairs))
         changed: dict[int, V] = {}
+        firsts: dict[int, tuple[V, V]] = {}
         for path, a, b, _ in matching.pairs:
             if type(a) is Known and type(b) is Known and a.value is b.value:
                 continue
-            found = self._both(entry, matching, path, a, b)
+            found = None
+            if type(a) is Dyn and a.ends and type(a.value) is Param:
+                first = firsts.get(id(a.value))
+                if first is None:
+                    found = self._both(entry, matching, path, a, b)
+                    firsts[id(a.value)] = found, b
+                else:
+                    found = self._shared(entry, matching, path, a, b, *first)
+            if found is None:
+                found = self._both(entry, matching, path, a, b)
             if found is not a:
                 changed[path] = found
         if matching.apart:
@@ -296,6 +306,18 @@ class Meeting(Keys):
         if changed or nodes or dropped:
             self._rebuild(old, matching, changed, nodes)
         return self._changed
+
+    def _shared(self, entry: Entry, matching: Matching, path: int, a: Dyn, b: V, first: V, arriving: V) -> V | None:
+        """What a slot holds that has the parameter of the first one, if what arrives in both is one value, too; None: it has its own from now on."""
+        if type(b) is not Dyn or type(arriving) is not Dyn or b.value is not arriving.value or b.lost or type(first) is not Dyn or first.lost is not None:
+            self.tables.unshared.setdefault(entry.site, set()).add(path)
+            return None
+        ends = max(matching.a.ends_visibly(a, set()), matching.b.ends_visibly(b, set()))
+        same = a.value is first.value and a.type is first.type and a.dims is first.dims and a.among is first.among and ends == a.ends
+        if same and (a.maybe_unbound, a.maybe_end) == (first.maybe_unbound, first.maybe_end):
+            return a
+        self._changed = True
+        return Dyn(first.value, first.type, first.dims, None, first.maybe_unbound, ends, first.maybe_end, first.among)
 
     def _nodes(self, entry: Entry, matching: Matching) -> dict[int, Param]:
         """The objects that are real by another name than before, or were not so before."""

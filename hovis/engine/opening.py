@@ -33,6 +33,8 @@ class Opening:
         self.seen: set[int] = set(matching.real_a) if matching is not None else set()
         self.real: set[int] = matching.real_a if matching is not None else set()
         self.count = 0
+        #: values whose ends may show, by their identity, as they are in the first slot that holds them
+        self.shared: dict[int, Dyn] = {}
 
     def state(self) -> State:
         old, row, first = self.arriving, self.paths.row, self._first
@@ -103,6 +105,9 @@ class Opening:
 
     def _parameter(self, path: int, value: V) -> Dyn:
         engine = self.engine
+        shared = self._shares(path, value)
+        if shared is not None:
+            return shared
         kind = templates.alive(engine.type_of_in(self.arriving, value), self.arriving.classes)
         can_split = self.forced.get(path) != STRONG
         param = engine.param(self.entry, path, kind, self.arriving)
@@ -118,4 +123,19 @@ class Opening:
             self.entry.depends[path] = lost
         dims = tuple([d if isinstance(d, Known) else None for d in value.dims]) if value.dims else None
         own = self.base + path if can_split and lost is not None else None
-        return Dyn(param, kind, dims, own, value.maybe_unbound, 0 if given and value.ends else value.ends, value.maybe_end, value.among)
+        found = Dyn(param, kind, dims, own, value.maybe_unbound, 0 if given and value.ends else value.ends, value.maybe_end, value.among)
+        if value.ends and own is None:
+            self.shared[id(value.value)] = found
+        return found
+
+    def _shares(self, path: int, value: V) -> Dyn | None:
+        """The parameter of another slot that holds the same value: it does not end before both let go of it.
+
+        Where they turn out to be two, each has one of its own (see Meeting).
+        """
+        if type(value) is not Dyn or not value.ends or value.lost or self.entry.function is not None:
+            return None
+        first = self.shared.get(id(value.value))
+        if first is None or path in self.engine.tables.unshared.get(self.entry.site, ()):
+            return None
+        return Dyn(first.value, first.type, first.dims, None, first.maybe_unbound, value.ends, first.maybe_end, first.among)

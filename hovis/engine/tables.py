@@ -90,6 +90,8 @@ class Tables:
         #: something is one of a few constants because it was looked up in a known table
         self.looked_up = False
         self.watched: dict[int, dict[int, int]] = {}
+        #: slots that hold one value with others when a state arrives first, and another one later, by site
+        self.unshared: dict[Any, set[int]] = {}
         #: where the residual looks at the environment again: ways meet there on which it has been found to be another
         self.looks: dict[int, set[int]] = {}
         self.paths = Paths()

@@ -12,6 +12,9 @@ import weakref
 import pytest
 
 import hovis
+from hovis.ir.analysis import liveness, terminator_operands
+from hovis.ir.model import edges
+from hovis.ir.operations import drop
 from tests.differential.compare import observe, same
 
 
@@ -391,3 +394,34 @@ def test_nothing_but_the_traceback_holds_the_frame(fn):
             pass
     run()
     assert not alive
+
+
+def asked(item):
+    if isinstance(item, int):
+        raise ValueError(item)
+
+
+def handed_on(node):
+    handler = node.f
+    result = handler(node)
+    asked(result)
+    return result
+
+
+def collected(words):
+    counts = {}
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+@pytest.mark.parametrize(("fn", "spec"), [(handed_on, hovis.Any), (collected, list)])
+def test_what_is_used_later_does_not_end(fn, spec):
+    """The variable of a callee ends, and its caller's has the same value: nothing ends there, nor where a value is returned."""
+    function = hovis.Options(frozen=False).trace(fn, spec).function
+    needs = liveness(function)
+    for block in function.blocks:
+        later = set(terminator_operands(block.terminator)).union(*({*edge.args} | needs[edge.block] for edge in edges(block.terminator)))
+        for op in reversed(block.ops):
+            assert op.callee is not drop or op.args[0] not in later
+            later |= set(op.operands())
