@@ -159,7 +159,7 @@ class Calls(Steps):
         except StopIteration:
             self.done = True
             return END
-        if same(self.sentinel, result):
+        if self.done or same(self.sentinel, result):     # the function may have taken all there is from this very iterator
             self.done = True
             return END
         return result

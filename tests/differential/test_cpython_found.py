@@ -1256,3 +1256,22 @@ def test_dicts_that_are_changed_by_their_comparison(deed):
     for which in ("first", "second"):
         for answer in (True, False):
             assert hovis.jit(compared_dicts)(deed, which, answer) == compared_dicts(deed, which, answer)
+
+
+def takes_all_itself(take):
+    def more():
+        if more.deep:
+            return 2
+        more.deep = True
+        taken.extend(take(more.iterator))
+        return 1
+
+    taken = []
+    more.deep = False
+    more.iterator = iter(more, 2)
+    return next(more.iterator, "the end"), next(more.iterator, "the end"), taken
+
+
+@pytest.mark.parametrize("take", [list, tuple, lambda it: [next(it, "nothing")], lambda it: []])
+def test_an_iterator_that_its_function_exhausts(take):
+    assert hovis.jit(takes_all_itself)(take) == takes_all_itself(take)
