@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from hovis import interrupts
+from hovis import interrupts, once
 
 #: Seconds that a first call of a jitted function may take, where nothing else is said.
 SECONDS: Final = 2.0
@@ -70,6 +70,7 @@ def limit(times: float = 1) -> float:
 
 def check() -> None:
     """Raise OutOfTime if the time is up; signals that have arrived are heard of."""
+    once.step()
     if interrupts.waiting:
         interrupts.check()
     end = _mine.end

@@ -21,7 +21,7 @@ from hovis.errors import SpecError, said
 from hovis.ir.operations import UNBOUND
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
 from hovis.lattice import Const
-from hovis.once import COMPILER
+from hovis.once import COMPILER, in_turn
 from hovis.signature import own_signature
 
 #: Residuals that one function keeps; the oldest go first.
@@ -127,7 +127,7 @@ class Jitted:
         if variant is None or not variant.holds():
             variant = self._compile(args, kwargs)
         try:
-            return variant.run(args, kwargs)
+            return variant.run(args, kwargs) if variant is not None else self._function(*args, **kwargs)
         except BaseException:
             hide()
             raise
@@ -135,8 +135,11 @@ class Jitted:
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         return key_of(args, kwargs, self._policy)
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        with COMPILER, interrupts.AtWork():
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
+        """The variant for a call; None if the thread that traces something now may wait for this one."""
+        with interrupts.AtWork(), in_turn(interrupts.check) as mine:
+            if not mine:
+                return None
             found = self._variants.get(self._key(args, kwargs))
             if found is not None:
                 if found.holds():

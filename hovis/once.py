@@ -9,7 +9,8 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 _P = ParamSpec("_P")
@@ -38,8 +39,58 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_free_all)
 
 #: Held while functions are traced or lowered, by one thread at a time: they share tables, and Python runs one thread at a time anyhow.
-#: Whoever holds it waits for nobody else, but for what is made ``once``: XLA compiles without it.
+#: Whoever holds it waits for nobody else, but for what is made ``once`` (XLA compiles without it), and for what user code waits for that runs
+#: in its thread meanwhile: calls take it by :func:`in_turn`.
 COMPILER: Final[Any] = lock()
+#: Seconds without a step of whoever holds it, after which a call does without it; and for how long a thread that waits hears of nothing.
+PATIENCE = 5.0
+_SLICE: Final = 0.1
+
+#: Steps of those who hold COMPILER, and after which of them somebody has lost patience.
+_steps = 0
+_stuck_at = -1
+
+
+def step() -> None:
+    """Say that whoever holds COMPILER works."""
+    global _steps
+    _steps += 1
+
+
+@contextmanager
+def in_turn(meanwhile: Callable[[], None]) -> Iterator[bool]:
+    """Hold COMPILER within, if it can be had: False where the thread that holds it does not go on.
+
+    Finalizers, handlers of signals and callbacks of weak references run where they happen to, in a thread that traces as well.  If they ask
+    for a lock of the user's whose owner calls a function that is not compiled yet, each of the two threads would wait for the other.
+
+    meanwhile: called now and then, where this thread waits
+    """
+    mine = COMPILER._is_owned()
+    try:
+        if mine or _awaited(meanwhile):
+            with COMPILER:
+                yield True
+        else:
+            yield False
+    finally:
+        if not mine and COMPILER._is_owned():
+            COMPILER.release()
+
+
+def _awaited(meanwhile: Callable[[], None]) -> bool:
+    """Take COMPILER, when it is free; False if whoever holds it makes no step in all the time that there is patience."""
+    global _stuck_at
+    seen, left = _steps, PATIENCE
+    if COMPILER.acquire(blocking=False):
+        return True
+    while seen != _stuck_at and left > 0:
+        if COMPILER.acquire(timeout=_SLICE):
+            return True
+        meanwhile()
+        seen, left = (seen, left - _SLICE) if seen == _steps else (_steps, PATIENCE)
+    _stuck_at = seen
+    return False
 
 
 def alone(fn: Callable[_P, _R]) -> Callable[_P, _R]:

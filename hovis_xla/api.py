@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis import api, garbage, inner
+from hovis import api, garbage, inner, interrupts
 from hovis.backend.load import hide
 from hovis.deadline import OutOfTime
 from hovis.engine.lookups import ENTERED_THROUGH, NEVER_ENTERED
@@ -23,7 +23,7 @@ from hovis.ir.operations import UNBOUND
 from hovis.jit import VARIANTS
 from hovis.jit import Jitted as PythonJitted
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, constant
-from hovis.once import COMPILER
+from hovis.once import COMPILER, in_turn
 from hovis.transforms.interpret import Interpreter
 from hovis_xla import adapter, cache
 from hovis_xla.adapter import DeviceArray
@@ -180,6 +180,8 @@ class Jitted(PythonJitted):
             if not self._may_make(args, kwargs):
                 return self._in_vain(start, lambda: self._without(args, kwargs))
             made = self._compile(args, kwargs)
+            if made is None:
+                return self._without(args, kwargs)
             assert isinstance(made, Variant)
             try:
                 return self._run(made.for_shared_memory(args, kwargs) or made, args, kwargs, form, head)
@@ -221,7 +223,9 @@ class Jitted(PythonJitted):
         if not self._auto:
             return True
         before = self._policy
-        with COMPILER:
+        with interrupts.AtWork(), in_turn(interrupts.check) as mine:
+            if not mine:
+                return False
             self._widen(args, kwargs)
         self._spending.free += self._policy is not before
         return self._spending.affords()

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis import interrupts
 from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
-from hovis.once import COMPILER
+from hovis.once import in_turn
 from hovis_xla.acting import Log
 from hovis_xla.contest import Contest, Spending
 from hovis_xla.cost import MOST as LONGEST
@@ -131,7 +132,9 @@ class Piece:
         """How calls of this kind are run from now on; by Python, if nothing is to be spent on more."""
         if not self.spending.affords():
             return PYTHON
-        with COMPILER:
+        with in_turn(interrupts.check) as mine:
+            if not mine:
+                return PYTHON
             start = time.perf_counter()
             types = [_num(a, self.sizes_known) for a in args]
             kind = self.table.get(key) or (self._lowered(types) if all(t is not None for t in types) else Kind(None))

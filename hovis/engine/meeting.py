@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from hovis import deadline
+from hovis import deadline, once
 from hovis.engine import dispatch, finalizers, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
@@ -265,6 +265,7 @@ class Meeting(Keys):
         self.unseen += work
         if self.unseen >= SELDOM:
             self.unseen = 0
+            once.step()
             if self.until < math.inf and deadline.clock() > self.until:
                 raise OutOfFuel(late=True)
 

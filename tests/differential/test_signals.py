@@ -40,6 +40,10 @@ def test_flags(way):
     run("tests.interrupted.flags", way)
 
 
+def test_locks():
+    run("tests.interrupted.locks", "jit", "xla", "always")
+
+
 @pytest.mark.parametrize("way", ["jit", "specialize", "xla"])
 def test_tracing(way):
     run("tests.interrupted.tracing", 0, int(12 * MORE), way)
