@@ -149,7 +149,7 @@ class Calls(Steps):
     def __init__(self, function: Any, sentinel: Any) -> None:
         self.function = function
         self.sentinel = sentinel
-        self.done = False
+        self.done: Any = False
 
     def step(self) -> Any:
         if self.done:
