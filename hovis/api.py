@@ -714,7 +714,7 @@ def explain(traced: Any) -> Report:
     if not traces:
         return Report([f"{traced!r} has not been called yet"], ())
     told = [_remarks(t) for t in traces]
-    return Report([_headline(t) for t in traces], [r for remarks, _ in told for r in remarks], sum(n for _, n in told))
+    return Report([*map(_headline, traces), *getattr(traced, "notes", ())], [r for remarks, _ in told for r in remarks], sum(n for _, n in told))
 
 
 def _headline(traced: Trace) -> str:

@@ -2,17 +2,23 @@
 
 What is known of arguments is told in :mod:`hovis.keys`.  Folded reads of the environment are guards: when one does not
 hold any more, the function is traced again.  Calls find their residual without a lock; tracing takes one.
+
+Whether a residual is quicker than the function itself, finding and guarding it included, is found out in its first calls, some
+of which go to the function (:mod:`hovis.contest`).  Where no residual has won, calls are not looked at for some time.
 """
 
 import asyncio
 import functools
 import inspect
+import threading
+import time
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from hovis import api, deadline, inner, interrupts
 from hovis.backend.load import hide
+from hovis.contest import STAYS, Contest
 from hovis.engine.budget import WHY
 from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.lookups import ENTERED_THROUGH
@@ -35,6 +41,20 @@ FURTHER: Final = 0.1
 LOSSES: Final = 2
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
+
+#: Are residuals held against the function itself?  (Tests want to see residuals.)
+CONTESTED = True
+#: A residual has to be so much quicker than the function itself (5 %).
+WORTH: Final = 1.05
+#: CPython makes code quicker in its first calls (Python/specialize.c): those of a new residual are not counted.
+WARMING: Final = 8
+#: Where no residual has won, STAYS calls go to the function before the next one is looked at, and each time that many times more.
+LONGER: Final = 4
+LONGEST: Final = 1 << 20
+#: Of so many code objects it is asked whether they name a function.
+MOST_CODES: Final = 256
+#: What calls of which say nothing of what it takes to run it (Include/cpython/code.h: generators, coroutines, asynchronous generators).
+_LATER: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -70,7 +90,7 @@ class Jitted:
 
     # not in __dict__, which functools.wraps copies from one function to another
     __slots__ = (
-        "__dict__", "__weakref__", "_by_types", "_failed", "_function", "_hopeless", "_lost", "_made", "_noted",
+        "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_lost", "_made", "_noted",
         "_options", "_policy", "_seen", "_signature", "_static", "_variants",
     )  # fmt: skip
 
@@ -101,6 +121,11 @@ class Jitted:
         self._hopeless = False
         #: seconds of work of which nothing came
         self._lost = 0.0
+        #: so many calls go to the function itself before one is looked at; and how many more the next time
+        self._by_itself = 0
+        self._longer = STAYS
+        #: the thread in which a call is timed
+        self._in_contest = 0
         #: guards that have failed, and how often, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
 
@@ -121,16 +146,66 @@ class Jitted:
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
-        if variant is None:
-            variant = self._variants.get(self._key(args, kwargs))
-        if variant is None or not variant.holds():
-            variant = self._compile(args, kwargs)
         try:
-            return variant.run(args, kwargs) if variant is not None else self._function(*args, **kwargs)
+            if self._by_itself > 0:
+                self._by_itself -= 1
+                return self._function(*args, **kwargs)
+            variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
+            if variant is None:
+                variant = self._variants.get(self._key(args, kwargs))
+            if variant is None or not variant.holds():
+                variant = self._compile(args, kwargs)
+            if variant is None:
+                return self._function(*args, **kwargs)
+            return variant.run(args, kwargs) if variant.contest is None else self._contested(variant, variant.contest, args, kwargs)
         except BaseException:
             hide()
             raise
+
+    def _contested(self, variant: "Variant", contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that may go to the function itself: to find out which is quicker, or because that is known."""
+        if contest.winner is not None:
+            self._leave_alone()
+            return self._function(*args, **kwargs)
+        here = threading.get_ident()
+        if self._in_contest == here:
+            # it is called by itself: the function would take two frames of Python's for a call, where recursion may be as deep as it allows for one
+            variant.contest = None
+            return variant.run(args, kwargs)
+        way, self._in_contest = contest.begin(), here
+        start = time.perf_counter()
+        try:
+            if way == "plain":
+                return self._function(*args, **kwargs)
+            self._variants.get(self._key(args, kwargs), variant).holds()  # it takes as long as the first time
+            return variant.run(args, kwargs)
+        finally:
+            contest.note(way, time.perf_counter() - start)
+            self._in_contest = 0
+            self._settle(variant, contest)
+
+    def _settle(self, variant: "Variant", contest: Contest) -> None:
+        """Let all calls go the way that has won, if one has."""
+        if contest.winner == "residual":
+            variant.contest = None
+        elif contest.winner == "plain":
+            variant.told = f"The function itself is called, which is quicker: {contest}."
+            self._leave_alone()
+
+    def _leave_alone(self) -> None:
+        """Where no residual has won, and one has lost, calls are not looked at for a while; then all is tried again."""
+        contests = [variant.contest for variant in self._variants.values()]
+        if None not in contests:
+            for contest in contests:
+                if contest.winner == "plain":
+                    contest.reopen()
+            self._by_itself, self._longer = self._longer, min(LONGEST, LONGER * self._longer)
+
+    def _contest(self, ways: list[str]) -> Contest | None:
+        """Who may do the calls of one kind; None: what it has, whatever that takes."""
+        if not CONTESTED or may_recur(self._function):
+            return None
+        return Contest(ways, grows=False, margin=WORTH, warming=WARMING)
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         return key_of(args, kwargs, self._policy)
@@ -185,7 +260,9 @@ class Jitted:
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         traced = self.trace(*args, **kwargs)
-        return Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
+        made = Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
+        made.contest = self._contest(["plain"] if traced.fallback else ["residual", "plain"])
+        return made
 
     def _changed(self, variant: "Variant") -> None:
         """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
@@ -288,6 +365,11 @@ class Jitted:
         """The Traces of the residuals that are kept, for ``hovis.explain``."""
         return [variant.trace for variant in self._variants.values()]
 
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to say of the residuals that are kept, for ``hovis.explain``."""
+        return [variant.told for variant in self._variants.values() if variant.told]
+
     def cache_info(self) -> dict[str, int]:
         """How many residuals are kept, and how many were made."""
         return {"kept": len(self._variants), "made": self._made}
@@ -315,6 +397,25 @@ def signature_of(fn: Any) -> inspect.Signature | None:
         return None
     parameters = list(own_signature(function).parameters.values())
     return inspect.Signature(parameters[len(bound) :] if parameters and parameters[0].kind in _POSITIONAL else parameters)
+
+
+def may_recur(fn: Any) -> bool:
+    """May calls of fn make calls of what is named like it?  Its own code is looked at, and that of functions of its module which it names.
+
+    What gives a generator or a coroutine is taken for one of these: its calls are not what takes the time.
+    """
+    function = getattr(fn, "__func__", fn)
+    if not isinstance(function, types.FunctionType) or function.__code__.co_flags & _LATER:
+        return True
+    namespace, found, at = function.__globals__, [function.__code__], 0
+    while at < len(found):
+        code, at = found[at], at + 1
+        if function.__name__ in code.co_names or function.__name__ in code.co_freevars or at > MOST_CODES:
+            return True
+        named = [getattr(value, "__wrapped__", value) for value in map(namespace.get, code.co_names) if callable(value)]
+        others = [value.__code__ for value in named if isinstance(value, types.FunctionType) and value.__globals__ is namespace]
+        found += [other for other in (*others, *code.co_consts) if isinstance(other, types.CodeType) and other not in found]
+    return False
 
 
 def _names_of(fn: Any) -> list[str]:
@@ -367,11 +468,14 @@ def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
 class Variant:
     """One residual, what it is valid for, and how to call it."""
 
-    __slots__ = ("call", "holds", "key", "picks", "plain", "trace")
+    __slots__ = ("call", "contest", "holds", "key", "picks", "plain", "told", "trace")
+    contest: Any
 
     def __init__(self, traced: api.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
         self.trace = traced
         self.key = key
+        self.contest = None
+        self.told = ""
         self.call: Callable[..., Any] = self.initial()
         self.holds = compile_guards(traced.guards)
         #: the unknown arguments, by position or name; None: the original is called as it was

@@ -14,6 +14,7 @@ import numpy as np
 
 from hovis import api
 from hovis.adoption import Adopted, program
+from hovis.contest import Contest
 from hovis.engine.environment import Guard, compile_guards
 from hovis.engine.tables import Promote
 from hovis.engine.trace import Fixed, Leaf, Structure
@@ -30,7 +31,6 @@ from hovis_xla.acting import Log
 from hovis_xla.arguments import MOST, NUMBERS, Walk, attributes, structure
 from hovis_xla.calling import BAILED
 from hovis_xla.calls import BUILDERS
-from hovis_xla.contest import Contest
 from hovis_xla.deeds import acts
 from hovis_xla.executable import Executable
 from hovis_xla.interface import Keyed

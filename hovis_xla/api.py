@@ -16,6 +16,7 @@ import numpy as np
 
 from hovis import api, garbage, inner, interrupts
 from hovis.backend.load import hide
+from hovis.contest import Spending
 from hovis.deadline import OutOfTime
 from hovis.engine.lookups import ENTERED_THROUGH, NEVER_ENTERED
 from hovis.errors import TraceError, said
@@ -31,7 +32,6 @@ from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
-from hovis_xla.contest import Spending
 from hovis_xla.foreign import as_device, as_numpy
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
@@ -140,6 +140,11 @@ class Jitted(PythonJitted):
         if found not in TARGETS:
             raise ValueError(f"HOVIS_TARGET is one of {', '.join(map(repr, TARGETS))}, not {found!r}")
         return found
+
+    @property
+    def notes(self) -> list[str]:
+        """``explain`` of its own says more."""
+        return []
 
     @property
     def _auto(self) -> bool:

@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
+from hovis.contest import CLEAR, PATIENCE
 from hovis.ir.model import Op
 from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.adapter import NATIVE_LOOP_BYTES
-from hovis_xla.contest import CLEAR, PATIENCE
 from hovis_xla.reading import read_if
 from hovis_xla.rounds import Rounds, is_certain, times
 from hovis_xla.types import ARRAY, Known, Num, Ragged, Struct, Val

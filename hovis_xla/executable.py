@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hovis import deadline, garbage
+from hovis.contest import Contest
 from hovis.deadline import OutOfTime
 from hovis.ir.model import Function
 from hovis.once import COMPILER, alone, lazy, lock
@@ -16,7 +17,6 @@ from hovis_xla import adapter, cache, cost, packing, progress, reliance
 from hovis_xla.acting import Log, guarded
 from hovis_xla.adapter import Program, Recipe, XlaError
 from hovis_xla.calling import BAILED, Growth, entrance
-from hovis_xla.contest import Contest
 from hovis_xla.deep import cut_chains
 from hovis_xla.effects import GREATEST, LEAST
 from hovis_xla.growing import Growing

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.contest import LARGER, SMALL, Contest
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.ir.naming import is_name
 from hovis.lattice import Type
@@ -29,7 +30,6 @@ from hovis.lattice.constants import ATOMS, constant_key
 from hovis.signature import Signature
 from hovis_xla.arguments import NUMBERS, is_known, is_mutable
 from hovis_xla.calling import BAILED, leaf_tests
-from hovis_xla.contest import LARGER, SMALL, Contest
 from hovis_xla.interface import Keyed
 from hovis_xla.types import Num, num_of_type
 

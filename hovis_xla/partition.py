@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis import api, deadline
+from hovis.contest import PATIENCE
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.ir.naming import printable
 from hovis.passes.rewriting import copy
 from hovis.passes.running import checking, run_pass
 from hovis_xla.choosing import Choice, Limits, first_op, origins_of
-from hovis_xla.contest import PATIENCE
 from hovis_xla.executable import Executable
 from hovis_xla.outline import Outlined, outline
 from hovis_xla.piece import Piece
@@ -50,7 +50,7 @@ def decide(function: Function, types: Sequence[Num | Known | None] | None = None
     try:
         return Decision(Executable.of(function, types, exact, hurry=hurry))
     except NotLowerable as reason:
-        return Decision(None, reason)
+        return Decision(None, reason.bare())
 
 
 def opaque_ops(function: Function) -> list[Op]:

@@ -12,11 +12,11 @@ from typing import Any, Final
 import numpy as np
 
 from hovis import interrupts
+from hovis.contest import Contest, Spending
 from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
 from hovis.once import in_turn
 from hovis_xla.acting import Log
-from hovis_xla.contest import Contest, Spending
 from hovis_xla.cost import MOST as LONGEST
 from hovis_xla.deeds import acts
 from hovis_xla.executable import BAILED, Executable
@@ -152,7 +152,7 @@ class Piece:
         try:
             found = self._executable(types)
         except NotLowerable as reason:
-            self.reason = reason
+            self.reason = reason.bare()
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
                 return Kind(None)  # others can be, or could be
             self.off = True
@@ -184,7 +184,7 @@ class Piece:
         except ShapeUnknown:
             return None
         except NotLowerable as reason:
-            return reason
+            return reason.bare()
         return None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hovis import deadline, progress
+from hovis.contest import DISTURBING
 
 #: Compiles shorter than this (seconds) say nothing.
 PATIENCE = 1.0
@@ -16,6 +17,9 @@ _latest = 0
 def compiles() -> int:
     """How many have begun: what is timed while this changes is not timed again."""
     return _latest
+
+
+DISTURBING.append(compiles)
 
 
 @contextmanager

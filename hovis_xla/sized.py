@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.contest import Contest
 from hovis.ir.model import Function
 from hovis.lattice import Array, Const
 from hovis.once import COMPILER
@@ -16,7 +17,6 @@ from hovis.specs import Instance
 from hovis_xla.acting import Log
 from hovis_xla.buckets import LEAST, Count, Dims, Size, Unbucketed, bucket
 from hovis_xla.calling import leaf_tests
-from hovis_xla.contest import Contest
 from hovis_xla.executable import BAILED, Executable
 from hovis_xla.padding import bucketed
 from hovis_xla.types import ARRAY, Known, NotLowerable, Num, num_of_type

@@ -10,7 +10,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -43,6 +43,11 @@ class NotLowerable(Exception):
         super().__init__(what)
         self.what = what
         self.location = location
+
+    def bare(self) -> Self:
+        """Itself, to be kept: without its traceback, which holds the frames of the user's functions and all that is in them."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self
 
     def __str__(self) -> str:
         if self.location is None:

@@ -13,6 +13,7 @@ from hovis import api, deadline
 from hovis.backend.apart import stands_apart
 from hovis.backend.assemble import assemble
 from hovis.backend.entry import parts_of
+from hovis.contest import GIVEN_UP, Contest
 from hovis.deadline import OutOfTime
 from hovis.jit import Variant as PythonVariant
 from hovis.keys import Key
@@ -25,7 +26,6 @@ from hovis_xla.adopting import Adopting
 from hovis_xla.ahead import replaying, taker_of
 from hovis_xla.arguments import aliasing
 from hovis_xla.calling import BAILED
-from hovis_xla.contest import GIVEN_UP, Contest
 from hovis_xla.executable import Executable
 from hovis_xla.interface import Keyed
 from hovis_xla.layout import Head, plan_of, quick_entry
@@ -52,8 +52,8 @@ class Variant(PythonVariant):
     """
 
     __slots__ = (
-        "_auto", "_heads", "_made", "_places", "acts", "adopting", "contest", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized",
-        "told", "watch", "xla",
+        "_auto", "_heads", "_made", "_places", "acts", "adopting", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized",
+        "watch", "xla",
     )  # fmt: skip
 
     def __init__(
@@ -312,7 +312,7 @@ class Variant(PythonVariant):
     @property
     def settled(self) -> bool:
         """May calls go straight to its entry?"""
-        return self.contest.given_up == 0
+        return not self.contest.given_up
 
     # --------------------------------------------------------------------------------------------- running
 

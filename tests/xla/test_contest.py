@@ -2,8 +2,8 @@
 import math
 from types import SimpleNamespace
 
+from hovis.contest import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
 from hovis_xla import cost, progress
-from hovis_xla.contest import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
 from hovis_xla.cost import Work
 from hovis_xla.partition import Parts
 

@@ -8,8 +8,8 @@ import pytest
 
 import hovis
 import hovis_xla
+from hovis.contest import Contest
 from hovis_xla import adapter, cost, reliance
-from hovis_xla.contest import Contest
 from tests.xla.checking import same
 
 pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("in_full")]

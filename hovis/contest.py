@@ -4,8 +4,9 @@ The first way *scales*: an executable, or residual Python that calls executables
 function, cost less to call.  What wins is watched: where calls take longer than the first way took, or are about ints that
 are much larger, the contest is held again, and so it is from time to time.  Each call is done once, by one of the ways.
 
-This is all that ``hovis_xla`` knows of it, for whole functions (``variant``), for sizes (``sized``) and for pieces (``piece``).
-It measures nothing itself: it says whose turn it is (:meth:`Contest.begin`), and is told how long that took (:meth:`Contest.note`).
+``hovis.jit`` holds one for each residual, against the plain function; ``hovis_xla`` for whole functions (``variant``), for sizes
+(``sized``) and for pieces (``piece``).  It measures nothing itself: it says whose turn it is (:meth:`Contest.begin`), and is told
+how long that took (:meth:`Contest.note`).
 """
 
 import math
@@ -14,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from hovis.once import lock
-from hovis_xla import progress
 
 #: How often each way is tried, and how often if some are close together: what one takes less than so many times the other's is.
 #: After the first call so many in a row: the threads of a library that one way has used may spin for a while and hold up the next.
@@ -53,19 +53,33 @@ STAYS: Final = 1024
 LONGER: Final = 4
 
 
+#: What counts work that goes on beside calls and makes them slower, as compiling does: what is timed while a count changes is not counted.
+DISTURBING: Final[list[Callable[[], int]]] = []
+
+
+def _disturbed() -> int:
+    total = 0
+    for count in DISTURBING:
+        total += count()
+    return total
+
+
 class Contest:
     """The ways to do calls of one kind, in order: the first scales, and the later a way, the less it costs to call.
 
     ``hopeless`` says, by what a call takes by the first way, that the others need not be tried; ``grows``: may later calls
     be more work than those that were tried?  ``decided``: the first way has all calls, until it has given up too many.
+    ``margin``: a later way wins if it takes less than so many times an earlier one's time.  ``warming``: so many calls by the first way
+    are not counted to begin with.
     """
 
     __slots__ = (
-        "_again", "_before", "_compiles", "_lock", "_regret", "_tries", "alert", "first", "given_up", "grows",
+        "_again", "_before", "_disturbed", "_lock", "_margin", "_regret", "_tries", "alert", "first", "given_up", "grows",
         "hopeless", "largest", "scales", "seconds", "stays", "ways", "winner",
     )  # fmt: skip
 
-    def __init__(self, ways: Sequence[str], hopeless: Callable[[float], bool] | None = None, grows: bool = True, decided: bool = False) -> None:
+    def __init__(self, ways: Sequence[str], hopeless: Callable[[float], bool] | None = None, grows: bool = True, decided: bool = False,
+                 margin: float = MARGIN, warming: int = 1) -> None:  # fmt: skip
         self._lock = lock()
         self.first = ways[0]
         #: those that are still tried
@@ -75,9 +89,10 @@ class Contest:
         #: what calls have taken; the first call by the first way is not counted: it compiles, or fills caches
         self.seconds: dict[str, list[float]] = {way: [] for way in ways}
         self._tries = dict.fromkeys(ways, 0)
-        self._tries[self.first] = -1
-        #: compiles before the call that is done now
-        self._compiles = progress.compiles()
+        self._tries[self.first] = -warming
+        self._margin = margin
+        #: what was counted before the call that is done now
+        self._disturbed = _disturbed()
         self.winner: str | None = ways[0] if decided or len(ways) == 1 else None
         #: it is to be told of calls by the winner that take more seconds than this
         self.alert = math.inf
@@ -98,7 +113,7 @@ class Contest:
             return self._begun(values)
 
     def _begun(self, values: Sequence[object]) -> str:
-        self._compiles = progress.compiles()
+        self._disturbed = _disturbed()
         if self.winner is not None:
             if not self._is_due(values):
                 return self.winner
@@ -134,7 +149,7 @@ class Contest:
         with self._lock:
             if self.winner is not None:
                 self._watch(way, seconds)
-            elif self._tries[self.first] > 0 and self._compiles == progress.compiles():
+            elif self._tries[self.first] > 0 and self._disturbed == _disturbed():
                 self.seconds[way].append(seconds)
                 self._decide()
 
@@ -225,7 +240,7 @@ class Contest:
         found = self.ways[0]
         for way in self.ways[1:]:
             mine, least = self.typical(way), self.typical(found)
-            if mine is not None and (least is None or mine < MARGIN * least):
+            if mine is not None and (least is None or mine < self._margin * least):
                 found = way
         return found
 
