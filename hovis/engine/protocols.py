@@ -90,7 +90,9 @@ def text(method: Method, x: Any, name: str) -> str:
 
 
 def formatted(method: Method, x: Any, spec: Any) -> str:
-    """PyObject_Format."""
+    """builtin_format, and PyObject_Format."""
+    if type(spec) is not str and not isinstance(spec, str):
+        raise TypeError(f"format() argument 2 must be str, not {'None' if spec is None else type_name(spec)}")
     result = method(x, spec)
     if type(result) is str or isinstance(result, str):
         return result
