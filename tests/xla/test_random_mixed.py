@@ -37,7 +37,7 @@ def test_no_frames_are_kept(way, monkeypatch):
                 with warnings.catch_warnings(), contextlib.suppress(Exception):
                     warnings.simplefilter("ignore")
                     fn(*arguments(seed, number))
-                kept = {at.tb_frame.f_code.co_qualname for at in gc.get_objects() if isinstance(at, types.TracebackType) and at.tb_frame.f_code.co_filename.startswith(own)}
+                kept = {at.tb_frame.f_code.co_qualname for at in gc.get_objects() if type(at) is types.TracebackType and at.tb_frame.f_code.co_filename.startswith(own)}
                 assert not kept, (seed, number)
     finally:
         gc.enable()
