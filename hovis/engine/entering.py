@@ -10,7 +10,7 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine import escape, finalizers, templates
 from hovis.engine.escape import materialize
 from hovis.engine.frames import need_callers_again
-from hovis.engine.heap import VObj, form_in, reachable
+from hovis.engine.heap import IMMUTABLE, VObj, form_in, reachable
 from hovis.engine.lookups import ALL_THE_SAME, NEVER_ENTERED
 from hovis.engine.machine import SWITCH, Machine
 from hovis.engine.results import finish, opaque
@@ -358,6 +358,10 @@ def _call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) 
     # what comes from several places is one there; if it has to be real, it is for all of them
     site = m.tables.contexts["given", known.code.code]
     crossing = _crossing(m, refs, site in m.tables.not_virtual)
+    if m.tables.weakly:
+        for aid in crossing:
+            if m.state.heap[aid].kind in _TOLD_APART:
+                m.operand(Ref(aid))  # it is one object, here and there
     lent = _lent(m, known.code.code, bound, crossing)
     crossing |= lent
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
@@ -446,6 +450,8 @@ def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> s
 
 #: What may be given away as its parts by the only one who holds it, and what may be lent.
 _PASSED: Final = frozenset({"list", "dict", "set", "instance"})
+#: What nobody can change is taken apart for a residual function, and is an object for all that, which may be told from others.
+_TOLD_APART: Final = IMMUTABLE - {"tuple"}
 _LENT: Final = _PASSED | {"cell", "tuple", "function", "method"}
 
 _CODE: Final = frozenset({"function", "cell", "method", "class", "property", "staticmethod", "classmethod"})

@@ -82,9 +82,10 @@ class VObj:
               give it away (see entering)
     released  its cells are marked where the end of what they hold may show (see finalizers)
     adopted   the number of the caller's object that it is until the end of the trace (see virtual/adopting): it is not built
+    seen      it is real, and somebody knows which object it is: nothing else may be in its place before it ends
     """
 
-    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released")
+    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen")
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class VObj:
         self.argument = argument
         self.lent: CodeType | None = None
         self.adopted: int | None = None
-        self.released = False
+        self.released = self.seen = False
         self._bulk: bool | None = None
         self._shape: Hashable = None
 
@@ -126,6 +127,7 @@ class VObj:
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
         made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
+        made.seen = self.seen
         made._bulk = made._shape = None
         made.released = False
         for name, value in changes.items():
@@ -142,10 +144,13 @@ class VObj:
     def watched(self) -> bool:
         """Is it a real object whose own end may show?
 
-        By what a generator has to close, by a weak reference to an instance, by what is in a container that is not known any more.
+        By what a generator has to close, by a weak reference to an instance, by what is in a container that is not known any more;
+        by another object that gets its place in memory.
         """
         if self.node is None or self.argument:
             return False
+        if self.seen:
+            return True
         if self.kind == "generator":
             return bool(self.extra[1].guarded)
         return (self.forgotten is True and self.kind in CONTAINERS) or (self.kind == "instance" and self.cls.__weakrefoffset__ != 0)
@@ -154,7 +159,7 @@ class VObj:
         """Equal shapes can be joined cell by cell."""
         if self._shape is None:
             keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
-            self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten, self.adopted
+            self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten, self.adopted, self.seen
         return self._shape
 
     @property

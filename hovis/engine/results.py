@@ -3,19 +3,17 @@
 import abc
 import operator
 import types
-import weakref
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
-from hovis.engine import templates
+from hovis.engine import seen, templates
 from hovis.engine.heap import holds
 from hovis.engine.machine import Landing, Machine
-from hovis.engine.state import substitute, unfold
 from hovis.engine.tables import Restart
-from hovis.engine.values import ENDS, Dyn, Known, Ref, V
+from hovis.engine.values import ENDS, Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Type
+from hovis.lattice import ANY, AbstractValue
 from hovis.lattice.constants import is_immutable
 
 
@@ -94,11 +92,10 @@ def opaque(
     dims: tuple[V | None, ...] | None = None,
 ) -> Dyn:
     """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
-    if (at := _refers_weakly(callee)) is not None and len(args) > at and isinstance(value := args[at], Ref | Dyn):
-        args = [*args[:at], _seen_to_end(m, value), *args[at + 1 :]]
-    seen = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
+    args = seen.kept(m, callee, args, kwargs)
+    looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     for value in (*args, *(kwargs or {}).values()):
-        if isinstance(value, Known) and value is not seen and may_be_written(value.value) and type(value.value) not in m.library.fixed:
+        if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
             m.thaw(value.value)
         if templates.ALL and isinstance(value, Known) and (template := templates.template_of(value.value)) is not None and _changes_classes(callee):
             leave_class(m, template, f"it is given to {_name(callee)}")
@@ -110,33 +107,6 @@ def opaque(
     made = m.emit(callee, args, kwargs, kind, dims=dims, land=land)
     if holds(kind) or (kind is ANY and id(callee) not in _QUIET):
         made.ends, m.endings = ENDS, True
-    return made
-
-
-def _refers_weakly(callee: object) -> int | None:
-    """Which argument is it that a weak reference is made to, if that is what callee does?"""
-    if callee is weakref.proxy or (type(callee) is type and issubclass(callee, weakref.ref)):
-        return 0
-    return 1 if callee is weakref.ref.__new__ else None
-
-
-def _seen_to_end(m: Machine, value: Ref | Dyn) -> V:
-    """An object whose end a weak reference shows; of instances VObj.watched tells."""
-    if isinstance(value, Dyn):
-        if not value.ends:
-            value = Dyn(value.value, value.type, value.dims, value.lost, value.maybe_unbound, True, value.maybe_end, value.among)
-            m.endings = True
-            substitute(m.state, value.value, value)
-        return value
-    if not m.tables.weakly:
-        m.tables.weakly = True
-        raise Restart("weak")
-    obj = m.state.heap[value.aid]
-    if obj.kind == "instance" or obj.argument:
-        return value
-    made = Dyn(m.operand(value), Type(obj.cls), ends=True)
-    m.endings = True
-    unfold(m.state, value.aid, made)
     return made
 
 

@@ -164,8 +164,8 @@ class State:
         while todo:
             aid = todo.pop()
             obj = self.heap[aid]
-            if obj.watched or (obj.kind == "generator" and obj.extra[1].guarded):
-                return ENDS
+            if obj.watched or (obj.kind == "generator" and (obj.extra[1].guarded or obj.extra[0] == "running")):
+                return ENDS  # of one that runs nobody knows yet what it will hold
             for cell in () if aid in clean or obj.bulk else obj.cells:
                 if type(cell) is Dyn:
                     if cell.ends:
@@ -254,20 +254,6 @@ def substitute(state: State, old: Op | Any, new: V) -> None:
         cells = tuple(map(from_dyn, obj.cells))
         if cells != obj.cells:
             state.heap[aid] = obj.replace(cells=cells)
-
-
-def unfold(state: State, aid: int, new: V) -> None:
-    """Everywhere in the state, an object of the trace is from now on the value new."""
-
-    def replace(value: V | None) -> V | None:
-        return new if isinstance(value, Ref) and value.aid == aid else value
-
-    for frame in state.frames:
-        frame.locals = [replace(v) for v in frame.locals]
-        frame.stack = [replace(v) for v in frame.stack]  # type: ignore[misc]
-    for other, obj in list(state.heap.items()):
-        if any(isinstance(cell, Ref) and cell.aid == aid for cell in obj.cells):
-            state.heap[other] = obj.replace(cells=tuple(map(replace, obj.cells)))
 
 
 def _replacer(old: object, new: V) -> Any:

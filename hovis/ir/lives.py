@@ -13,6 +13,8 @@ from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
 _HOLDING = 1 << 9 | 1 << 14
 #: Whose classes hold nothing if they say so: numbers, text, and scalars of arrays.
 _HONEST = frozenset({"builtins", "numpy"})
+#: Classes whose instances hold nothing, and are objects for all that, and no values: they can be told from others.
+_OBJECTS = frozenset({object, range, bytearray, type(iter(range(0))), type(iter(range(1 << 99)))})
 
 
 def may_end_visibly(type: AbstractValue) -> bool:
@@ -28,6 +30,11 @@ def may_end_visibly(type: AbstractValue) -> bool:
         cls = type.cls
         return bool(cls.__flags__ & _HOLDING or cls.__weakrefoffset__) or cls.__module__ not in _HONEST
     return not isinstance(type, Bottom | Const)
+
+
+def is_object(type: AbstractValue) -> bool:
+    """May it show which object a value of this type is, or that it has ended?"""
+    return may_end_visibly(type) or (isinstance(type, Type) and type.cls in _OBJECTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

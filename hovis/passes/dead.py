@@ -10,7 +10,7 @@ from typing import Any
 
 from hovis.ir import operations
 from hovis.ir.analysis import predecessors, terminator_operands, uses
-from hovis.ir.lives import may_end_visibly
+from hovis.ir.lives import is_object
 from hovis.ir.model import LASTING, Block, Branch, Function, Invoke, Op, Operand, Param, Raise, Return, Value
 from hovis.lattice import Const
 from hovis.passes.rewriting import CHANGES_EXCEPTION, Pass, effect_of, incoming_args, is_exception_made_here, is_one_of, keep_params
@@ -118,7 +118,7 @@ class _Needed:
 
     def _drop(self, op: Op, dropped: list[Value]) -> None:
         (value,) = op.args
-        if isinstance(value, Param | Op) and may_end_visibly(value.type):
+        if isinstance(value, Param | Op) and is_object(value.type):
             self.followers.setdefault(value, []).append(op)
             if isinstance(value, Param) or not effect_of(value) & LASTING:
                 dropped.append(value)

@@ -15,7 +15,7 @@ from hovis.passes.fold import is_exact
 from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, substitute
 
 #: Classes whose instances are told apart by nobody.
-_VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None), range})
+_VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
 
 #: The effects of what is the same each time; what has not raised the first time does not raise the second time.
 _REPEATS: Final = (Effect.PURE, Effect.RAISES)

@@ -346,9 +346,21 @@ def made_from_an_iterable(n):
     print("gone")
 
 
+def held_by_a_running_generator(n):
+    """Its variable is read for the last time to resume it, before it holds anything."""
+    def steps():
+        seen = Ends("seen") if n else None
+        print("running")
+        yield n
+        print(seen)
+    one = steps()
+    print(next(one))
+    print("waiting")
+
+
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
-    held_weakly, referred_to_weakly,
+    held_weakly, referred_to_weakly, held_by_a_running_generator,
     frames_that_a_traceback_holds, a_generator_in_such_a_frame, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
     filled_in_a_loop, entries_filled_in_a_loop, measured_list, laid_over, in_an_object, made_from_an_iterable,
 ]  # fmt: skip
