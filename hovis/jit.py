@@ -8,6 +8,7 @@ of which go to the function (:mod:`hovis.contest`).  Where no residual has won, 
 """
 
 import asyncio
+import dis
 import functools
 import inspect
 import threading
@@ -53,6 +54,8 @@ LONGER: Final = 4
 LONGEST: Final = 1 << 20
 #: Of so many code objects it is asked whether they name a function.
 MOST_CODES: Final = 256
+#: What reads a global (Lib/opcode.py).
+_GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 #: What calls of which say nothing of what it takes to run it (Include/cpython/code.h: generators, coroutines, asynchronous generators).
 _LATER: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -402,15 +405,20 @@ def signature_of(fn: Any) -> inspect.Signature | None:
 def may_recur(fn: Any) -> bool:
     """May calls of fn make calls of what is named like it?  Its own code is looked at, and that of functions of its module which it names.
 
+    What is named is a global, a variable of a closure, or, if fn is a method, an attribute.
+
     What gives a generator or a coroutine is taken for one of these: its calls are not what takes the time.
     """
     function = getattr(fn, "__func__", fn)
     if not isinstance(function, types.FunctionType) or function.__code__.co_flags & _LATER:
         return True
     namespace, found, at = function.__globals__, [function.__code__], 0
+    holder, _, name = function.__qualname__.rpartition(".")
+    is_method = bool(holder) and not holder.endswith("<locals>")
     while at < len(found):
         code, at = found[at], at + 1
-        if function.__name__ in code.co_names or function.__name__ in code.co_freevars or at > MOST_CODES:
+        named_so = name in code.co_names and (is_method or any(one.argval == name and one.opname in _GLOBALS for one in dis.get_instructions(code)))
+        if named_so or name in code.co_freevars or at > MOST_CODES:
             return True
         named = [getattr(value, "__wrapped__", value) for value in map(namespace.get, code.co_names) if callable(value)]
         others = [value.__code__ for value in named if isinstance(value, types.FunctionType) and value.__globals__ is namespace]

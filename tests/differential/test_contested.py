@@ -120,6 +120,11 @@ def test_recursion_is_as_deep():
         scope[name](deep // 3)
         assert jitting.may_recur(scope[name].__wrapped__)
     assert jitting.may_recur(Tree.depth)
+
+    def search(pattern):
+        return pattern.search("abc")
+
+    assert not jitting.may_recur(search)
     assert not jitting.may_recur(double)
 
 
