@@ -71,8 +71,11 @@ def _call_all(signums: list[int], frame: FrameType) -> None:
                 _handlers[signum](signum, frame)
         except BaseException as error:
             raised = error
-    if raised is not None:
-        raise raised
+    try:
+        if raised is not None:
+            raise raised
+    finally:
+        del raised  # its traceback holds this frame
 
 
 class AtWork:

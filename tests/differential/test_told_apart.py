@@ -4,6 +4,9 @@ Every kind of thing that hovis keeps virtual, in every kind of place that may ho
 """
 from __future__ import annotations
 
+import functools  # noqa: F401
+import itertools  # noqa: F401
+import operator  # noqa: F401
 import os
 import textwrap
 import types
