@@ -150,9 +150,9 @@ class Jitted:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            if self._by_itself > 0:
-                self._by_itself -= 1
-                return self._function(*args, **kwargs)
+            if left := self._by_itself:
+                self._by_itself = left - 1
+                return self._function(*args, **kwargs) if kwargs else self._function(*args)
             variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
             if variant is None:
                 variant = self._variants.get(self._key(args, kwargs))
