@@ -497,7 +497,7 @@ def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
 
     ``library=`` says what calls mean, and ``annotations=True`` that a parameter without a spec has the one that it is
     annotated with, if fn has no such parameter (see Options).
-    Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown and keeps its default.
+    Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown.  Unknown parameters keep their defaults.
     Raises SpecError (a TypeError) for too many specs, unknown names, and what is not a callable.
 
     >>> def double(x): return x + x

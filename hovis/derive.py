@@ -537,6 +537,8 @@ class Eager(Jitted):
     functions that a piece of code makes.
     """
 
+    has_plain = False
+
     def __init__(self, derived: Callable[..., Any], how: Any, fn: Any, again: bool) -> None:
         if again:
             code, namespace, name, qualname, defaults = fn.__code__, fn.__globals__, fn.__name__, fn.__qualname__, fn.__defaults__

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from hovis import api, deadline, inner, interrupts
 from hovis.backend.load import hide
-from hovis.contest import STAYS, Contest
+from hovis.contest import LONGER, STAYS, Contest
 from hovis.engine.budget import WHY
 from hovis.engine.environment import Guard, compile_guards, failing
 from hovis.engine.lookups import ENTERED_THROUGH
@@ -49,8 +49,7 @@ CONTESTED = True
 WORTH: Final = 1.05
 #: CPython makes code quicker in its first calls (Python/specialize.c): those of a new residual are not counted.
 WARMING: Final = 8
-#: Where no residual has won, STAYS calls go to the function before the next one is looked at, and each time that many times more.
-LONGER: Final = 4
+#: Where no residual has won, STAYS calls go to the function before the next one is looked at, each time LONGER times more, up to so many.
 LONGEST: Final = 1 << 20
 #: Of so many code objects it is asked whether they name a function.
 MOST_CODES: Final = 256
@@ -90,6 +89,9 @@ def _mark_coroutine(made: Any) -> None:
 
 class Jitted:
     """A function that is compiled for what it is called with.  Use :func:`jit`."""
+
+    #: May a call go to the function itself, if that is quicker?  What stands for a transform is only there to be traced.
+    has_plain = True
 
     # not in __dict__, which functools.wraps copies from one function to another
     __slots__ = (
@@ -205,8 +207,8 @@ class Jitted:
             self._by_itself, self._longer = self._longer, min(LONGEST, LONGER * self._longer)
 
     def _contest(self, ways: list[str]) -> Contest | None:
-        """Who may do the calls of one kind; None: what it has, whatever that takes."""
-        if not CONTESTED or may_recur(self._function):
+        """Who may do the calls of one kind; None: what it has, whatever that takes (strict: each kind of calls is to be traced)."""
+        if not (CONTESTED and self.has_plain) or self._options.strict or may_recur(self._function):
             return None
         return Contest(ways, grows=False, margin=WORTH, warming=WARMING)
 

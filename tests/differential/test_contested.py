@@ -4,9 +4,11 @@ import contextlib
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 import hovis
+from hovis import derive
 from hovis.contest import Contest
 
 jitting = sys.modules["hovis.jit"]
@@ -136,6 +138,20 @@ def test_generators_are_no_contest():
     for _ in range(40):
         assert [*jitted(3)] == [0, 1, 2]
     assert jitted._by_itself == 0
+
+
+def test_strict_functions_and_transforms_are_no_contest():
+    """strict is to say of each kind of calls what is left; what stands for a transform is only there to be traced."""
+    strict = hovis.jit(double, strict=True)
+    gradient, lanes = hovis.grad(lambda x: x * x), hovis.vmap(lambda x: x + 1)
+    before = set(map(id, derive._eager.values()))
+    for k in range(40):
+        assert strict(k) == 2 * k
+        assert gradient(1.5) == 3.0
+        assert lanes(np.arange(3)).tolist() == [1, 2, 3]
+    made = [eager for eager in derive._eager.values() if id(eager) not in before]
+    assert len(made) == 2
+    assert [variant.contest for one in (strict, *made) for variant in one._variants.values()] == [None] * 3
 
 
 def test_threads():
