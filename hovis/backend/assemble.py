@@ -142,6 +142,10 @@ def _code(function: Function, emitter: Emitter, shape: tuple[int, int, bool, boo
         chain = emitter.marks.outline(place)
         return (chain[0].line, chain[0].end_line, chain[0].col, chain[0].end_col) if chain else fallback
 
+    names, cell_names = emitter.slots.names, emitter.pool.cell_names
+    if function.is_generator:
+        # its frame can be asked for its variables while it is suspended: the locals are none of the user's
+        names, cell_names = [f".{k}" for k in range(len(names))], [f".{name.lstrip('.')}" for name in cell_names]
     count = len(function.params) - keyword_only - star - double_star
     # OPTIMIZED, NEWLOCALS, VARARGS, VARKEYWORDS, NESTED, GENERATOR (Include/cpython/code.h)
     flags = 3 | star << 2 | double_star << 3 | bool(emitter.pool.cells) << 4 | function.is_generator << 5
@@ -149,8 +153,8 @@ def _code(function: Function, emitter: Emitter, shape: tuple[int, int, bool, boo
         emitter.asm,
         emitter.pool.constants,
         emitter.pool.names,
-        emitter.slots.names,
-        emitter.pool.cell_names,
+        names,
+        cell_names,
         (count, positional_only, keyword_only),
         flags,
         at.file if at is not None else "<hovis>",

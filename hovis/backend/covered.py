@@ -8,10 +8,10 @@ stack across it is popped where it raises.
 from typing import Final
 
 from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Op, edges
-from hovis.ir.operations import poll, yield_, yield_from
+from hovis.ir.operations import poll, yield_, yield_from, yield_rest
 
 #: What leaves the frame, and comes back by another way; and what is a jump.
-_APART: Final = (yield_, yield_from, poll)
+_APART: Final = (yield_, yield_from, yield_rest, poll)
 
 
 def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:

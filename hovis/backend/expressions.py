@@ -172,6 +172,17 @@ def _yield_from(op: Op, write: Write, named: Any) -> ast.expr | None:
     return ast.YieldFrom(write(op.args[0]))
 
 
+@_rule(ops.ended_generator)
+def _ended_generator(op: Op, write: Write, named: Any) -> ast.expr | None:
+    # a text can't hold the code: another one of that name will do
+    return ast.Call(named(op.callee), [write(a) for a in op.args[:2]], [])
+
+
+@_rule(ops.yield_rest)
+def _yield_rest(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.YieldFrom(ast.Call(named(ops.going_on), [write(op.args[0])], []))
+
+
 @_rule(*_BINARY)
 def _binary(op: Op, write: Write, named: Any) -> ast.expr | None:
     if len(op.args) != 2:

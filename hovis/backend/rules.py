@@ -476,14 +476,17 @@ _fixed(ops.yield_from_iter, 1, (OP["GET_YIELD_FROM_ITER"], 0, 0))
 
 
 def _yield_from(linear: "Linear", op: Op) -> None:
-    """The loop that the compiler makes of it."""
+    """The loop that the compiler makes of it; its rest begins at the yield."""
 
     def loop(writer: Writer) -> None:
         asm, outer = writer.asm, writer.asm.region
-        ended, thrown = Label(), Label()
+        ended, thrown, within = Label(), Label(), Label()
+        if op.callee is ops.yield_rest:
+            asm.jump(within)
         again = asm.send(ended)
         if "CLEANUP_THROW" in OP:
             asm.region = Region(thrown, asm.depth)
+        asm.bind(within)
         asm.do(OP["YIELD_VALUE"], YIELD_FROM)
         asm.do(OP["RESUME"], 2)
         asm.region = outer
@@ -502,7 +505,7 @@ def _yield_from(linear: "Linear", op: Op) -> None:
     linear.macro(loop)
 
 
-FIXED[id(ops.yield_from), 1] = Rule(_yield_from)
+FIXED[id(ops.yield_from), 1] = FIXED[id(ops.yield_rest), 1] = Rule(_yield_from)
 
 
 def _raised(linear: "Linear", op: Op) -> None:

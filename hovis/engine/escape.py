@@ -371,7 +371,10 @@ def _iterator(m: "Machine", obj: VObj) -> Operand:
     source, position = obj.cells[:2]
     if type(obj.extra) is OfTheTrace:
         return build(m, obj.extra, [source], obj.cls)
-    return build(m, ops.make_iterator, [source if obj.extra is None else Known(obj.extra), position], obj.cls)
+    over = source if obj.extra is None else Known(obj.extra)
+    if isinstance(position, Known) and position.value == 0:
+        return build(m, iter, [over], obj.cls)
+    return build(m, ops.make_iterator, [over, position], obj.cls)
 
 
 def _range_iter(m: "Machine", obj: VObj) -> Operand:

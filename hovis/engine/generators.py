@@ -155,7 +155,9 @@ def yielded(m: Machine) -> int | None:
     """The body yields: back to the consumer, who handles what he handled before."""
     frame = m.frame
     if frame.owner is None:
-        return residuals.yielded(m, delegate if delegating(frame) else None)
+        if frame.mode == residuals.BEGUN and delegating(frame):
+            return _end_delegation(m, residuals.yield_rest(m))
+        return residuals.yielded(m)
     value = m.pop()
     positions = frame.code.handling[frame.pc]
     if positions:
@@ -336,14 +338,15 @@ def send(m: Machine, done: int) -> int | None:
     """SEND: receiver and value on the stack."""
     value = m.pop()
     receiver = m.resolve(m.frame.stack[-1])
+    if m.frame.owner is None:
+        # a real generator delegates to a real one: it shows which (gi_yieldfrom)
+        m.push(residuals.yield_from(m, receiver))
+        return done
     if isinstance(receiver, Ref) and virtual(m, receiver) is not None:
         return resume(m, receiver, value, "send")
     fresh = isinstance(value, Known) and value.value is None
     if fresh and m.class_of(receiver) in _PLAIN and isinstance(receiver, Ref):
         return m.step(receiver, "send", done)
-    if fresh and m.frame.owner is None:
-        m.push(residuals.yield_from(m, receiver))
-        return done
     if fresh and isinstance(receiver, Dyn) and _is_forgotten(m, done):
         m.push(value)
         if not m.header():

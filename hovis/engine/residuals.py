@@ -12,7 +12,7 @@ from hovis.bytecode.instructions import Code
 from hovis.engine import escape
 from hovis.engine.entering import classes_in, known_arguments
 from hovis.engine.heap import VObj, reachable
-from hovis.engine.machine import Landing, Machine
+from hovis.engine.machine import Machine
 from hovis.engine.results import opaque
 from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State, live_after
@@ -34,7 +34,7 @@ def build(m: Machine, aid: int) -> Operand:
     if status == "running" or m.resolving or m.is_model(code):
         raise NotMaterializable(site)
     if status == "finished":
-        return escape.build(m, ops.ended_generator, [Known(code.given_name), Known(code.given_qualname)], GENERATOR)
+        return escape.build(m, ops.ended_generator, [Known(code.given_name), Known(code.given_qualname), Known(code.code)], GENERATOR)
     frame = Frame(code, -1, list(obj.cells[:count]), namespace, "value" if status == "new" else BEGUN)
     frame.stack = [*obj.cells[count:], NONE]
     frame.pc = pc if status == "new" else pc - 1
@@ -172,21 +172,30 @@ def handle_again(m: Machine, positions: tuple[int, ...]) -> None:
     m.handle(innermost)
 
 
-def yielded(m: Machine, delegate: Landing | None) -> int | None:
-    """Yield, in the body of a residual generator function: anything may have happened when it goes on.
+def yielded(m: Machine) -> int | None:
+    """Yield, in the body of a residual generator function: anything may have happened when it goes on."""
+    _begin(m)
+    value = m.pop()
+    m.push(opaque(m, ops.yield_, [value]))
+    return None
 
-    In a ``yield from``, delegate takes what is thrown in.
-    """
+
+def _begin(m: Machine) -> None:
+    """The body begins at a Yield: what was handled there is being handled again."""
     frame = m.frame
     if frame.mode == BEGUN:
         frame.mode = "value"
         handle_again(m, frame.code.handling[frame.pc])
-    value = m.pop()
-    m.push(opaque(m, ops.yield_, [value], land=delegate))
-    return None
+
+
+def yield_rest(m: Machine) -> Dyn:
+    """The rest of a ``yield from``, at whose Yield the body begins."""
+    _begin(m)
+    m.pop()
+    return opaque(m, ops.yield_rest, [m.resolve(m.frame.stack[-1])])
 
 
 def yield_from(m: Machine, receiver: V) -> Dyn:
-    """A whole ``yield from`` of an iterator of which nothing is known."""
+    """A whole ``yield from``."""
     return opaque(m, ops.yield_from, [receiver])
 

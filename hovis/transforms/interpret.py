@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from hovis.ir.lives import Lives, lives
 from hovis.ir.model import Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return
-from hovis.ir.operations import current_exception, drop, enter_handler, keep, leave_handler, meet, reraise, within, yield_, yield_from
+from hovis.ir.operations import current_exception, drop, enter_handler, going_on, keep, leave_handler, meet, reraise, within, yield_, yield_from, yield_rest
 from hovis.lattice import Const
 
 
@@ -83,8 +83,7 @@ class Interpreter:
             event = self.advance(at)
             if event is None or event is leave_handler:
                 return at.taken()
-            assert event is not yield_, "a yield outside a generator"
-            assert event is not yield_from, "a yield outside a generator"
+            assert not any(event is one for one in _YIELDING), "a yield outside a generator"
             if event is enter_handler:
                 result = within(at.taken(), partial(self.run, at, at.pending))
                 if result is not LEFT:
@@ -104,8 +103,8 @@ class Interpreter:
     def advance(self, at: "Activation") -> Any:
         """Run at until there is something to do for the machine: that, and with what, which at has been given.
 
-        None with the result, enter_handler with the exception, leave_handler with LEFT, yield_ and yield_from with what
-        they yield, a Function with its activation.
+        None with the result, enter_handler with the exception, leave_handler with LEFT, yield_, yield_from and yield_rest with
+        what they yield, a Function with its activation.
         """
         while True:
             if at.index == 0 and at.lives.joins[at.block]:
@@ -154,7 +153,7 @@ class Interpreter:
             at.pending, at.given = op, at.value(self, op.args[0])
         elif callee is leave_handler:
             at.given = LEFT
-        elif callee is yield_ or callee is yield_from:
+        elif callee is yield_ or callee is yield_from or callee is yield_rest:
             at.pending, at.given = op, at.value(self, op.args[0])
         elif isinstance(callee, Function) and not callee.is_generator:
             at.pending, at.given = op, Activation(callee, self.enter(op, callee, at.each(self, op.args)), at.lives)
@@ -208,6 +207,8 @@ class Interpreter:
                     at.receive((yield at.taken()))
                 elif event is yield_from:
                     at.receive((yield from _Bare(at.taken())))
+                elif event is yield_rest:
+                    at.receive((yield from going_on(at.taken())))
                 else:
                     at.receive(self.run(at.taken()))
             except BaseException as error:
@@ -334,4 +335,5 @@ def _resumed(exception: BaseException, resume: Callable[[Any], Any], given: Any)
 
 
 LEFT: Final = object()
+_YIELDING: Final = (yield_, yield_from, yield_rest)
 _REFERENCE: Final = Interpreter()

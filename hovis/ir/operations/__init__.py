@@ -75,6 +75,7 @@ from hovis.ir.operations.exceptions import (
 from hovis.ir.operations.iteration import (
     begun,
     ended_generator,
+    going_on,
     is_iterator,
     make_dict_iterator,
     make_iterator,
@@ -90,6 +91,7 @@ from hovis.ir.operations.iteration import (
     yield_,
     yield_from,
     yield_from_iter,
+    yield_rest,
 )
 from hovis.ir.operations.matching import (
     match_class,
@@ -139,13 +141,13 @@ __all__ = [
     "END", "PACKAGE", "PACKAGES", "UNBOUND", "Slot", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at",
     "cell_contents", "cell_get", "cell_set", "check_bound", "context_enter", "context_exit", "converted", "converted_to_float", "converted_to_hash",
     "current_exception", "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches",
-    "filled", "finish_class", "format_value", "get", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_plain",
-    "join_strings", "keep", "lacks", "leave_handler", "list_extend", "load_global", "load_name", "load_name_or_cell", "make_cell", "make_class",
+    "filled", "finish_class", "format_value", "get", "going_on", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator",
+    "is_plain", "join_strings", "keep", "lacks", "leave_handler", "list_extend", "load_global", "load_name", "load_name_or_cell", "make_cell", "make_class",
     "make_class_quietly", "make_dict", "make_dict_iterator", "make_exception", "make_function", "make_iterator", "make_key", "make_list",
     "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tape", "make_tuple", "match_at", "match_class",
     "match_keys", "match_mapping", "match_sequence", "meet", "method_of", "missing", "name_of_class", "own_attribute", "passed", "poll",
     "prepare_reraise", "put", "raise_again", "raise_current", "raise_from", "raise_now", "raised", "range_goes_on", "range_step", "refresh_locals", "reraise",
     "resume_dict_iterator", "revise", "slot_of", "stop_iteration_error", "store_global", "throw_exit", "tape_of", "traceback_of", "type_name",
     "unbound", "unchanged", "unpack", "unpack_star", "unraisable", "warn_above", "warn_at", "with_attribute", "with_cause", "with_note", "within",
-    "yield_", "yield_from", "yield_from_iter",
+    "yield_", "yield_from", "yield_from_iter", "yield_rest",
 ]  # fmt: skip

@@ -18,6 +18,36 @@ def yield_from(iterator: Any) -> object:
     raise RuntimeError("yield_from is for whoever runs a generator")
 
 
+def yield_rest(iterator: Any) -> object:
+    """A ``yield from`` that has begun: yields None, for nobody, and goes on with what is sent or thrown in then."""
+    raise RuntimeError("yield_rest is for whoever runs a generator")
+
+
+def going_on(iterator: Any) -> Generator[object, object, object]:
+    """What an iterator gives from now on, behind one None more: a ``yield from`` of this is a yield_rest."""
+    item = None
+    while True:
+        try:
+            sent = yield item
+        except GeneratorExit:
+            if hasattr(iterator, "close"):
+                iterator.close()
+            raise
+        except BaseException as thrown:
+            throw = getattr(iterator, "throw", None)
+            if throw is None:
+                raise
+            try:
+                item = throw(thrown)
+            except StopIteration as stop:
+                return stop.value
+        else:
+            try:
+                item = next(iterator) if sent is None else iterator.send(sent)
+            except StopIteration as stop:
+                return stop.value
+
+
 def yield_from_iter(iterable: Any) -> Iterator[object]:
     """GET_YIELD_FROM_ITER."""
     if isinstance(iterable, types.CoroutineType):
@@ -31,11 +61,15 @@ def begun(generator: Generator[object, object, object]) -> Generator[object, obj
     return generator
 
 
-def ended_generator(name: str, qualname: str) -> Iterator[object]:
-    """A generator that has come to its end."""
-    made: Any = (item for item in "")
-    made.__name__, made.__qualname__ = name, qualname
-    next(made, None)
+def ended_generator(name: str, qualname: str, code: types.CodeType | None = None) -> Generator[object, object, object]:
+    """A generator that has come to its end, with these names and the code of such."""
+    if code is None:
+        code = going_on.__code__.replace(co_name=name, co_qualname=qualname)
+    function = types.FunctionType(code, {}, name, None, tuple(types.CellType() for _ in code.co_freevars))
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    made: Any = function(*(None,) * code.co_argcount, **dict.fromkeys(named))
+    made.__qualname__ = qualname
+    made.close()
     return made  # type: ignore[no-any-return]
 
 
