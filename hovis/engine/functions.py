@@ -151,15 +151,14 @@ def _annotations(m: Machine, value: Ref, obj: VObj) -> Any:
 
 def put(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
     """``value.name = new``; False: the real one has to be told."""
-    if obj.node is not None:
-        return False
-    if name in _NAMES:
-        if not isinstance(new, Known) or type(new.value) is not str:
-            return False
+    if name in _NAMES and isinstance(new, Known) and type(new.value) is str:
         extra = list(obj.extra)
         extra[_NAMES[name]] = new.value
-        m.put(value, obj.replace(extra=tuple(extra)))
-    elif name in _HELD:
+        m.put(value, obj.replace(extra=tuple(extra)))  # generators of a real one are named like it as well
+        return obj.node is None
+    if obj.node is not None or name in _NAMES:
+        return False
+    if name in _HELD:
         _hold(m, value, name, new)
     elif name == "__annotations__":
         if m.class_of(new) is not dict:

@@ -78,7 +78,11 @@ def refuse(m: Machine, obj: VObj) -> None:
 def _as_named(m: Machine, frame: Frame) -> Code:
     """The code of a generator function, with the names that the function has now (gen_new_with_qualname)."""
     fn = frame.fn
-    if type(fn) is not types.FunctionType or m.is_model(frame.code):
+    if m.is_model(frame.code):
+        return frame.code
+    if isinstance(fn, Ref) and (made := m.obj(fn, "function")) is not None:
+        return _renamed(m, frame.code, *made.extra[2:])
+    if type(fn) is not types.FunctionType:
         return frame.code
     m.guard("names", fn, None, (fn.__name__, fn.__qualname__))
     return _renamed(m, frame.code, fn.__name__, fn.__qualname__)

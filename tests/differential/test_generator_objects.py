@@ -244,6 +244,31 @@ def closed(n):
     return g
 
 
+def of_a_renamed_function(n):
+    def gen():
+        yield n
+
+    before = gen()
+    gen.__name__, gen.__qualname__ = "x", "y.z"
+    return gen() if n else before
+
+
+def of_one_that_is_real(n):
+    def gen():
+        yield from over()
+
+    def over():
+        yield n
+
+    held.append(over)
+    over.__name__ = "x"
+    gen.__qualname__ = "y.z"
+    return gen()
+
+
+held = []
+
+
 def renamed(n):
     g = plain(n)
     g.__name__, g.__qualname__ = "x", "y.z"
@@ -253,7 +278,7 @@ def renamed(n):
 MAKERS = [
     plain, over_generator, over_range, over_list, over_tuple, over_map, over_dict, over_iterator, over_full, over_expression, over_given, over_two, deep, raising, handling,
     over_in_a_handler, refusing, expression, in_a_closure, coroutine, called, called_coroutine, begun, begun_over_generator, begun_over_range, begun_over_full,
-    begun_over_expression, begun_in_a_handler, begun_over_in_a_handler, begun_deep, ended, closed, renamed,
+    begun_over_expression, begun_in_a_handler, begun_over_in_a_handler, begun_deep, ended, closed, renamed, of_a_renamed_function, of_one_that_is_real,
 ]  # fmt: skip
 
 #: What is done to a generator, one after the other.
