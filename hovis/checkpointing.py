@@ -27,6 +27,7 @@ from hovis.passes import pipeline
 from hovis.through import APPLYING, remembered
 from hovis.transforms.recorder import follow
 from hovis.transforms.sharing import Groups
+from hovis.wrapper import take_names
 
 
 def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,12 +47,17 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
 class Checkpointed(Transformed):
     """See :func:`checkpoint`."""
 
-    called = "checkpoint"
+    __slots__ = ()
+
+    @property
+    def naming(self) -> str:
+        return "{}"
 
     def __init__(self, fn: Any) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.checkpoint takes a callable, not {type(fn).__name__}")
-        self.fn = fn
+        super().__init__(fn)
+        take_names(self, fn)
 
     def eager(self) -> Callable[..., Any]:
         """Nothing is differentiated here."""

@@ -35,10 +35,13 @@ from hovis.transforms import rules
 from hovis.transforms.boxes import bare, record
 from hovis.transforms.moving import FOLLOWING, Following
 from hovis.transforms.recorder import is_recorded
+from hovis.wrapper import Wrapper, take_names
 
 
-class Kernel(Own):
+class Kernel(Own, Wrapper):
     """A function of numbers and arrays whose calls are ops of their own as long as something may be differentiated."""
+
+    __slots__ = ("__dict__", "__weakref__", "_named", "_places", "fn", "placed")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
@@ -48,14 +51,8 @@ class Kernel(Own):
         self._places, self._named = _places(fn)
         #: the same with all arguments by place, which ops call where some are given that are taken by name alone
         self.placed: Any = self if not self._named else type(self)(self.by_place(fn))
-        self.__name__ = str(getattr(fn, "__name__", "custom"))
-        self.__qualname__ = str(getattr(fn, "__qualname__", self.__name__))
-        self.__doc__ = fn.__doc__
-        self.placed.__name__, self.placed.__qualname__ = self.__name__, self.__qualname__
-
-    @property
-    def __wrapped__(self) -> Any:
-        return self.fn
+        for made in {self, self.placed}:
+            take_names(made, fn)
 
     def by_place(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """fn, or a rule of it, given by place what the function itself takes by name alone: behind all others."""
@@ -122,8 +119,11 @@ def _places(fn: Callable[..., Any]) -> tuple[_Defaults, _Defaults]:
 class Custom(Kernel, Following, abc.ABC):
     """A function with a rule of its own, of arguments that are trees: what is in them is what its ops are given (:class:`Laid`)."""
 
+    __slots__ = ("_flat", "_laid", "rule")
+
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(fn)
+        self.rule: Any = None
         #: by the trees of arguments and results
         self._laid: dict[Any, Laid] = {}
         self._flat: dict[Any, Callable[..., Any]] = {}
@@ -167,6 +167,8 @@ class Custom(Kernel, Following, abc.ABC):
 class Laid(Kernel):
     """The same function of the leaves of its arguments, which gives the leaves of its result: the one, or a tuple of them."""
 
+    __slots__ = ()
+
     def __init__(self, custom: Custom, tree: Any, count: int) -> None:
         def fn(*leaves: Any) -> Any:
             found: list[Any] = []
@@ -180,7 +182,7 @@ class Laid(Kernel):
 class CustomVjp(Custom):
     """See :func:`custom_vjp`."""
 
-    rule: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+    __slots__ = ()
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> Callable[..., Any]:
         """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
@@ -213,7 +215,7 @@ class CustomVjp(Custom):
 class CustomJvp(Custom):
     """See :func:`custom_jvp`."""
 
-    rule: Callable[..., Any] | None = None
+    __slots__ = ()
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """``rule(args, tangents)`` gives the result and its tangent."""
@@ -312,6 +314,8 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
 
 class Kept(Kernel):
     """See :func:`primitive`.  What is said of one goes into the tables that NumPy's functions are in."""
+
+    __slots__ = ()
 
     def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None, alone: bool = True) -> TypeRule:
         """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``, or ints.

@@ -30,6 +30,7 @@ from hovis.specs import Any as Unknown
 from hovis.through import APPLYING, EAGER, certain, is_followed, is_still, is_untouched, through, watch
 from hovis.transforms.moving import FOLLOWING, Following
 from hovis.transforms.recorder import follow, is_recorded
+from hovis.wrapper import Wrapper, take_names
 
 #: An argument by its position, counted from the end if it is negative, or by the name of its parameter.
 Argument = int | str
@@ -117,27 +118,30 @@ def hessian(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
 # ------------------------------------------------------------------------------------------------- the callables
 
 
-class Transformed(Following):
+class Transformed(Wrapper, Following):
     """A function that was made of another one.
 
     ``derived(args, kwargs)`` says what a call gives, in Python that is traced through.  It does so by ``of``, if there is one:
     ``how`` is all that was chosen and is known, ``data`` what else it was made of.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_eager", "data", "fn", "how")
+
     #: by what name users know what has made it
     called = "derived"
-    fn: Any
-    how: tuple[Any, ...] = ()
-    data: tuple[Any, ...] = ()
     #: where it is traced, ``*args`` and ``**kwargs`` are what there are specs for
     takes_no_more = True
+
+    def __init__(self, fn: Any, how: tuple[Any, ...] = (), data: tuple[Any, ...] = ()) -> None:
+        self.fn, self.how, self.data = fn, how, data
+        self._eager: Any = None
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call with these arguments gives."""
         return type(self).of(self.how, self.fn, self.data, args, kwargs)
 
     #: the same for functions that are made again, with what they close over (see Eager)
-    of: Callable[..., Any]
+    of: Any = None
 
     def carried_out(self, eager: "Eager", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call gives where nothing is traced, by its residual."""
@@ -155,26 +159,38 @@ class Transformed(Following):
         return applied(self, args, kwargs)
 
     @property
-    def __wrapped__(self) -> Any:
-        return self.fn
+    def naming(self) -> str:
+        return f"{self.called}({{}})"
 
-    @property
-    def __name__(self) -> str:
-        return f"{self.called}({getattr(self.fn, '__name__', type(self.fn).__name__)})"
+    def made_again(self, name: str) -> Any:
+        return _again, (type(self), self.fn, self.how, self.data)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.fn!r}>"
 
 
+def _again(kind: type[Transformed], fn: Any, how: tuple[Any, ...], data: tuple[Any, ...]) -> Transformed:
+    """One that is unpickled."""
+    made = kind.__new__(kind)
+    Transformed.__init__(made, fn, how, data)
+    take_names(made, fn)
+    return made
+
+
 class Gradient(Transformed):
     """See :func:`grad` and :func:`value_and_grad`."""
+
+    __slots__ = ()
 
     def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, with_value: bool) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.grad takes a callable, not {type(fn).__name__}")
-        self.called = "value_and_grad" if with_value else "grad"
-        self.fn = fn
-        self.how = _named(argnums), has_aux, with_value
+        super().__init__(fn, (_named(argnums), has_aux, with_value))
+        take_names(self, fn)
+
+    @property
+    def naming(self) -> str:
+        return "value_and_grad({})" if self.how[2] else "grad({})"
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -199,11 +215,11 @@ class Gradient(Transformed):
 class Push(Transformed):
     """See :func:`jvp`."""
 
+    __slots__ = ()
     called = "jvp"
 
     def __init__(self, fn: Any, has_aux: bool) -> None:
-        self.fn = fn
-        self.how = (has_aux,)
+        super().__init__(fn, (has_aux,))
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -217,11 +233,12 @@ class Push(Transformed):
 class Jacobian(Transformed):
     """See :func:`jacfwd` and :func:`jacrev`."""
 
+    __slots__ = ()
     called = "jacobian"
 
     def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, is_forward: bool) -> None:
-        self.fn = fn
-        self.how = _named(argnums), has_aux, is_forward
+        super().__init__(fn, (_named(argnums), has_aux, is_forward))
+        take_names(self, fn)
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -489,10 +506,10 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
     """What a call gives: here by residual Python, in a trace and for what is recorded by what ``derived`` says."""
     if is_recorded(args, kwargs, transformed.data):
         return transformed.derived(args, kwargs)
-    if not hasattr(transformed, "of"):
-        eager = transformed.__dict__.get("_eager")
+    if transformed.of is None:
+        eager = transformed._eager
         if eager is None:
-            eager = transformed.__dict__["_eager"] = transformed.eager()
+            eager = transformed._eager = transformed.eager()
         return eager(*args, **kwargs)
     fn = transformed.fn
     held = closed_over(fn)
@@ -598,6 +615,7 @@ def _applied(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 STANDARD.actions[applied] = _applied
+STANDARD.actions[take_names] = lambda m, args, named: Known(None)
 APPLYING.add(Transformed.derived.__code__)
 FOLLOWING.update((applied, Transformed.__call__))
 LEAVABLE.add(Transformed.__call__.__code__)

@@ -12,6 +12,7 @@ from hovis.keys import Key
 from hovis.looking import looked_at
 from hovis.through import APPLYING, function_of
 from hovis.transforms import interpret
+from hovis.wrapper import take_names
 
 
 class Interpreter(interpret.Interpreter):
@@ -52,9 +53,21 @@ class Fixed:
 class Interpreted(Transformed):
     """A function, run by an interpreter."""
 
+    __slots__ = ()
+
     def __init__(self, interpreter: Interpreter, fn: Any) -> None:
-        self.interpreter = interpreter
-        self.fn = fn
+        super().__init__(fn, (interpreter,))
+        take_names(self, fn)
+
+    @property
+    def naming(self) -> str:
+        return "{}"
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """What runs it."""
+        made: Interpreter = self.how[0]
+        return made
 
     def eager(self) -> Callable[..., Any]:
         return _Eager(self)

@@ -10,6 +10,7 @@ from hovis.library import inverses
 from hovis.library.core import Library
 from hovis.through import APPLYING, TRANSFORMS, Transform, through
 from hovis.transforms.inverse import inverted
+from hovis.wrapper import take_names
 
 
 def inverse(fn: Callable[..., Any], argnum: int = 0, like: Any = None) -> Callable[..., Any]:
@@ -51,18 +52,19 @@ TRANSFORMS["inverse"] = Transform(inverted, lambda library: OWN | library)
 class Inverse(Transformed):
     """See :func:`inverse`."""
 
+    __slots__ = ()
     called = "inverse"
 
     def __init__(self, fn: Any, argnum: int, like: Any) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.inverse takes a callable, not {type(fn).__name__}")
-        self.fn = fn
-        self.argnum = argnum
-        self.like = like
+        super().__init__(fn, (argnum, like))
+        take_names(self, fn)
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        fn, like = self.fn, self.like
-        at = int(place(fn, args, {}, self.argnum))
+        fn = self.fn
+        argnum, like = self.how
+        at = int(place(fn, args, {}, argnum))
         before, after = args[:at], args[at + 1 :]
         result: list[Any] = []
         pytree.flatten(args[at], result)

@@ -9,7 +9,6 @@ of which go to the function (:mod:`hovis.contest`).  Where no residual has won, 
 
 import asyncio
 import dis
-import functools
 import inspect
 import threading
 import time
@@ -30,6 +29,7 @@ from hovis.keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_
 from hovis.lattice import Const
 from hovis.once import COMPILER, in_turn
 from hovis.signature import own_signature
+from hovis.wrapper import Wrapper, take_names
 
 #: Residuals that one function keeps; the oldest go first.
 VARIANTS: Final = 64
@@ -87,13 +87,12 @@ def _mark_coroutine(made: Any) -> None:
     made._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
 
 
-class Jitted:
+class Jitted(Wrapper):
     """A function that is compiled for what it is called with.  Use :func:`jit`."""
 
     #: May a call go to the function itself, if that is quicker?  What stands for a transform is only there to be traced.
     has_plain = True
 
-    # not in __dict__, which functools.wraps copies from one function to another
     __slots__ = (
         "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_lost", "_made", "_noted",
         "_options", "_policy", "_seen", "_signature", "_static", "_variants",
@@ -103,11 +102,8 @@ class Jitted:
         if not callable(fn):
             outside = f": put @{type(fn).__name__} outside of @jit" if isinstance(fn, classmethod | staticmethod) else ""
             raise SpecError(f"jit takes a callable, not a {type(fn).__name__}{outside}")
-        functools.update_wrapper(self, fn, updated=())
-        # a residual has a trace of its own, which is not this one's
-        self.__dict__.update((name, value) for name, value in getattr(fn, "__dict__", {}).items() if not hasattr(type(self), name))
-        self.__wrapped__ = fn  # for those who ask; functools.wraps may put another there
         self._function = fn
+        take_names(self, fn)
         if inspect.iscoroutinefunction(fn):
             _mark_coroutine(self)
         self._options = options
@@ -143,12 +139,9 @@ class Jitted:
                 raise SpecError(f"{self._function!r} has no parameter {said(name)} that could be static")
         return [path for name in static for path in ((name,), (names.index(name),))]
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
-
-    def __reduce__(self) -> str:
-        """By reference, as functions are; a copy is the function itself."""
-        return str(self.__qualname__)  # type: ignore[attr-defined]
+    def made_from(self) -> Any:
+        """The function itself, whatever it says that it wraps."""
+        return self._function
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:

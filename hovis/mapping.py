@@ -16,6 +16,7 @@ from hovis.library.numpy.tangents import is_array
 from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
 from hovis.transforms.recorder import follow
 from hovis.transforms.vmap import batch, changes_nothing, no_lanes
+from hovis.wrapper import take_names
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -54,13 +55,14 @@ TRANSFORMS["directions"] = Transform(directions, optional=True)
 class Mapped(Transformed):
     """See :func:`vmap`."""
 
+    __slots__ = ()
     called = "vmap"
 
     def __init__(self, fn: Any, in_axes: Any, out_axes: Any) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.vmap takes a callable, not {type(fn).__name__}")
-        self.fn = fn
-        self.how = Axes(in_axes), Axes(out_axes)
+        super().__init__(fn, (Axes(in_axes), Axes(out_axes)))
+        take_names(self, fn)
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return in_lanes("batch", self.fn, self.how[0].tree, self.how[1].tree, args, kwargs)

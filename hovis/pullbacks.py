@@ -54,9 +54,10 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
 class Halved(Transformed):
     """See :func:`vjp` and :func:`linearize`."""
 
+    __slots__ = ()
+
     def __init__(self, fn: Any, way: str, has_aux: bool) -> None:
-        self.fn = fn
-        self.how = way, has_aux
+        super().__init__(fn, (way, has_aux))
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -93,12 +94,13 @@ class Halved(Transformed):
 class Half(Transformed):
     """A second half: it is given what the first one has kept."""
 
-    def __init__(self, back: Any, how: tuple[Any, ...], data: tuple[Any, ...]) -> None:
-        self.fn, self.how, self.data = back, how, data
+    __slots__ = ()
 
 
 class Pulled(Half):
     """From cotangents of a result to those of the arguments."""
+
+    __slots__ = ()
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -114,6 +116,8 @@ class Pulled(Half):
 
 class Pushed(Half):
     """From tangents of the arguments to that of a result."""
+
+    __slots__ = ()
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -193,10 +197,10 @@ def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
 class Pullback(Transformed):
     """From cotangents of a result to those of the arguments, where the function is run again for each."""
 
+    __slots__ = ()
+
     def __init__(self, fn: Any, primals: tuple[Any, ...], has_aux: bool) -> None:
-        self.fn = fn
-        self.how = (has_aux,)
-        self.data = primals
+        super().__init__(fn, (has_aux,), primals)
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -218,9 +222,10 @@ class Pullback(Transformed):
 class Linear(Transformed):
     """From tangents of the arguments to that of a result, where the function is run again for each."""
 
+    __slots__ = ()
+
     def __init__(self, fn: Any, primals: tuple[Any, ...]) -> None:
-        self.fn = fn
-        self.data = primals
+        super().__init__(fn, (), primals)
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -259,13 +259,13 @@ def _why(op: Op, library: Library, sources: Sources) -> tuple[str, str]:
         return _REASONS[callee]
     unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
     if not _has_rule(callee, library):
-        if callable(callee) and hasattr(callee, "__code__"):
-            return "hovis does not enter it", ""
         if any(isinstance(one, Stand) and one.real is type(callee) for one in library.models.values()):
             # one that the traced code makes would be followed
             wrapped = getattr(callee, "__wrapped__", None)
             hint = f"{getattr(callee, '__name__', 'it')}.__wrapped__ would be traced through" if callable(wrapped) else ""
             return "what it holds is known at run time only", hint
+        if callable(callee) and hasattr(callee, "__code__"):
+            return "hovis does not enter it", ""
         return "hovis has no rule for it, so it may do anything", "hovis.primitive gives it one"
     if unknown:
         told = _listed(unknown, names) or sources.of(*unknown)

@@ -50,6 +50,8 @@ class Derivative:
 class Own:
     """A callable that holds its row itself: one that is no longer used takes it along."""
 
+    __slots__ = ("derivative",)
+
     def __init__(self) -> None:
         self.derivative: Derivative | None = None
 

@@ -1,0 +1,117 @@
+"""What stands for a function, and behaves as functions do: it has names and a docstring, is bound to instances, and is pickled by its name.
+
+What a wrapper itself needs is in slots: ``functools.wraps`` copies all that is in ``__dict__`` from one function to another.
+"""
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+_COPIED: Final = frozenset({*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"})
+
+
+class _Asked:
+    """An attribute that is what ``of`` says of it, as long as it was not given another value."""
+
+    def __init__(self, of: Callable[["Wrapper"], Any]) -> None:
+        self.of = of
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, made: "Wrapper | None", owner: type) -> Any:
+        if made is None:
+            raise AttributeError(f"type object {owner.__name__!r} has no attribute {self.name!r}")
+        return self.of(made)
+
+
+def _of_function(name: str) -> _Asked:
+    """What functions have, as the function has it for which a wrapper stands."""
+
+    def of(made: "Wrapper") -> Any:
+        fn = made.made_from()
+        if made.naming == "{}" and isinstance(fn, types.FunctionType | Wrapper):
+            return getattr(fn, name)
+        raise AttributeError(f"{type(made).__name__!r} object has no attribute {name!r}", name=name, obj=made)
+
+    return _Asked(of)
+
+
+class Wrapper:
+    """A callable that is made of a function: ``made_from()``."""
+
+    # no __getattr__, which would slow down all reads of attributes
+    __slots__ = ()
+    if TYPE_CHECKING:
+        # in its dictionary, but for what is made in a trace
+        __qualname__: str
+    # what inspect asks for to take something for a function (inspect._signature_is_functionlike)
+    __code__ = _of_function("__code__")
+    __defaults__ = _of_function("__defaults__")
+    __kwdefaults__ = _of_function("__kwdefaults__")
+
+    @property
+    def naming(self) -> str:
+        """How it is named after the function."""
+        return "{}"
+
+    def made_from(self) -> Any:
+        """The function that it is made of."""
+        return self.fn  # type: ignore[attr-defined]
+
+    @_Asked
+    def __wrapped__(self) -> Any:
+        return self.made_from()
+
+    @_Asked
+    def __name__(self) -> str:
+        return self.naming.format(_name_of(self.made_from(), "__name__"))
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)  # type: ignore[arg-type]
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By its name, where it is found by that; else by what it was made of."""
+        name = str(getattr(self, "__qualname__", self.__name__))
+        return name if _found(self, name) else self.made_again(name)
+
+    def made_again(self, name: str) -> Any:
+        """As ``__reduce_ex__``, of one that is not found by its name."""
+        return name
+
+
+def _found(made: object, qualname: str) -> bool:
+    """Is it what its module has by this name?"""
+    found: Any = sys.modules.get(getattr(made, "__module__", None) or "")
+    for name in qualname.split("."):
+        found = getattr(found, name, None)
+    return found is made
+
+
+def _name_of(fn: Any, name: str) -> str:
+    """By which name fn goes; that of its class, if it has none."""
+    return getattr(fn, name, None) or type(fn).__name__
+
+
+def take_names(made: Any, fn: Any) -> None:
+    """Give made the names, the docstring and the attributes of fn, as ``functools.wraps`` does; not in a trace, where nobody sees them."""
+    own: dict[str, Any] = {}
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        try:
+            own[name] = getattr(fn, name)
+        except AttributeError:
+            pass
+    naming = made.naming
+    own["__name__"], own["__qualname__"] = naming.format(_name_of(fn, "__name__")), naming.format(_name_of(fn, "__qualname__"))
+    own["__wrapped__"] = fn
+    if more := getattr(fn, "__dict__", None):
+        own.update((name, value) for name, value in more.items() if name not in _COPIED and not hasattr(type(made), name))
+    made.__dict__.update(own)
