@@ -22,7 +22,7 @@ from hovis.bytecode.normalize import UNREADABLE
 from hovis.deadline import OutOfTime
 from hovis.engine import trace as engine
 from hovis.engine.budget import OutOfFuel
-from hovis.engine.lookups import NEVER_ENTERED
+from hovis.engine.lookups import ENTERED_THROUGH, NEVER_ENTERED
 from hovis.engine.tables import GiveUp
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, WriteError, said
@@ -323,6 +323,11 @@ class Trace:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.compile()(*args, **kwargs)
 
+    @property
+    def _function(self) -> Callable[..., Any]:
+        """What a call of it is in a trace."""
+        return self.compile()
+
     def source(self) -> str:
         """The residual as the text of a Python function.
 
@@ -489,12 +494,16 @@ def _shown(part: Part, used: set[int]) -> Any:
     return Given(inner if part.kind == "list" else tuple(inner), whole)
 
 
+ENTERED_THROUGH.add(Trace)
+
+
 # ------------------------------------------------------------------------------------------------- tracing
 
 
 def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
     """Trace fn for arguments of which the specs say what is known; fn is read, never run.
 
+    Of what :func:`hovis.jit` gave the function behind it is traced, of a Trace its residual.
     ``library=`` says what calls mean, and ``annotations=True`` that a parameter without a spec has the one that it is
     annotated with, if fn has no such parameter (see Options).
     Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown.  Unknown parameters keep their defaults.
@@ -517,7 +526,7 @@ def _chosen(fn: Any, named: dict[str, Any]) -> Options:
 
 
 def _parameters(fn: Any) -> tuple[str, ...]:
-    code = getattr(python_function(fn)[0], "__code__", None)
+    code = getattr(python_function(behind(fn))[0], "__code__", None)
     return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
@@ -577,6 +586,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
         _warn_of_this_python()
     if chosen.library is STANDARD:
         plugins.OFFERED.look()
+    fn = behind(fn)
     function, bound = python_function(fn)
 
     def parts_of(spec: Any, name: str) -> Part:
@@ -670,6 +680,15 @@ def _complain(traced: Trace) -> None:
         more = [f"and {len(losses) - MOST_LOSSES} more"] if len(losses) > MOST_LOSSES else []
         told = ["\n".join(remark.lines()) for remark in losses[:MOST_LOSSES]]
         raise TraceError("\n\n".join([f"{_name(traced.fn)} could not be specialized as a whole:", *told, *more, "Without strict=True these run as they are."]))
+
+
+def behind(fn: Any) -> Any:
+    """What is traced for fn: of a jitted function the function itself, of a Trace its residual."""
+    while type(fn) in ENTERED_THROUGH:
+        fn = fn._function
+    if isinstance(fn, types.MethodType) and type(fn.__func__) in ENTERED_THROUGH:
+        return types.MethodType(behind(fn.__func__), fn.__self__)
+    return fn
 
 
 def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:

@@ -17,11 +17,15 @@ _ORDER: Final = {kind: k for k, kind in enumerate((inspect.Parameter.KEYWORD_ONL
 
 
 class Unknown:
-    """One unknown argument of the residual: its name, its kind, its default, and the part that it is."""
+    """One unknown argument of the residual: its name, its kind, its default, and the part that it is.
 
-    __slots__ = ("default", "kind", "name", "part")
+    taken   names that ``**kwargs`` can't have in it: they are those of parameters that are known
+    """
 
-    def __init__(self, name: str, part: Part, kind: Any, default: Any) -> None:
+    __slots__ = ("default", "kind", "name", "part", "taken")
+
+    def __init__(self, name: str, part: Part, kind: Any, default: Any, taken: tuple[str, ...] = ()) -> None:
+        self.taken = taken
         self.name = name
         self.part = part
         self.kind = kind
@@ -88,7 +92,7 @@ class Signature:
         other.parts = [made[id(p)] for p in self.parts]
         other.positional = [made[id(p)] for p in self.positional]
         other.keywords = {k: made[id(p)] for k, p in self.keywords.items()}
-        other.unknown = [Unknown(u.name, made[id(u.part)], u.kind, u.default) for u in self.unknown]
+        other.unknown = [Unknown(u.name, made[id(u.part)], u.kind, u.default, u.taken) for u in self.unknown]
         other.star = made[id(self.star)] if self.star else None  # type: ignore[assignment]
         other.double_star = made[id(self.double_star)] if self.double_star else None  # type: ignore[assignment]
         other.kept = [names.get(id(p), p) for p in self.kept]
@@ -180,12 +184,15 @@ class _Binder:
         self.out = Signature()
         self.plain: list[str] = []
         self.names: list[str] = []
+        #: parameters that may be given by name
+        self.by_name: list[str] = []
 
     def bind(self) -> Signature:
         parameters = own_signature(self.function).parameters.values()
         plain = [p for p in parameters if p.kind in _POSITIONAL]
         keyword_only = [p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
         self.plain, self.names = [p.name for p in plain], [p.name for p in plain + keyword_only]
+        self.by_name = [p.name for p in plain + keyword_only if p.kind is not inspect.Parameter.POSITIONAL_ONLY]
         star = next((p for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
         double = next((p for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), None)
         for p in plain:
@@ -254,7 +261,9 @@ class _Binder:
             leaf = Leaf(Param(Type(dict), None, double.name))
             self.out.double_star = leaf
             self.out.parts.append(leaf)
-            self.out.unknown.append(Unknown(double.name, leaf, double.kind, inspect.Parameter.empty))
+            unknown = {u.name for u in self.out.unknown}
+            taken = tuple(name for name in self.by_name if name not in unknown)
+            self.out.unknown.append(Unknown(double.name, leaf, double.kind, inspect.Parameter.empty, taken))
             return
         parts = tuple(self.part_of(s, k) for k, s in self.named.items())
         for key, part in zip(self.named, parts, strict=True):

@@ -75,6 +75,7 @@ class Arrival:
         wanted = {id(p): name_of(p) for p in function.params}
         for u in self.signature.unknown:
             shown = ast.Name(self.called[id(u)], ast.Load())
+            checks += [ast.Compare(ast.Constant(name), [ast.NotIn()], [shown]) for name in u.taken]
             if u.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
                 continue
             checks += self._checks(u.part, shown)

@@ -140,6 +140,8 @@ def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
     found: list[Any] = []
     values: dict[int, Any] = {}
     for unknown, value in zip(signature.unknown, arguments, strict=True):
+        if isinstance(value, dict) and (known := [name for name in unknown.taken if name in value]):
+            raise SpecError(f"the parameter {known[0]!r} is known already, and can't be in {unknown.name!r} as well")
         taken = taker(unknown.part)(value)
         if taken is None:
             raise SpecError(f"the argument {unknown.name!r} does not fit its spec {_describe(unknown.part)}: {said(value)}")
@@ -284,6 +286,10 @@ def _shared(function: Function) -> set[int]:
 def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, misfit: Block, blocks: list[Block]) -> Block:
     """Check one argument and take it apart."""
     part = u.part
+    for name in u.taken:
+        there = Op(operator.contains, (arrived, Const(name)), (), BOOL)
+        at.ops.append(there)
+        at = _go_on(at, there, misfit, blocks, False)
     if isinstance(part, Leaf):
         values[id(part.param)] = arrived
         kind = part.param.type

@@ -45,8 +45,7 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     fn = callee.value
     if type(fn) in ENTERED_THROUGH:
         # a jitted function is entered through its original
-        fn = fn._function  # type: ignore[attr-defined]
-        callee = Known(fn)
+        return call(m, Known(fn._function), args, kwargs, mode)  # type: ignore[attr-defined]
     if fn is BUILD_CLASS:
         return classdefs.statement(m, args, kwargs, mode)
     if type(fn) is FUNCTION:
