@@ -20,12 +20,13 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.analysis import Dominators
+from hovis.ir.components import components
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis.once import once
 from hovis_xla import intervals
 from hovis_xla.intervals import COMPARISONS, RESULTS, Interval, join, meet, within
-from hovis_xla.regions import Region, all_loops, components, reachable, regions, successors
+from hovis_xla.regions import Region, all_loops, reachable, regions, successors
 
 #: What Python's integers have room for in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
@@ -452,11 +453,11 @@ def _bounded_sums(r: Ranges, values: Iterable[Op | Param]) -> dict[Op | Param, I
     """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
     values = [v for v in values if v in r.whole]
     found: dict[Op | Param, Interval] = {}
-    for members in components(values, lambda v: _sources(r, v)):  # type: ignore[arg-type]
+    for members in map(set, components(values, lambda v: _sources(r, v))):
         if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):
-            bounds = _bounds(r, members)  # type: ignore[arg-type]
-            if bounds is not None and all(within(bounds, r.whole[v]) for v in members):  # type: ignore[index]
-                found.update(dict.fromkeys(members, bounds))  # type: ignore[arg-type]
+            bounds = _bounds(r, members)
+            if bounds is not None and all(within(bounds, r.whole[v]) for v in members):
+                found.update(dict.fromkeys(members, bounds))
     return found
 
 

@@ -9,10 +9,11 @@ heads taken away, the loops are the strongly connected components, each again a 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
+from hovis.ir.components import components
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.lattice import Const, contains, leq
 from hovis_xla.deeds import acts
@@ -205,7 +206,7 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
         return [e.block for e in successors(block) if e.block in inside and e.block not in cut]
 
     number = {b: k for k, b in enumerate(order)}
-    found = [sorted(members, key=number.__getitem__) for members in components(order, following)]
+    found = [sorted(members, key=number.__getitem__) for members in components(order, following)][::-1]
     cycles = [members for members in found if len(members) > 1 or members[0] in following(members[0])]
     home = {b: k for k, members in enumerate(cycles) for b in members}
     entered = set(region.heads).union(e.block for b in inside for e in successors(b) if home.get(b) != home.get(e.block))
@@ -236,49 +237,6 @@ def with_heads(region: Region, heads: Iterable[Block]) -> Region:
     """The same loop, entered at these blocks only."""
     found = Region(region.blocks, list(heads), region.exits, acts=region.acts)
     _find_loops(found, list(region.blocks), set(found.heads))
-    return found
-
-
-def components(order: list[Block], following: Callable[[Block], list[Block]]) -> list[set[Block]]:
-    """The strongly connected components (Kosaraju: postorder one way, then flood the other way)."""
-    members = set(order)
-    finished: list[Block] = []
-    seen: set[Block] = set()
-    for root in order:
-        stack = [] if root in seen else [(root, iter(following(root)))]
-        seen.add(root)
-        while stack:
-            block, rest = stack[-1]
-            step = next((b for b in rest if b in members and b not in seen), None)
-            if step is None:
-                finished.append(block)
-                stack.pop()
-            else:
-                seen.add(step)
-                stack.append((step, iter(following(step))))
-    preceding: dict[Block, list[Block]] = {b: [] for b in order}
-    for block in order:
-        for target in following(block):
-            if target in members:
-                preceding[target].append(block)
-    return _flood(finished, preceding)
-
-
-def _flood(finished: list[Block], preceding: dict[Block, list[Block]]) -> list[set[Block]]:
-    found: list[set[Block]] = []
-    taken: set[Block] = set()
-    for root in reversed(finished):
-        if root in taken:
-            continue
-        component = {root}
-        todo = [root]
-        while todo:
-            for before in preceding[todo.pop()]:
-                if before not in taken and before not in component:
-                    component.add(before)
-                    todo.append(before)
-        taken |= component
-        found.append(component)
     return found
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder, successors
+from hovis.ir.analysis import natural_loops, predecessors, reverse_postorder
 from hovis.ir.builder import go_by_number
+from hovis.ir.components import entries_of_a_cycle
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised, stop_iteration_error
 from hovis.lattice import ANY, Const, Type
@@ -389,27 +390,9 @@ def _runs(function: Function, order: Mapping[Block, int], errors: Sequence[tuple
 
 def reducible(function: Function) -> None:
     """Loops with several entries get one, which is told where to go on."""
-    if natural_loops(function).reducible:
-        return None
-    # takes a third of a second to import, and few functions need it
-    import networkx  # noqa: PLC0415
-
-    graph: networkx.DiGraph[Block] = networkx.DiGraph()
-    graph.add_nodes_from(function.blocks)
-    graph.add_edges_from((block, to) for block in function.blocks for to in successors(block))
-    todo = [graph]
-    while todo:
-        part = todo.pop()
-        for found in networkx.strongly_connected_components(part):
-            if len(found) == 1:
-                continue
-            entries = [b for b in function.blocks if b in found and (b is function.blocks[0] or any(p not in found for p in graph.predecessors(b)))]
-            inside = [b for b in entries if b in part]
-            if len(inside) > 1:
-                _one_entry(function, inside)
-                return reducible(function)
-            todo.append(part.subgraph(found - set(inside)))
-    return None
+    if not natural_loops(function).reducible:
+        _one_entry(function, entries_of_a_cycle(function))
+        reducible(function)
 
 
 def _one_entry(function: Function, entries: list[Block]) -> None:

@@ -14,6 +14,7 @@ from hovis.engine.entries import Entry
 from hovis.engine.entrykeys import PATHS, SHIFT
 from hovis.engine.folded import Folded
 from hovis.engine.values import Known, each
+from hovis.ir.components import components
 from hovis.ir.model import Block, Edge, Invoke, Return, edges
 from hovis.lattice.constants import PLAIN
 
@@ -59,42 +60,12 @@ def _depends_on_objects_alone(engine: "Engine", branch: Folded) -> bool:
 
 
 def _loops(entries: list[Entry]) -> list[set[Entry]]:
-    """The loops: entries that lead to one another (Tarjan's strongly connected components, without recursion)."""
-    number: dict[Entry, int] = {}
-    low: dict[Entry, int] = {}
-    path: list[Entry] = []
-    on_path: set[Entry] = set()
-    found: list[set[Entry]] = []
-    for root in entries:
-        if root in number:
-            continue
-        work = [(root, iter([to for _, to, _ in root.exits]))]
-        number[root] = low[root] = len(number)
-        path.append(root)
-        on_path.add(root)
-        while work:
-            entry, rest = work[-1]
-            for to in rest:
-                if to not in number:
-                    number[to] = low[to] = len(number)
-                    path.append(to)
-                    on_path.add(to)
-                    work.append((to, iter([after for _, after, _ in to.exits])))
-                    break
-                if to in on_path:
-                    low[entry] = min(low[entry], number[to])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[entry])
-                if low[entry] == number[entry]:
-                    at = path.index(entry)
-                    part = set(path[at:])
-                    del path[at:]
-                    on_path -= part
-                    if len(part) > 1 or any(to is entry for _, to, _ in entry.exits):
-                        found.append(part)
-    return found
+    """The loops: entries that lead to one another."""
+
+    def following(entry: Entry) -> list[Entry]:
+        return [to for _, to, _ in entry.exits]
+
+    return [set(part) for part in components(entries, following) if len(part) > 1 or part[0] in following(part[0])]
 
 
 def _leaves(entry: Entry, loop: set[Entry]) -> bool:

@@ -6,6 +6,7 @@ get only ``v`` and each other (Braun et al.: Simple and Efficient Construction o
 
 from collections.abc import Hashable, Iterator
 
+from hovis.ir.components import components
 from hovis.ir.model import Caught, Function, Operand, Param, Value
 from hovis.passes.rewriting import Pass, incoming_args, keep_params, resolve, substitute
 
@@ -16,7 +17,7 @@ def _trivial_params(function: Function) -> bool:
     new: dict[Value, Operand] = {}
     todo = [list(args)]
     while todo:
-        for group in _groups(todo.pop(), args, new):
+        for group in _groups(todo.pop(), args):
             members = set(group)
             sources = [[resolve(arg, new) for arg in args[param]] for param in group]
             outside = {arg for found in sources for arg in found if arg not in members}
@@ -51,39 +52,6 @@ def _twins(function: Function, args: dict[Param, list[Operand]], new: dict[Value
                     new[param] = twin
 
 
-def _groups(params: list[Param], args: dict[Param, list[Operand]], new: dict[Value, Operand]) -> Iterator[list[Param]]:
-    """The strongly connected groups of params under "gets", those that others get first (Tarjan)."""
-    among = set(params)
-    index: dict[Param, int] = {}
-    low: dict[Param, int] = {}
-    open_: list[Param] = []
-    is_open: set[Param] = set()
-
-    def begin(param: Param) -> tuple[Param, Iterator[Param]]:
-        index[param] = low[param] = len(index)
-        open_.append(param)
-        is_open.add(param)
-        return param, iter([arg for arg in args[param] if isinstance(arg, Param) and arg in among])
-
-    for root in params:
-        if root in index:
-            continue
-        stack = [begin(root)]
-        while stack:
-            param, rest = stack[-1]
-            for arg in rest:
-                if arg not in index:
-                    stack.append(begin(arg))
-                    break
-                if arg in is_open:
-                    low[param] = min(low[param], index[arg])
-            else:
-                stack.pop()
-                if stack:
-                    low[stack[-1][0]] = min(low[stack[-1][0]], low[param])
-                if low[param] == index[param]:
-                    cut = open_.index(param) if open_[-1] is not param else len(open_) - 1
-                    group = open_[cut:]
-                    del open_[cut:]
-                    is_open.difference_update(group)
-                    yield group
+def _groups(params: list[Param], args: dict[Param, list[Operand]]) -> Iterator[list[Param]]:
+    """The groups of params that get each other, those that others get first."""
+    return components(params, lambda param: [arg for arg in args[param] if isinstance(arg, Param)])

@@ -1,11 +1,8 @@
 """Loops that are entered in several places get one entry: a block that is told where to go on."""
 
-from collections.abc import Iterable
-
-import networkx as nx
-
 from hovis.ir.analysis import Dominators, operands, predecessors
 from hovis.ir.builder import INT, go_by_number
+from hovis.ir.components import entries_of_a_cycle
 from hovis.ir.model import Block, Caught, Edge, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const
 from hovis.passes.rewriting import replace_in
@@ -14,28 +11,10 @@ from hovis.transforms.variables import Variable, Variables, absent
 
 def one_entry(function: Function) -> None:
     """Give one cycle that has several entries a block through which all ways into them lead."""
-    graph: nx.DiGraph[Block] = nx.DiGraph()
-    graph.add_nodes_from(function.blocks)
-    graph.add_edges_from((block, edge.block) for block in function.blocks for edge in edges(block.terminator))
-    entered = _entered(graph, graph.nodes)
-    assert entered is not None, "there is a cycle with several entries"
-    order = [block for block in function.blocks if block in entered]
-    _through_one(function, order)
+    entries = entries_of_a_cycle(function)
+    assert entries, "there is a cycle with several entries"
+    _through_one(function, entries)
     _mend(function)
-
-
-def _entered(graph: "nx.DiGraph[Block]", among: Iterable[Block]) -> set[Block] | None:
-    """The entries of an outermost cycle that has several."""
-    for cycle in nx.strongly_connected_components(graph.subgraph(among)):
-        if len(cycle) == 1:
-            continue
-        entries = {block for block in cycle if any(source not in cycle for source in graph.predecessors(block))}
-        if len(entries) > 1:
-            return entries
-        found = _entered(graph, cycle - entries)
-        if found is not None:
-            return found
-    return None
 
 
 def _through_one(function: Function, entries: list[Block]) -> None:
