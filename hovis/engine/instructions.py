@@ -415,6 +415,8 @@ def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object
         # of a package, modules in it may have to be loaded
         if type(modules[0]) is not types.ModuleType or ("__path__" in held and any(part not in held for part in fromlist)):
             return None
+        if "__getattr__" in held and "__path__" not in held:
+            return None  # it is asked for a __path__ (_handle_fromlist of Lib/importlib/_bootstrap.py)
     return modules[-1]
 
 

@@ -1,26 +1,21 @@
 """Calls of builtins: acted on, folded, traced through a model, or left as a call whose result is known by a rule."""
 
 import enum
-import inspect
 import itertools
 import math
 import operator
-import pdb  # noqa: T100  # it is only named
-import sys
 import types
-import warnings
 from typing import Any, Final
 
 from hovis.engine import enums, models, stores
 from hovis.engine.entering import call_function
 from hovis.engine.folding import constant_form, fold
-from hovis.engine.frames import leave_caller, need_callers
+from hovis.engine.frames import LOOKERS, called, passed
 from hovis.engine.lending import lend
 from hovis.engine.machine import NOWHERE, SWITCH, Machine
 from hovis.engine.models import NOT_MINE
 from hovis.engine.results import finish, opaque
 from hovis.engine.sizing import bounds, use_sizes
-from hovis.engine.tables import GiveUp
 from hovis.engine.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND
@@ -30,29 +25,6 @@ from hovis.library.core import Stand
 
 #: Combinations of Union members that a rule is asked for.
 MAX_MEMBERS: Final = 16
-
-
-#: Builtins that see the frame of their caller, and with how many arguments at the most.
-_FRAME_READERS: Final[dict[object, int]] = {
-    locals: 0,
-    vars: 0,
-    dir: 0,
-    eval: 1,
-    exec: 1,
-    warnings.warn: 9,
-}
-#: Callees that stop in the caller's frame, for a person to look at.
-_STOPPERS: Final[tuple[object, ...]] = (breakpoint, pdb.set_trace)
-#: Builtins that give frames, by which all that are above can be reached.
-_FRAME_GIVERS: Final[tuple[object, ...]] = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)
-#: Builtins after which somebody watches which functions are called, and what lines of them are run.
-_WATCHERS: Final[tuple[object, ...]] = (
-    sys.settrace, sys.setprofile, *(getattr(sys.monitoring, name) for name in ("set_events", "set_local_events") if hasattr(sys, "monitoring"))
-)  # fmt: skip
-
-#: All of these, by id.
-_LOOKERS: Final = frozenset(map(id, (*_FRAME_READERS, *_STOPPERS, *_FRAME_GIVERS, *_WATCHERS)))
-MANY: Final = sys.maxsize
 
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
@@ -107,13 +79,8 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         return status
     if fn is globals:
         return finish(m, Known(m.frame.namespace), mode)
-    if id(fn) in _LOOKERS:
-        if any(fn is watcher for watcher in _WATCHERS):
-            raise GiveUp(f"it calls {fn.__name__}: what is called from then on, and where it stands, is watched")
-        if any(fn is giver for giver in _FRAME_GIVERS) and len(m.state.frames) > 1:
-            need_callers(m, fn)
-        if len(args) <= _FRAME_READERS.get(fn, MANY):
-            leave_caller(m, fn)
+    if id(fn) in LOOKERS:
+        called(m, fn, args)
     if rule is not None:
         typed = primitive(m, rule, args, kwargs)
         if typed is not None:
@@ -155,6 +122,8 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
     dims = rule.dims(m, args, kwargs) if rule.dims is not None and isinstance(result, Array) else None
     if m.known_sizes and isinstance(result, Array) and (dims is None or None in dims):
         use_sizes(m, *args, *kwargs.values())
+    if type(result) is not Type or result.cls is not bool:  # fn is eval
+        passed(m, *args, *kwargs.values())
     args, effect = lend(m, rule.fn, args, types_, result, effect)
     if effect._value_ & _WRITES and args and isinstance(args[0], Known):
         by_key = rule.fn in (operator.setitem, operator.delitem) and isinstance(args[1], Known)

@@ -1,12 +1,13 @@
 """What becomes of the result of a call, and the call of which nothing is known."""
 
 import abc
+import functools
 import operator
 import types
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
-from hovis.engine import seen, templates
+from hovis.engine import frames, seen, templates
 from hovis.engine.heap import holds
 from hovis.engine.machine import Landing, Machine
 from hovis.engine.tables import Restart
@@ -93,6 +94,7 @@ def opaque(
 ) -> Dyn:
     """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
     args = seen.kept(m, callee, args, kwargs)
+    frames.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     for value in (*args, *(kwargs or {}).values()):
         if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:

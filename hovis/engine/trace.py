@@ -172,6 +172,7 @@ def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         functions = _trace(engine, initial, fuel, choices)
         return Result(functions, _match(engine, initial), engine)
     finally:
+        engine.roots = []  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
         templates.retire(engine.tables.templates.values())
         constants.forget_large()
 

@@ -16,7 +16,7 @@ from hovis.ir.analysis import operands, reverse_postorder, terminator_operands
 from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
 from hovis.lattice import Const
 from hovis.lattice.constants import constant_key
-from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, same
+from hovis.passes.rewriting import Pass, same, shows_place
 from hovis.passes.tails import open_handlers
 
 #: An end of fewer ops is not worth a jump.
@@ -111,7 +111,7 @@ def _alike(a: Block, b: Block, outside: set[Operand]) -> int:
 def _same_op(one: Op, other: Op) -> bool:
     """But for the operands."""
     callee = one.callee is other.callee or (isinstance(one.callee, Param | Op) and isinstance(other.callee, Param | Op))
-    placed = one.location == other.location or not effect_of(one) & MAY_RAISE
+    placed = one.location == other.location or not shows_place(one)
     shape = len(one.args) == len(other.args) and [name for name, _ in one.kwargs] == [name for name, _ in other.kwargs]
     return callee and placed and shape and one.effect == other.effect and one.type == other.type
 

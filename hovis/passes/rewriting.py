@@ -241,6 +241,11 @@ def effect_of(op: Op) -> Effect:
     return op.effect
 
 
+def shows_place(op: Op) -> bool:
+    """May a traceback tell on which line of the user's source op stands?"""
+    return bool(effect_of(op) & MAY_RAISE) or op.callee is operations.raised
+
+
 #: They give back the exception that they are given, changed: its context, its cause, an attribute.
 CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause, operations.with_attribute, operations.with_note, operations.in_context})
 

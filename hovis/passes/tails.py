@@ -13,7 +13,7 @@ from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, 
 from hovis.ir.operations import drop, enter_handler, leave_handler
 from hovis.lattice import Const
 from hovis.lattice.constants import constant_key
-from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of
+from hovis.passes.rewriting import Pass, shows_place
 
 _DEPTH: Final = {enter_handler: 1, leave_handler: -1}
 
@@ -136,7 +136,7 @@ def _key(block: Block, places: bool) -> Hashable:
 
 def _op(op: Op, numbers: Mapping[Value, int], places: bool) -> Hashable:
     callee = _operand(op.callee, numbers) if isinstance(op.callee, Param | Op) else id(op.callee)
-    place = op.location if places and effect_of(op) & MAY_RAISE else None
+    place = op.location if places and shows_place(op) else None
     named = tuple((name, _operand(value, numbers)) for name, value in op.kwargs)
     return callee, tuple(_operand(arg, numbers) for arg in op.args), named, op.effect, op.type, place
 

@@ -622,3 +622,33 @@ def test_a_container_lasts_as_long_as_its_variable_behind_a_finalizer(monkeypatc
             del d, l
             REFS.clear()
     assert found[3:] == found[:3]
+
+
+def test_what_globals_refer_to_is_not_kept():
+    ended = []
+
+    class Ends:
+        def __init__(self, k):
+            self.k = k
+
+        def __del__(self):
+            ended.append(self.k)
+
+        def get(self, x):
+            return x
+
+    scope = {}
+    exec("def use(held, x): return held.get(x)\ndef other(x): return x + 1", scope)
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        use, other = hovis.jit(scope["use"]), hovis.jit(scope["other"])
+        for k, x in enumerate((1, 1, 2.5, "s")):
+            scope["held"] = Ends(k)
+            assert use(scope["held"], x) == x
+            assert isinstance(x, str) or other(x) == x + 1
+            del scope["held"]
+            assert ended == list(range(k + 1))
+    finally:
+        if before:
+            gc.enable()
