@@ -11,7 +11,7 @@ from hovis.engine.environment import Guard
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.engine.untold import JOINED
 from hovis.ir import naming, operations
-from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, edges
+from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, Terminator, edges
 from hovis.ir.operations import UNBOUND, load_global, yield_
 from hovis.ir.quoting import place, quote
 from hovis.lattice import Any as AnyType
@@ -43,7 +43,7 @@ class Remark:
     @property
     def loss(self) -> bool:
         """Is something left that could have been specialized?  (A decision on what is unknown is none.)"""
-        return not self.what.startswith((DECIDED, MADE)) and not self.what.endswith((OWN, JOINED))
+        return not self.what.startswith((DECIDED, MADE)) and not self.what.endswith((OWN, JOINED, STAYS))
 
     def lines(self, times: int = 1) -> list[str]:
         """The remark as text: the place, the source line with the span underlined, the reason."""
@@ -113,10 +113,11 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
             left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE and op.callee is not yield_]
             roots = [op for op in left if not _follows(op, given)]
             consequences += len(left) - len(roots)
-            found += [_of_op(op, library, sources) for op in roots]
-            found += _made(block, library)
             branch = block.terminator
-            if isinstance(branch, Branch) and not _checks_again(branch.cond) and not (isinstance(branch.cond, Op) and branch.cond in left):
+            looked_at, expected = _expectation(branch, library)
+            found += [_of_op(op, library, sources, expected if op is looked_at else None) for op in roots]
+            found += _made(block, library)
+            if isinstance(branch, Branch) and looked_at is None and not _checks_again(branch.cond) and branch.cond not in left:
                 found.append(_of_branch(branch, sources))
     return found, consequences
 
@@ -161,6 +162,16 @@ def _checks_again(cond: Operand) -> bool:
     return isinstance(cond, Op) and any(isinstance(a, Op) and a.callee is load_global for a in cond.args)
 
 
+def _expectation(branch: Terminator | None, library: Library) -> tuple[Op | None, Const | None]:
+    """The call of which a branch asks whether it has given what was expected, and that."""
+    cond = branch.cond if isinstance(branch, Branch) else None
+    if isinstance(cond, Op) and len(cond.args) == 2 and isinstance(cond.args[0], Op) and isinstance(cond.args[1], Const):
+        stand = library.models.get(type(cond.args[0].callee))
+        if isinstance(stand, Stand) and stand.expected is not None:
+            return cond.args[0], cond.args[1]
+    return None, None
+
+
 def _of_branch(branch: Branch, sources: Sources) -> Remark:
     location = (branch.cond.location if isinstance(branch.cond, Op) else None) or branch.location
     told = sources.of(branch.cond)
@@ -170,6 +181,7 @@ def _of_branch(branch: Branch, sources: Sources) -> Remark:
 
 #: What remarks begin or end with that speak of no loss.
 OWN: Final = "stays a function of its own"
+STAYS: Final = "stays"
 DECIDED: Final = "decided at run time"
 MADE: Final = "made at run time"
 
@@ -196,7 +208,10 @@ _MAKERS: Final[dict[object, str]] = {
 }
 
 
-def _of_op(op: Op, library: Library, sources: Sources) -> Remark:
+def _of_op(op: Op, library: Library, sources: Sources, expected: Const | None = None) -> Remark:
+    if expected is not None:
+        why = f"what its cache holds, and how often it is asked, can be seen; it is expected to give {_short(expected.value)}, and looked at"
+        return Remark(f"call of {callee_text(op)} {STAYS}", why, "", op.location)
     return Remark(f"opaque call of {callee_text(op)}", *_why(op, library, sources), op.location)
 
 

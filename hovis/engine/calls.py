@@ -7,7 +7,7 @@ import builtins
 import types
 from typing import Any, Final
 
-from hovis.engine import classdefs, classes, models, operators
+from hovis.engine import classdefs, classes, expected, models, operators
 from hovis.engine.entering import call_function
 from hovis.engine.lookups import ABSENT, ENTERED_THROUGH, find, is_python_class
 from hovis.engine.machine import Machine
@@ -16,6 +16,7 @@ from hovis.engine.primitives import by_library, call_builtin
 from hovis.engine.results import finish, opaque
 from hovis.engine.values import Dyn, Known, Ref, V
 from hovis.ir import operations
+from hovis.library.core import Stand
 
 FUNCTION: Final = types.FunctionType
 
@@ -69,6 +70,10 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
             fits = not kwargs and len(args) == arity
             return operators.call(m, fn, args, mode) if fits else finish(m, opaque(m, fn, args, kwargs), mode)
         return call_builtin(m, fn, args, kwargs, mode)
+    if args is m.given:
+        stand = m.library.models.get(type(fn))
+        if isinstance(stand, Stand) and stand.expected is not None:
+            return expected.call(m, callee, stand, args, kwargs)
     return classes.call_instance(m, callee, args, kwargs, mode)
 
 

@@ -332,7 +332,7 @@ def store_item(m: Machine, container: V, key: V, value: V) -> None:
 def call_(m: Machine, arg: Any) -> int | None:
     count, names = arg
     named = m.popn(len(names)) if names else ()
-    args = m.popn(count)
+    m.given = args = m.popn(count)
     return call(m, m.pop(), args, dict(zip(names, named, strict=True)) if names else {})
 
 
@@ -344,6 +344,7 @@ def call_ex(m: Machine, has_kwargs: bool) -> int | None:
     items = iteration.items_in_sight(m, args)
     named = m.obj(kwargs, "dict") if kwargs is not None else None
     if items is not None and (kwargs is None or (named is not None and all(type(k) is str for k in named.keys))):
+        m.given = items
         return call(m, callee, items, dict(zip(named.keys, named.cells, strict=True)) if named else {})
     if kwargs is None:
         return finish(m, opaque(m, ops.apply_positional, [callee, args]), "value")

@@ -77,6 +77,10 @@ class Machine(Reader, abc.ABC):
         self.looks: list[Look] = []
         self.homes: dict[int, Any] = {}
         self.lent: dict[int, Copy] = {}
+        #: the arguments of the call that the instruction at hand is, if it leaves the result on the stack
+        self.given: list[V] | None = None
+        #: is it only to be found out what something will probably give?  Calls give what is expected of them then (see expected)
+        self.guesses = False
         #: operands of the op that is being emitted (what escapes with it may be held by one of them)
         self.pinned: Sequence[V] | None = None
         #: generators of which the real ones are being made

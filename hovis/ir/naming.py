@@ -171,9 +171,14 @@ def name_of(value: object) -> str | None:
     return _public(getattr(owner, "__module__", None), qualname, value)
 
 
+_NAMED: Final = (
+    type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type(lru_cache(len)),
+)  # fmt: skip
+
+
 def is_named(value: object) -> bool:
     """Is value a class, or a function of any kind, so that it has a name of its own?"""
-    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
+    if isinstance(value, _NAMED):
         return True
     return callable(value) and type(value).__module__ == "numpy" and isinstance(getattr(value, "__name__", None), str)
 

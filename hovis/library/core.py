@@ -65,6 +65,7 @@ class Stand:
              into an empty one.
     dictionary   the real object has a dictionary of attributes as well.
     through  the attribute that a call of the object is a call of.
+    expected (machine, a known object, arguments, those by name) -> what a call of it will probably give, a constant, or None.
     """
 
     real: type
@@ -79,6 +80,7 @@ class Stand:
     fill: Callable[..., object] | None = None
     dictionary: bool = False
     through: str = ""
+    expected: Callable[[Any, Any, list[Any], dict[str, Any]], Any] | None = None
 
     @classmethod
     def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
