@@ -572,7 +572,7 @@ def _expand(function: Function, block: Block) -> None:
             writer.location = op.location
             args = [results.get(arg, arg) if isinstance(arg, Op) else arg for arg in op.args]
             body, values = rules.traced(op.callee.fn, args, {})  # type: ignore[attr-defined]
-            results[op] = writer.inline(body, values)
+            results[op] = writer.inline(body, values, op.type if isinstance(op.type, Partial) else None)
         else:
             writer.block.ops.append(op)
     writer.block.terminator = end
