@@ -562,6 +562,19 @@ def _dissolves(op: Op) -> bool:
     return isinstance(op.callee, Kernel) and not isinstance(op.callee, Kept)
 
 
+def _of_type(body: Function, kind: AbstractValue) -> Function:
+    """A Function that gives tuples, of whose parts a call of it tells."""
+    made = copy(body)
+    ends = [block.terminator.value for block in made.blocks if isinstance(block.terminator, Return)]
+    tuples = [end for end in ends if isinstance(end, Op) and end.callee is make_tuple]
+    if not isinstance(kind, Partial) or len(tuples) < len(ends):
+        return body
+    made.type = kind
+    for end in tuples:
+        end.type = kind
+    return made
+
+
 def _expand(function: Function, block: Block) -> None:
     old, end = block.ops, block.terminator
     block.ops = []
@@ -572,7 +585,7 @@ def _expand(function: Function, block: Block) -> None:
             writer.location = op.location
             args = [results.get(arg, arg) if isinstance(arg, Op) else arg for arg in op.args]
             body, values = rules.traced(op.callee.fn, args, {})  # type: ignore[attr-defined]
-            results[op] = writer.inline(body, values, op.type if isinstance(op.type, Partial) else None)
+            results[op] = writer.inline(_of_type(body, op.type), values)
         else:
             writer.block.ops.append(op)
     writer.block.terminator = end

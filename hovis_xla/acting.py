@@ -26,6 +26,7 @@ from hovis_xla.calling import BAILED
 from hovis_xla.conduct import ENVIRONMENT
 from hovis_xla.deeds import acts, is_open
 from hovis_xla.effects import to_python
+from hovis_xla.outliving import is_about, variables
 from hovis_xla.record import Done, Record
 from hovis_xla.types import Num
 
@@ -220,7 +221,7 @@ def logged(fn: Callable[..., Any], site: Location | None, log: Log) -> Callable[
                     array[...] = content
                 if answer.error is not None:
                     raise answer.error.with_traceback(answer.trace)
-                return answer.value
+                return answer.value if answer.itself is None else args[answer.itself]
         return fn(*args, **kwargs)
 
     return types.FunctionType(_hidden(act.__code__), act.__globals__, getattr(fn, "__name__", "act"), None, act.__closure__)
@@ -234,10 +235,10 @@ def _hidden(code: types.CodeType) -> types.CodeType:
 def with_log(function: Function, log: Log) -> Function:
     """The function, its acts (and those of all that it reaches) answered from the log first."""
     made = copy(function)
-    reads = rereads(made)
+    reads, own = rereads(made), variables(made)
     for one in callees(made):
         for op in list(one.ops()):
-            log_op(op, log, reads)
+            log_op(op, log, reads and not is_about(op, own))
     return made
 
 

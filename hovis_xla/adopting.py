@@ -15,6 +15,7 @@ import numpy as np
 from hovis import api
 from hovis.adoption import Adopted, program
 from hovis.contest import Contest
+from hovis.custom import Kept
 from hovis.engine.environment import Guard, compile_guards
 from hovis.engine.tables import Promote
 from hovis.engine.trace import Fixed, Leaf, Structure
@@ -31,6 +32,7 @@ from hovis_xla.acting import Log
 from hovis_xla.arguments import MOST, NUMBERS, Walk, attributes, structure
 from hovis_xla.calling import BAILED
 from hovis_xla.calls import BUILDERS
+from hovis_xla.conduct import sees
 from hovis_xla.deeds import acts
 from hovis_xla.executable import Executable
 from hovis_xla.interface import Keyed
@@ -41,6 +43,10 @@ from hovis_xla.types import Handle, Known, NotLowerable, num_of_type
 PROMOTIONS: Final = 64
 
 _KINDS: Final[dict[Any, str]] = {list: "list", dict: "dict", set: "set"}
+
+
+class Seen(NotLowerable):
+    """Somebody may look at an object that is changed."""
 
 
 class Unfit(Exception):
@@ -141,12 +147,13 @@ class Adopting:
         types = [Known(Handle(k)) if id(p) in handles else None for k, p in enumerate(self.params)]
         self.executable = Executable.of(function, types, exact, hurry=True)
         self.executable.log = Log(apart=True)
-        if any(acts(op) and _may_look(op) for one in callees(function) for op in one.ops()):
-            raise NotLowerable("what is called may look at an object that is changed", function.location)
+        looking = next((op for one in callees(function) for op in one.ops() if acts(op) and _may_look(op)), None)
+        if looking is not None:
+            raise Seen(f"{getattr(looking.callee, '__qualname__', 'what is called')} may look at an object that is changed", looking.location)
 
     @staticmethod
-    def of(traced: api.Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str], exact: bool) -> "Adopting | None":
-        """The program for a call of which there is a trace, if objects of the arguments keep that from being compiled."""
+    def of(traced: api.Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str], exact: bool) -> "Adopting | Seen | None":
+        """The program for a call that has a trace, if objects of the arguments keep that from being compiled; or what keeps them from being adopted."""
         try:
             graph = Graph(args, kwargs, policy)
             classes = set(map(type, graph.wholes))
@@ -154,6 +161,8 @@ class Adopting:
                 return None
             program = _trace(traced.fn, graph, traced.options)
             return None if program is None else Adopting(traced.fn, graph, program, exact)
+        except Seen as seen:
+            return seen
         except (Unfit, NotLowerable, TraceError, RecursionError):
             return None
 
@@ -428,7 +437,12 @@ def _uses(function: Function) -> Iterator[tuple[Any, Any]]:
 
 
 def _may_look(op: Op) -> bool:
-    """May what the op calls look at objects of the caller's?  Not, if it prints numbers, texts, and lists of these."""
+    """May what the op calls look at objects of the caller's?  Not, if it prints numbers, texts, and lists of these.
+
+    A primitive that is given numbers and arrays, and of which it is known what it does, neither.
+    """
+    if isinstance(op.callee, Kept) and all(isinstance(a, Const) or num_of_type(a.type, a.dims) is not None for a in op.operands()):  # type: ignore[union-attr]
+        return sees(op) is not None
     return bool(op.effect & Effect.OPAQUE) and not (op.callee is print and all(map(_is_plain, op.operands())))
 
 

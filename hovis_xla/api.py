@@ -28,11 +28,12 @@ from hovis.once import COMPILER, in_turn
 from hovis.transforms.interpret import Interpreter
 from hovis_xla import adapter, cache
 from hovis_xla.adapter import DeviceArray
-from hovis_xla.adopting import Adopting
+from hovis_xla.adopting import Adopting, Seen
 from hovis_xla.ahead import Compiled, Loaded, Lowered, load
 from hovis_xla.arguments import Walk, aliasing, part_at
 from hovis_xla.calling import BAILED
 from hovis_xla.foreign import as_device, as_numpy
+from hovis_xla.partition import Decision
 from hovis_xla.sized import Sized, opened, sizes, without_sizes
 from hovis_xla.storage import StorageError
 from hovis_xla.types import Late
@@ -329,7 +330,9 @@ class Jitted(PythonJitted):
         if made.decision.executable is None and self._target != "python" and self._watch is None and made.picks is not None:
             with suppress(OutOfTime):
                 adopting = Adopting.of(made.trace, args, kwargs, self._policy, self._exact)
-                if adopting is not None:
+                if isinstance(adopting, Seen):
+                    made.decision = Decision(None, adopting.bare())
+                elif adopting is not None:
                     made.adopt(adopting)
         if made.decision.executable is None and self._target != "python":
             if self._strict:

@@ -20,7 +20,7 @@ import numpy as np
 from hovis.ir.analysis import reverse_postorder
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, Value, edges
 from hovis.lattice import Array, Const, Type
-from hovis_xla.conduct import reaches
+from hovis_xla.conduct import keeps, reaches
 
 #: Sizes from this on are of a bucket: one of these broadcasts, and a slice or two of fewer is empty.
 LEAST: Final = 4
@@ -198,8 +198,8 @@ class Rewriter:
 
     def same(self, op: Op) -> Op:
         """An op to which lengths are numbers as any other; it has no business with what varies."""
-        if reaches(op):
-            raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} may look at arrays of the caller's")
+        if reaches(op) or keeps(op):
+            raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} may look at arrays of the caller's, or keep them")
         op.args = tuple(map(self.use, op.args))
         if any(self.varies(v) or self.is_made(v) for v in op.operands() if isinstance(v, Param | Op)):
             raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} of an array whose size varies")

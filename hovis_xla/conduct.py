@@ -21,7 +21,7 @@ from hovis.custom import Kept
 from hovis.engine.finalizers import lets_go
 from hovis.ir import operations
 from hovis.ir.lives import may_end_visibly
-from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.lattice import Const
 from hovis.library.numpy.cotangents import scatter
 from hovis.library.numpy.shaping import in_shape
@@ -86,8 +86,12 @@ class Conduct:
     kept: dict[int, Location | None] = field(default_factory=dict)
     #: the arguments that are, or are shown by, what it gives
     given_back: set[int] = field(default_factory=set)
+    #: the argument that it gives, whatever way it goes
+    itself: int | None = None
     #: where it may reach what others have: arrays, and whatever unknown code may change
     reaches: Op | None = None
+    #: where it shows what others have to what writes texts
+    shows: Op | None = None
     #: does nothing that it does depend on others, or is seen by them?
     alone: bool = True
 
@@ -123,14 +127,39 @@ def reaches(op: Op) -> bool:
     return found is not None and found.reaches is not None
 
 
+def keeps(op: Op) -> bool:
+    """Is it the call of a primitive that may keep what it is given?"""
+    found = conduct_of(op) if isinstance(op.callee, Kept) else None
+    return found is not None and bool(found.kept)
+
+
+def sees(op: Op) -> Op | None:
+    """Where the primitive that an op calls may see what the caller has besides its arguments, and numbers of the environment."""
+    found = conduct_of(op)
+    return None if found is None else found.reaches or found.shows
+
+
+def looked_at(op: Op) -> set[tuple[int, object]]:
+    """What of the environment a primitive reads or stores: by the holder and the name; without a name, all that the holder has."""
+    callee = op.callee
+    assert isinstance(callee, Kept)
+    body = watched(callee.fn, list(op.args))
+    found: set[tuple[int, object]] = {(0 if guard.kind == "class" else id(guard.holder), guard.name) for guard in body.guards}
+    for one in (one for function in callees(body.function) for one in function.ops()):
+        holder, name = ([*one.args, Const(None), Const(None)][:2]) if not isinstance(one.callee, Function) else (Const(None), Const(None))
+        if is_in(one.callee, _OF_HOLDERS) and isinstance(holder, Const) and holder.value is not None:
+            by_name = isinstance(name, Const) and type(name.value) is str and one.callee not in (operations.cell_get, operations.cell_set)
+            found.add((0 if isinstance(holder.value, type) else id(holder.value), name.value if by_name and isinstance(name, Const) else None))
+    return found
+
+
 class _Follower:
     """Finds what becomes of the arguments of a Function: which of them a value is, shows or holds."""
 
     def __init__(self, function: Function, places: tuple[int, ...], alone: bool) -> None:
         self.function = function
-        self.shows: dict[Value, frozenset[int]] = {
-            param: frozenset((k,)) for param, k in zip(function.params, places, strict=True) if not holds_nothing(param)
-        }
+        self.places: dict[Any, int] = dict(zip(function.params, places, strict=True))
+        self.shows: dict[Value, frozenset[int]] = {param: frozenset((k,)) for param, k in self.places.items() if not holds_nothing(param)}
         self.found = Conduct(alone=alone)
         self.blocks = list(as_is(function))
 
@@ -143,6 +172,8 @@ class _Follower:
                 for edge in _ways(block):
                     for param, arg in zip(edge.block.params, edge.args, strict=True):
                         self._add(param, self._of(arg))
+        given = {end.value if isinstance(end.value, Param) else None for end in (block.terminator for block in self.blocks) if isinstance(end, Return)}
+        self.found.itself = self.places.get(given.pop()) if len(given) == 1 else None
         for block in self.blocks:
             end = block.terminator
             if isinstance(end, Return):
@@ -180,6 +211,8 @@ class _Follower:
             self.found.alone = False
         if any(OTHERS in self._of(value) and not _is_holder(op, k, value) for k, value in enumerate(operands)):
             self._reach(op)
+        if acts and ((op.effect & Effect.OPAQUE and op.callee is not print) or any(OTHERS in self._of(v) for v in operands[op.callee is not print :])):
+            self.found.shows = self.found.shows or op
         if stored:
             for target in stored:
                 self.found.written |= self._of(target) - {OTHERS}

@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hovis.custom import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, callees
+from hovis.ir.quoting import place
 from hovis.lattice import Const
+from hovis_xla.conduct import looked_at, sees
 from hovis_xla.deeds import acts
 from hovis_xla.types import ARRAY, NotLowerable, Num, num_of_value
 
@@ -62,15 +65,33 @@ def variables(function: Function) -> dict[Any, Variable]:
                 found[key] = _variable(op)
     for op in ops if found else ():
         if acts(op) and op.effect & Effect.OPAQUE and op.callee is not builtins.print:
-            raise NotLowerable("what is called may look at a variable that is stored into", op.location)
+            _check_looks(op, found)
         if op.callee is getattr and isinstance(getattr(op.args[0], "value", None), type) and _key(op) not in found:
             raise NotLowerable("an attribute of a class", op.location)
     _apart([one.where for one in found.values() if one.write is setattr])
     return found
 
 
+def _check_looks(op: Op, variables: dict[Any, Variable]) -> None:
+    """Refuse a call that may look at a variable, or store into it: what it holds by then only the program knows."""
+    called = getattr(op.callee, "__qualname__", "what is called")
+    where = sees(op) if isinstance(op.callee, Kept) else op
+    if where is not None:
+        calls = f", as it calls what is not known ({place(where.location)})" if where is not op and where.location is not None else ""
+        raise NotLowerable(f"{called} may look at a variable that is stored into{calls}", op.location)
+    seen = looked_at(op)
+    for kind, holder, name in variables:
+        if not seen.isdisjoint({(0 if kind is setattr else holder, name), (holder, None)}):
+            raise NotLowerable(f"{called} looks at {name or 'a variable of a closure'}, or stores into it, and so does what is compiled", op.location)
+
+
 def _key(op: Op) -> Any:
     return key_of(op.callee, [a.value if isinstance(a, Const) else None for a in op.args])
+
+
+def is_about(op: Op, variables: dict[Any, Variable]) -> bool:
+    """Does a call read one of these variables, or store into it?"""
+    return any(op.callee is call for call in CALLS) and _key(op) in variables
 
 
 def _variable(op: Op) -> Variable:

@@ -1,11 +1,12 @@
 """Primitives of the user's own that are called in their turn, with arrays that they may store into, and results made of several parts.
 
-A primitive is given copies.  What it stores into one is stored into the array of the program behind the call.  Where it may reach arrays
+A primitive is given copies.  What it stores into one is stored into the array of the program behind the call.  An array of the caller's
+that it may keep it is given itself, and what it gives of its arguments is the program's array.  Where it may reach arrays
 of the caller's by other ways than its arguments, these are made what the program has made of them so far before it is called, and read
 again behind it; a call that is given up finds them as they were.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -49,17 +50,20 @@ class Deed(Act):
     own      the leaves that are given away, or stored into
     stored   the arguments of which the program is given what they are then
     around   arrays of the caller's that it may reach
+    callers  the arguments that are the caller's own arrays, by the numbers of these; itself: the argument that it gives
     """
 
     def __init__(
         self, fn: Callable[..., Any], args: Sequence[Tree], nums: Sequence[Num], site: Location | None, tree: Tree | None, results: Sequence[Num],
-        stored: Sequence[int], around: Sequence[Around],
+        stored: Sequence[int], around: Sequence[Around], callers: Mapping[int, int], itself: int | None,
     ) -> None:  # fmt: skip
         super().__init__(fn, args, (), nums, None, site)
         self.tree = tree
         self.results = tuple(results)
         self.stored = tuple(stored)
         self.around = tuple(around)
+        self.callers = callers
+        self.itself = itself
         self.record: Record = Record()
 
     def __call__(self, token: object, *values: np.ndarray[Any, Any]) -> tuple[Any, ...]:
@@ -67,6 +71,10 @@ class Deed(Act):
         try:
             plain, _ = self._arguments(values[:count])
             reached = self._reached(values[count:])
+            for k, number in self.callers.items():
+                plain[k] = self.record.leaves[number]
+                if type(plain[k]) is not np.ndarray:
+                    raise Redo
         except BaseException:
             self.failures.append(Redo())
             raise
@@ -77,7 +85,10 @@ class Deed(Act):
             self._note(None, error, plain, reached, before)
         leaves: list[np.ndarray[Any, Any]] = []
         tree = self.tree
-        fits = tree is None or (is_own(found, 0, tree) and take(tree, found[0], self.results, leaves))
+        if self.itself is not None:
+            fits = found[0] is plain[self.itself]
+        else:
+            fits = tree is None or (is_own(found, 0, tree) and take(tree, found[0], self.results, leaves))
         self._note(found[0], None, plain, reached, before, fits)
         return token, *leaves, *[plain[k] for k in self.stored], *reached
 
@@ -106,7 +117,8 @@ class Deed(Act):
         """What has been done; where the program can't go on, Python does the call again."""
         changed = [(array, array.copy()) for array, was in zip(reached, before, strict=True) if array.tobytes() != was.tobytes()]
         trace = None if error is None or error.__traceback__ is None else error.__traceback__.tb_next  # without this callback
-        self.record.append(Done(self.site, value, error, trace, [(k, plain[k].copy()) for k in self.stored], changed))
+        itself = self.itself if error is None and self.itself is not None and value is plain[self.itself] else None
+        self.record.append(Done(self.site, value, error, trace, [(k, plain[k].copy()) for k in self.stored], changed, itself))
         if not fits:
             self.failures.append(Redo())
             raise Redo from None
@@ -120,18 +132,21 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     callee = cast(Kept, op.callee)
     name = callee.__qualname__
     conduct = conduct_of(op) or Conduct()
-    _check_kept(low, op, args, conduct, name)
+    callers = {k: number for k in conduct.kept if (number := _callers(args[k])) is not None}
+    _check_kept(low, op, args, conduct, name, callers)
     leaves: list[Val] = []
     trees = [_tree(operand, leaves, low, name) for operand in args]
-    wanted = op in low.used
+    itself = conduct.itself if op in low.used and conduct.itself is not None and _is_array(args[conduct.itself]) else None
+    wanted = op in low.used and itself is None
     told = promised(callee, args, op) if wanted else None
     if wanted and told is None:
         raise NotLowerable(f"{name} gives something that is used, and of which nothing is known; {name}.defresult(…, dims=…, alone=False) would say")
-    around, contents = _around(low) if conduct.reaches is not None else ([], [])
+    reached = conduct.reaches is not None or any(isinstance(args[k], Stored) for k in callers)
+    around, contents = _around(low) if reached else ([], [])
     stored = sorted(conduct.written - conduct.kept.keys())
     places = [_stored(args, k, name) for k in stored]
     tree, nums = told or (None, [])
-    deed = Deed(callee, trees, [v.num for v in leaves], op.location, tree, nums, stored, [one for one, _ in around])
+    deed = Deed(callee, trees, [v.num for v in leaves], op.location, tree, nums, stored, [one for one, _ in around], callers, itself)
     deed.record, deed.failures = low.record, low.failures
     results = [*nums, *(args[k].num for k in stored), *(one.num for one, _ in around)]  # type: ignore[union-attr]
     found = low._in_turn([*map(tensor, leaves), *contents], deed, results)
@@ -140,6 +155,8 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
         low.write(place, t)
     for (_, location), t in zip(around, found[len(nums) + len(stored) :], strict=True):
         low.memory.write(location, t)
+    if itself is not None:
+        return args[itself]
     return Known(None) if tree is None else rebuilt(tree, [Val(num, t.ir) for num, t in zip(nums, made, strict=True)])
 
 
@@ -156,21 +173,29 @@ def _around(low: L) -> tuple[list[tuple[Around, Memory]], list[T]]:
     return found, contents
 
 
-def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name: str) -> None:
+def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name: str, callers: Mapping[int, int]) -> None:
     """Refuse a call after which the primitive might have an array that the program has, too."""
     for k, where in conduct.kept.items():
         given = op.args[k]
+        if k in callers:
+            continue
         if isinstance(args[k], Known | Val) and not _is_array(args[k]) and not isinstance(getattr(args[k], "value", None), np.ndarray):
             continue  # a number, whatever was known of it
         if not _is_array(args[k]):
             raise NotLowerable(f"{name} may keep, or change, what is in its argument {k + 1}{_at(where)}")
         if not (isinstance(given, Op) and not may_share(given) and _is_for(given, op, low)):
             raise NotLowerable(f"{name} may keep the array that it is given{_at(where)}; a copy that nobody else has could be given away")
-    if conduct.given_back and op in low.used:
-        raise NotLowerable(f"{name} may give back an array that it is given")
+    if conduct.given_back and op in low.used and (conduct.itself is None or not _is_array(args[conduct.itself])):
+        raise NotLowerable(f"{name} may give back an array that it is given, or a view of one, and not always just that array")
     arrays = [a.place.location for a in args if isinstance(a, Val) and a.place is not None and a.num.kind == ARRAY]
     if conduct.written and len(set(map(id, arrays))) < len(arrays):
         raise NotLowerable(f"{name} writes to an array that it is given twice")
+
+
+def _callers(operand: Operand) -> int | None:
+    """The number of the argument that is this very array."""
+    place = operand.place if isinstance(operand, Val) and operand.num.kind == ARRAY else None
+    return place.location.owner if place is not None and place.own and not place.steps and isinstance(place.location.owner, int) else None
 
 
 def _is_for(given: Op, op: Op, low: L) -> bool:

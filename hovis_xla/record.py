@@ -10,7 +10,10 @@ from hovis.ir.model import Location
 
 
 class Done(NamedTuple):
-    """An act that has been done: where, what it gave or raised, and what it stored into arguments and other arrays of the caller's."""
+    """An act that has been done: where, what it gave or raised, and what it stored into arguments and other arrays of the caller's.
+
+    itself: it gave this argument.
+    """
 
     site: Location | None
     value: Any = None
@@ -18,6 +21,7 @@ class Done(NamedTuple):
     trace: TracebackType | None = None
     stored: Sequence[tuple[int, np.ndarray[Any, Any]]] = ()
     changed: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = ()
+    itself: int | None = None
 
 
 class Record(list[Done]):

@@ -12,7 +12,7 @@ from hovis.errors import Declined, DerivativeError
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, Value, callees, edges
 from hovis.ir.naming import is_name
 from hovis.ir.operations import PACKAGE, UNBOUND, make_exception, make_list, make_tuple
-from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
+from hovis.lattice import ANY, Const, Partial, Type
 from hovis.lattice.constants import constant_key, is_immutable
 from hovis.library import derivatives
 from hovis.library.derivatives import Derivative
@@ -169,13 +169,9 @@ class Writer:
         function, values = traced(rule, list(operands), named)
         return self.inline(function, values)
 
-    def inline(self, function: Function, values: list[Operand], kind: AbstractValue | None = None) -> Operand:
-        """Append a copy of function, given these values; kind: what the tuple is whose parts it gives."""
+    def inline(self, function: Function, values: list[Operand]) -> Operand:
+        """Append a copy of function, given these values."""
         body = copy(function)
-        ends = [block.terminator.value for block in body.blocks if isinstance(block.terminator, Return)]
-        whole = kind if kind is not None and all(isinstance(end, Op) and end.callee is make_tuple for end in ends) else function.type
-        for end in ends if whole is kind else ():
-            end.type = kind  # type: ignore[union-attr, assignment]
         new: dict[Value, Operand] = dict(zip(body.params, values, strict=True))
         for op in body.ops():
             op.location = self.location
@@ -183,7 +179,7 @@ class Writer:
             _substitute(body, new)
             self.block.ops += body.blocks[0].ops
             return body.blocks[0].terminator.value
-        result = Param(whole)
+        result = Param(function.type)
         behind = Block((result,))
         start, *others = body.blocks
         if any(edge.block is start for block in body.blocks for edge in edges(block.terminator)):
