@@ -140,7 +140,7 @@ def _jitted(program: Program, wanted: list[Outcome]) -> Failure | None:
     jitted: Any = None
     for number, module, arguments, new in _calls(program):
         if new:
-            jitted = hovis.jit(module["f"], static=[p for p, known in zip(program.parameters, program.static) if known], fuel=FUEL)
+            jitted = hovis.jit(module["f"], static=[p for p, known in zip(program.parameters, program.static) if known], fuel=FUEL, annotations=program.annotate(module["f"], arguments))
         failed = _compared(program, wanted[number], lambda: observe(jitted, tuple(arguments), watch=(tuple(arguments), state(module)), seconds=TRACED_IN), True)
         if failed:
             return failed

@@ -31,6 +31,10 @@ class TookTooLong(BaseException):
     """Not an Exception: no program under test may catch it."""
 
 
+#: What ends a test, and is no outcome of a program's.
+NOT_THE_PROGRAM_S = (TookTooLong, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
 @contextlib.contextmanager
 def limit(seconds: float) -> Iterator[None]:
     """Stop what runs longer, by the processor's time; nothing where there are no alarms (Windows, other threads)."""
@@ -148,8 +152,8 @@ def observe(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[s
         warnings.simplefilter("always")
         try:
             ended, value = "returned", _drain(call(*args, **kwargs))
-        except Exception as error:
-            if type(error).__module__.partition(".")[0] in ("hovis", "hovis_xla"):
+        except BaseException as error:
+            if type(error) in NOT_THE_PROGRAM_S or type(error).__module__.partition(".")[0] in ("hovis", "hovis_xla"):
                 raise
             ended, value = "raised", error
             frames = [(frame.filename, frame.name, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]

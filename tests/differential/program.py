@@ -1,6 +1,7 @@
 """One drawn program: its source, calls of its `f`, and what is known of each argument."""
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import json
@@ -8,12 +9,14 @@ import linecache
 import math
 import sys
 import types
+import typing
 import warnings
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, TypeVar, Union
 
 import hovis
+from tests.differential.choices import Choices, Seeded
 
 SCALARS = (int, float, bool, str, type(None), bytes, complex)
 
@@ -22,7 +25,7 @@ SCALARS = (int, float, bool, str, type(None), bytes, complex)
 class Program:
     """Source of a module with a function `f`, calls, and what is known.
 
-    given    of each parameter: const (the value), type (its class), Any (nothing), partial (the structure, known here and there)
+    given    of each parameter: const (the value), type (its class), Any (nothing), partial (the structure, known here and there), hint (one of `typing`)
     calls    each argument as an expression: fresh objects for each use
     shared   two parameters that are one object
     changes  statements for the module, run between the calls: for jit alone, since specialize freezes what it reads
@@ -58,7 +61,12 @@ class Program:
 
     def specs(self, arguments: list[Any]) -> list[Any]:
         known: dict[str, Any] = {"const": hovis.const, "type": type, "Any": lambda _: hovis.Any, "partial": structure}
-        return [known[how](value) for how, value in zip(self.given, arguments)]
+        return [hint(value, Seeded(text)) if how == "hint" else known[how](value) for how, value, text in zip(self.given, arguments, self.calls[0])]
+
+    def annotate(self, fn: Any, arguments: list[Any]) -> bool:
+        """Annotate the parameters that are given by hints, as those that fit these; is there one?"""
+        fn.__annotations__ = {name: hint(value, Seeded(text)) for how, name, value, text in zip(self.given, self.parameters, arguments, self.calls[0]) if how == "hint"}
+        return bool(fn.__annotations__)
 
     def mutable_known(self, arguments: list[Any]) -> bool:
         """Could a call change what was taken as known?"""
@@ -90,6 +98,48 @@ def _compiled(source: str, file: str) -> types.CodeType:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)       # such as "0 is None": drawn, not written
         return compile(source, file, "exec")
+
+
+OTHER = (int, str, float, bool, None, list[int], dict[str, int], tuple[int, ...], collections.deque[int], Literal["a", 1], typing.Callable[[int], int])
+
+
+def hint(value: Any, choices: Choices) -> Any:
+    """A type hint that this fits, or nearly: what fits none runs the original."""
+    def of(x: Any, depth: int) -> Any:
+        made = plainly(x, depth)
+        kind = choices.number(0, 11)
+        if kind == 0:
+            return Optional[made]
+        if kind in (1, 2):
+            return Union[(made, *(choices.pick(OTHER) for _ in range(choices.number(1, 2))))]
+        if kind == 3:
+            return Annotated[made, "told"]
+        if kind == 4:
+            return NewType("New", made)
+        if kind == 5:
+            return TypeVar("T", bound=made)
+        if kind == 6 and type(x) in (int, str, bool, bytes, type(None)):
+            return Literal[(x, *choices.pick(((), (None,), (1, "b"))))]
+        return choices.pick((hovis.Any, typing.Any, object, typing.Hashable, TypeVar("U"))) if kind == 7 and depth else made
+
+    def plainly(x: Any, depth: int) -> Any:
+        kind = type(x)
+        if kind in (list, set, frozenset, collections.deque) and depth < 3 and not choices.chance(15):
+            return kind[among(x, depth)]
+        if kind is dict and depth < 3:
+            if x and all(type(key) is str and key.isidentifier() for key in x) and choices.chance(40):
+                return TypedDict("Row", {key: of(item, depth + 1) for key, item in x.items()}, total=choices.chance(80))     # type: ignore[operator]
+            return dict[among(x, depth), among(x.values(), depth)]      # type: ignore[misc]
+        if kind is tuple and depth < 3:
+            return tuple[among(x, depth), ...] if choices.chance(50) else tuple[tuple(of(item, depth + 1) for item in x)]       # type: ignore[misc]
+        return None if x is None else kind
+
+    def among(items: Any, depth: int) -> Any:
+        """The hint of the items: all of them, or the first alone."""
+        some = list(items)[:1 if choices.chance(30) else None]
+        return Union[tuple(of(item, depth + 1) for item in some)] if some else choices.pick(OTHER)
+
+    return of(value, 0)
 
 
 def structure(value: Any) -> Any:

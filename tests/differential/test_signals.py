@@ -49,6 +49,14 @@ def test_tracing(way):
     run("tests.interrupted.tracing", 0, int(12 * MORE), way)
 
 
+def test_alarms_at_any_moment():
+    run("tests.interrupted.anywhere", "--part", max(1, int(30 / MORE)))
+
+
+def test_programs_that_threads_and_forks_share():
+    run("tests.interrupted.at_once", 0, int(8 * MORE))
+
+
 # ------------------------------------------------------------------------------------------------- where signals are looked for
 
 
