@@ -56,7 +56,8 @@ class Run:
         choices = Seeded(seed)
         theme = choices.pick(self.themes)
         way = choices.pick(self.ways)
-        return draw(choices, theme), theme, way
+        program = draw(choices, theme)
+        return program.hinted() if choices.chance(15) else program, theme, way
 
     def record(self, failure: checking.Failure, program: Program, theme: str, way: str, seed: int) -> None:
         name = hashlib.sha1(f"{theme} {failure.kind}".encode()).hexdigest()[:8]

@@ -63,6 +63,10 @@ class Program:
         known: dict[str, Any] = {"const": hovis.const, "type": type, "Any": lambda _: hovis.Any, "partial": structure}
         return [hint(value, Seeded(text)) if how == "hint" else known[how](value) for how, value, text in zip(self.given, arguments, self.calls[0])]
 
+    def hinted(self) -> Program:
+        """The same program, with hints for what was given as a class or as nothing."""
+        return dataclasses.replace(self, given=["hint" if how in ("type", "Any") else how for how in self.given], shared=None)
+
     def annotate(self, fn: Any, arguments: list[Any]) -> bool:
         """Annotate the parameters that are given by hints, as those that fit these; is there one?"""
         fn.__annotations__ = {name: hint(value, Seeded(text)) for how, name, value, text in zip(self.given, self.parameters, arguments, self.calls[0]) if how == "hint"}

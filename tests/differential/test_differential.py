@@ -17,16 +17,30 @@ checking.TRACED_IN = 60.0
 
 #: Each Python draws programs of its own.
 EXAMPLES = max(1, settings().max_examples // 3)
+#: Themes of programs that take long, to trace or to run (test_signals has a few of them).
+LONG = ("threads", "forks")
 
 
 # a program that takes too long may be stopped in a finalizer or a callback of the collector, which tells of it and goes on
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", [theme for theme in THEMES if theme not in LONG])
 @seed(sys.version_info.minor)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_programs(theme, data):
-    program, way = data.draw(programs(theme)), data.draw(st.sampled_from(WAYS))
+    compare(data.draw(programs(theme)), data.draw(st.sampled_from(WAYS)))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("theme", ["containers", "corpus", "heap", "matching"])
+@seed(sys.version_info.minor)
+@settings(max_examples=max(1, EXAMPLES // 2))
+@given(data=st.data())
+def test_programs_whose_arguments_are_hinted(theme, data):
+    compare(data.draw(programs(theme)).hinted(), data.draw(st.sampled_from(WAYS)))
+
+
+def compare(program, way):
     try:
         failure = check(program, way)
     except Unfit:

@@ -16,6 +16,7 @@ from hovis.ir.model import Invoke
 from hovis.ir.operations import poll
 from hovis.specs import Int
 from tests import golden_text
+from tests.differential import checking
 from tests.differential.choices import Seeded
 from tests.differential.drawing import draw
 from tests.interrupted import loops
@@ -51,6 +52,18 @@ def test_tracing(way):
 
 def test_alarms_at_any_moment():
     run("tests.interrupted.anywhere", "--part", max(1, int(30 / MORE)))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.parametrize("theme", ["threads", "forks"])
+def test_programs_that_start_others(theme):
+    for seed in range(int(2 * MORE)):
+        program = draw(Seeded(f"{theme} {seed}"), theme)
+        try:
+            failure = checking.check(program, "jit")
+        except checking.Unfit:
+            continue
+        assert not failure, f"{program!r}# {failure.kind}\n{failure.told}"
 
 
 def test_programs_that_threads_and_forks_share():

@@ -72,7 +72,7 @@ VALUES: dict[str, list[Any]] = {
     "none": [None],
 }
 SCALARS = ("int", "float", "bool", "str")
-GIVEN = ("type", "type", "type", "const", "const", "Any", "partial", "hint")
+GIVEN = ("type", "type", "type", "const", "const", "Any", "partial")
 THEMES = ("numbers", "heap", "control", "calls")
 
 
