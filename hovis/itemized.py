@@ -10,13 +10,18 @@ from hovis.lattice import AbstractValue, Array, Items, Union
 from hovis.signature import Signature
 
 _MAKERS: Final = frozenset({operations.make_list, operations.make_dict, operations.make_set})
+_CHANGED: Final = (list, dict, set)
 _ENDING: Final = (operations.drop, operations.keep)
 
 
 def told_of(signature: Signature) -> list[type]:
     """Find the classes of the arguments of whose items something is told."""
     kinds = [param.type for param in signature.leaf_params()]
-    return [kind.cls for one in kinds for kind in _members(one) if isinstance(kind, Items)]
+    return [cls for one in kinds for kind in _members(one) for cls in _told(kind)]
+
+
+def _told(kind: AbstractValue) -> list[type]:
+    return [kind.cls, *_told(kind.items)] if isinstance(kind, Items) else []
 
 
 def _members(kind: AbstractValue) -> Iterable[AbstractValue]:
@@ -40,6 +45,8 @@ def _may_change(op: Op) -> bool:
     kind = getattr(target, "type", None)
     if any(op.callee is ending for ending in _ENDING):
         return kind is None or may_end_visibly(kind)
+    if isinstance(kind, Items) and kind.cls not in _CHANGED:
+        return False  # an iterator goes on
     return not (isinstance(kind, Array) or (isinstance(target, Op) and any(target.callee is maker for maker in _MAKERS)))
 
 

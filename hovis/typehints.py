@@ -155,6 +155,8 @@ class _Reader:
             return None
         if isinstance(spec, tuple | dict | Empty):
             spec = Type(spec.kind if isinstance(spec, Empty) else type(spec))
+        if isinstance(spec, Items):
+            return spec
         members = spec.members if isinstance(spec, Union) else (spec,)
         if not all(isinstance(member, Type) and not isinstance(member, ArrayType) for member in members):
             return None

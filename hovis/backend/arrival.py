@@ -37,6 +37,8 @@ class Arrival:
 
     def __init__(self, fn: Any, signature: Signature, static: tuple[object, ...], named: Named, checked: bool = True) -> None:
         self.fn, self.signature, self.static, self.named, self.checked = fn, signature, static, named, checked
+        #: how many containers there are around the one whose items are looked at
+        self.depth = 0
         #: what the arguments are called in the text: as in the function, but where that is no name
         self.called: dict[int, str] = {}
         for u in signature.unknown:
@@ -127,6 +129,14 @@ class Arrival:
         yield self._is(shown, kind.cls)
         values = shown if kind.keys is None else ast.Call(ast.Attribute(shown, "values", ast.Load()), [], [])
         for held, classes in ((values, kind.items), *([(shown, kind.keys)] if kind.keys is not None else [])):
+            if isinstance(classes, Items):
+                item = f"_item_{self.depth}"
+                self.depth += 1
+                inside = _all_of(list(self._items(classes, ast.Name(item, ast.Load()))))
+                self.depth -= 1
+                each = ast.GeneratorExp(inside, [ast.comprehension(ast.Name(item, ast.Store()), held, [], 0)])
+                yield ast.Call(self.named(all), [each], [])
+                continue
             known = ast.Set([self.named(cls) for cls in sorted(Items.classes(classes), key=lambda cls: cls.__qualname__)])
             yield ast.Call(ast.Attribute(known, "issuperset", ast.Load()), [ast.Call(self.named(map), [self.named(type), held], [])], [])
 

@@ -320,8 +320,7 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
 def _short(kind: Items) -> Callable[[Any], bool]:
     """A test that a value is such a container, and is looked through quickly."""
     def fits(v: Any) -> bool:
-        held: Any = v
-        return type(v) is kind.cls and len(held) <= MOST_ITEMS and kind.fits(v)
+        return type(v) is kind.cls and kind.size(v, MOST_ITEMS) <= MOST_ITEMS and kind.fits(v)
 
     return fits
 

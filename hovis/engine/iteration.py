@@ -17,7 +17,7 @@ from hovis.engine.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
-from hovis.lattice import ANY, Array, Const, Items, Partial, Type
+from hovis.lattice import ANY, AbstractValue, Array, Const, Items, Partial, Type
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
@@ -217,13 +217,14 @@ def _after_step(mode: str) -> Any:
     return after
 
 
-def _test_end(m: Machine, item: Dyn, mode: str) -> int | None:
-    """An unknown item, or END: a branch."""
+def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> int | None:
+    """An unknown item, or END: a branch; told: what an item is (of a tuple, of its parts)."""
     if item.lost:
         m.mark(item.lost, STRONG)
     more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
     _stop_unless(m, more, mode)
-    m.push(Dyn(item.value, without(item.type, Type(type(END))), item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
+    kind = told if isinstance(told, Partial | Items) else without(item.type, Type(type(END)))
+    m.push(Dyn(item.value, kind, item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
     return None
 
 
@@ -265,13 +266,17 @@ def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
         return call_builtin(m, next, [iterator, Known(END)], {}, "value")
     if mode == "for" and not m.header():
         return STOP
-    return _test_end(m, _next(m, iterator), mode)
+    return _test_end(m, _next(m, iterator), mode, _told(iterator))
+
+
+def _told(iterator: V) -> AbstractValue:
+    """What the type of an iterator tells of its items."""
+    return iterator.type.items if isinstance(iterator, Dyn) and isinstance(iterator.type, Items) else ANY
 
 
 def _next(m: Machine, iterator: V) -> Dyn:
-    cls = m.class_of(iterator)
-    if cls in _QUIET:
-        told = iterator.type.items if isinstance(iterator, Dyn) and isinstance(iterator.type, Items) else ANY
+    cls, told = m.class_of(iterator), _told(iterator)
+    if cls in _QUIET or told is not ANY:
         kind = Type(str) if cls in _TEXT else Type(int) if cls is RANGE_ITERATOR else told
         effect = Effect.IO if cls in _NEVER_RAISES else Effect.RAISES | Effect.IO
         return m.emit(next, [iterator, Known(END)], type=kind if kind is ANY else kind | Type(type(END)), effect=effect)

@@ -228,8 +228,22 @@ class Items(Refined):
             return False
         held: typing.Any = value
         if self.keys is None:
-            return self.classes(self.items).issuperset(map(type, held))
-        return self.classes(self.keys).issuperset(map(type, held)) and self.classes(self.items).issuperset(map(type, held.values()))
+            return self._are(self.items, held)
+        return self._are(self.keys, held) and self._are(self.items, held.values())
+
+    def _are(self, kind: AbstractValue, held: Iterable[object]) -> bool:
+        return all(map(kind.fits, held)) if isinstance(kind, Items) else self.classes(kind).issuperset(map(type, held))
+
+    def size(self, value: object, most: int) -> int:
+        """How many items are to be looked at, those of items included; more than most is given as such."""
+        held: typing.Any = value
+        found = len(held)
+        inside = self.items
+        if isinstance(inside, Items) and found <= most:
+            for one in held if self.keys is None else held.values():
+                if type(one) is inside.cls and found <= most:
+                    found += inside.size(one, most)
+        return found
 
     @staticmethod
     def classes(items: AbstractValue) -> frozenset[type]:

@@ -11,6 +11,7 @@ from hovis.library.clocks import CLOCKS
 from hovis.library.collecting import COLLECTIONS
 from hovis.library.combining import ITERTOOLS
 from hovis.library.containers import CONTAINERS
+from hovis.library.itemized import ITEMIZED
 from hovis.library.iterators import ITERATORS
 from hovis.library.math import MATH
 from hovis.library.operators import OPERATORS
@@ -19,7 +20,7 @@ from hovis.library.reductions import REDUCTIONS
 from hovis.library.strings import STRINGS
 from hovis.library.wrapping import WRAPPERS
 
-_BUILTIN: Final = OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS
+_BUILTIN: Final = ITEMIZED | OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS
 PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS | AHEAD | CLOCKS
 PYTHON.name = "python"
 

@@ -8,6 +8,7 @@ import pytest
 
 import hovis
 from hovis import Int, SpecError
+from hovis.ir.model import Effect
 
 
 def total(xs):
@@ -56,14 +57,75 @@ def several(xs, k):
     return xs if xs is None else xs[k] + 1
 
 
+def with_places(xs):
+    return [k * v for k, v in enumerate(xs, 1)], [v for v in reversed(xs)], list(zip(xs, xs))
+
+
+def ordered(xs):
+    return sorted(xs), min(xs), max(xs), min(xs, default=0), sorted(xs, reverse=True)[0]
+
+
+def summed(xs):
+    s = sum(xs)
+    return s, s + 1, sum(xs, 0.5), isinstance(s, int), set(xs), tuple(xs), list(xs)
+
+
+def sorted_and_changed(xs):
+    ys = sorted(xs)
+    ys.append("a")
+    return [type(v) is int for v in ys]
+
+
+def by_step(xs):
+    over = iter(xs)
+    return next(over) + 1, next(over, None), [v for v in over]
+
+
+def pairs(d):
+    s = 0.0
+    for k, v in d.items():
+        s += v * len(k)
+    return s, [k + "!" for k in d.keys()], sum(d.values()), [v + 1 for v in d.values()], list(d.items()), sorted(d)
+
+
+def changed_while_gone_through(d):
+    for k, v in d.items():
+        d[k + k] = v
+    return len(d)
+
+
+def nested(xs):
+    s = 0
+    for row in xs:
+        for v in row:
+            s += v * 2
+    return s, [sum(row) for row in xs], xs[0][0] if xs and xs[0] else None
+
+
+def inner_changed(xs):
+    for row in xs:
+        row.append("a")
+    return [type(v) is int for row in xs for v in row]
+
+
+def of_rows(d):
+    return {k: (len(v), sum(v), max(v)) for k, v in d.items()}, [v for row in d.values() for v in row]
+
+
 LISTS = [[], [1], [1, 2, 3], [1, 2.5], ["a"], [True, 2], list(range(1000)), [*range(1000), "a"], (1, 2), None]
 TUPLES = [(), (1,), (1, 2, 3), (1, 2.5), tuple(range(1000)), (*range(300), None), [1]]
 DICTS = [{}, {"a": 1.0}, {"a": 1}, {1: 2.0}, {"b": 2.0, "a": 3.0}, {k: 1.0 for k in map(str, range(500))}, 3]
 SETS = [set(), {1, 2}, {1, "a"}, set(range(600)), frozenset({1})]
+ROWS = [[], [[]], [[1], [2, 3]], [[1], [2.5]], [[1], ["a"]], [[1], (2,)], [1], [list(range(200))] * 3, [[1]] * 400]
+TABLES = [{}, {"a": [1.0]}, {"a": [1.0, 2.0], "b": [0.5]}, {"a": [1.0], "b": [1]}, {"a": [1.0], "b": (2.0,)}, {"a": []}, {k: [1.0, 2.0] for k in map(str, range(300))}]
 CASES = [
     *((f, list[int], LISTS) for f in (total, kinds, ends, appended, changed_by_others)), (total, list[int | float], LISTS), (kinds, list[bool | None], LISTS),
     (total, tuple[int, ...], TUPLES), (kinds, tuple[int, ...], TUPLES), (ends, tuple[int, ...], TUPLES), (by_key, dict[str, float], DICTS), (put, dict[str, float], DICTS),
-    (members, set[int], SETS), (members, frozenset[int], SETS), (kinds, list[list[int]], [[[1]], [1], [[1], ["a"]]]),
+    *((f, list[hint], LISTS) for f in (with_places, ordered, summed, sorted_and_changed, by_step) for hint in (int, int | float)),
+    (with_places, tuple[int, ...], TUPLES), (summed, set[int], SETS), (summed, list[float], [[], [1.0], [1.0, 2.5], [0.1] * 10, [1], ["a"]]), (ordered, list[str], [["b", "a"], [], [1]]),
+    (pairs, dict[str, float], DICTS), (changed_while_gone_through, dict[str, float], DICTS), (nested, list[list[int]], ROWS), (inner_changed, list[list[int]], ROWS),
+    (nested, tuple[list[int], ...], [((), [1]), ([1],), ([1], ["a"])]), (inner_changed, tuple[list[int], ...], [([1], [2]), ()]),
+    (nested, list[tuple[int, ...]], [[(1, 2), ()], [(1, "a")], [[1]]]), (of_rows, dict[str, list[float]], TABLES), (members, set[int], SETS), (members, frozenset[int], SETS), (kinds, list[list[int]], [[[1]], [1], [[1], ["a"]]]),
 ]  # fmt: skip
 
 
@@ -99,6 +161,14 @@ def test_the_classes_of_items_are_used():
     assert "list[Int]" in str(hovis.trace(total, list[int]))
     assert hovis.return_type(lambda d: d["a"], dict[str, float]) == hovis.Float
     assert hovis.trace(kinds, list[int]).compile()([1, 2]) == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("f", "hint"), [(with_places, list[int]), (ordered, list[int]), (summed, list[int]), (pairs, dict[str, float]), (nested, list[list[int]]), (of_rows, dict[str, list[float]])]
+)
+def test_what_goes_through_containers_knows_their_items(f, hint):
+    traced = hovis.trace(f, hint)
+    assert not any(op.effect & Effect.OPAQUE for function in traced.functions for op in function.ops()), str(traced)
 
 
 def test_nothing_is_taken_for_granted_where_something_may_change():

@@ -102,7 +102,7 @@ def shown(spec):
     (Optional[npt.NDArray[np.float64]], "ndarray | None"), (Box[int], "Box"), (Box, "Box"), (Sized, "Any"), (Row, "{'name': Str, 'count': Int | None}"),
     (Loose, "dict"), (Tree, "{'value': Int, 'rest': dict | None}"), (Pair, "Pair"), (Card, "Card"), (typing.LiteralString, "Str"), (typing.Self, "Any"),
     (typing.TypeGuard[int], "Bool"), (typing.Hashable, "Any"), (typing.Pattern[str], "Pattern"), (typing.AnyStr, "Str | Bytes"), (P, "Any"),
-    ({"a": int | None}, "{'a': Int | None}"), ([list[int], 3], "[list[Int], const(3)]"), (list[npt.NDArray[np.float64]], "list[ndarray]"), (list[Any], "list"), (list[list[int]], "list[list]"), (typing.SupportsInt, "Any"), (typing.IO[str], "Any"), (typing.TextIO, "Any"), (list["Card"], "list"),
+    ({"a": int | None}, "{'a': Int | None}"), ([list[int], 3], "[list[Int], const(3)]"), (list[npt.NDArray[np.float64]], "list[ndarray]"), (list[Any], "list"), (list[list[int]], "list[list[Int]]"), (typing.SupportsInt, "Any"), (typing.IO[str], "Any"), (typing.TextIO, "Any"), (list["Card"], "list"),
 ])  # fmt: skip
 def test_what_a_hint_says(hint, told):
     assert shown(hint) == told
