@@ -13,12 +13,15 @@ from hovis.engine.instances import dict_descriptor
 from hovis.engine.lookups import ABSENT, find, has_dict, is_plain, is_python_class
 from hovis.engine.machine import Machine
 from hovis.engine.values import Dyn, Known, V, labels_of
+from hovis.ir.operations import UNBOUND
 from hovis.lattice import Type, Union
 from hovis.lattice.constants import is_immutable
 from hovis.library.virtual.base import Args, Named, action, use
 
 _DISPATCH: Final[Any] = getattr(copy, "_deepcopy_dispatch", {})
 _ATOMIC: Final = getattr(copy, "_deepcopy_atomic", None)
+#: As Python has it; somebody may put something else there.
+_USUAL: Final = dict(_DISPATCH)
 #: Methods by which a class says how its objects are copied; object's own are those that are left here.
 _HOOKS: Final = (
     "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__",
@@ -41,8 +44,17 @@ def deepcopy(m: Machine, args: Args, named: Named) -> Any:
     return found
 
 
+def _check_usual(m: Machine, *classes: type) -> None:
+    """What copies objects of these classes is what Python has for that, now and in the residual."""
+    for cls in classes:
+        copier = _DISPATCH.get(cls, UNBOUND)
+        if copier is not _USUAL.get(cls, UNBOUND) or not m.static(Known(_DISPATCH), ("item", _DISPATCH, cls, copier)):
+            raise _Shared
+
+
 def _copied(m: Machine, value: V, met: set[int]) -> V:
     if isinstance(value, Known):
+        _check_usual(m, type(value.value))
         if type(value.value) in (list, dict):
             return _copied_known(m, value, met)
         if not (is_immutable(value.value) and type(value.value) is not frozenset) and not issubclass(type(value.value), type) and not _is_member(value.value):
@@ -52,11 +64,13 @@ def _copied(m: Machine, value: V, met: set[int]) -> V:
         members = value.type.members if isinstance(value.type, Union) else (value.type,)
         if not all(isinstance(t, Type) and _is_atomic(t.cls) for t in members):
             raise _Shared
+        _check_usual(m, *(t.cls for t in members if isinstance(t, Type)))
         return value
     obj = m.obj(value, "list", "tuple", "dict", "instance")
     if obj is None or obj.node is not None or value.aid in met or len(met) >= MOST:
         raise _Shared
     met.add(value.aid)
+    _check_usual(m, obj.cls, *map(type, obj.keys if obj.kind == "dict" else ()))
     _check(m, obj)
     use(m, value)
     cells = tuple(_copied(m, cell, met) for cell in obj.cells)
@@ -71,6 +85,7 @@ def _copied_known(m: Machine, value: Known, met: set[int]) -> V:
     keys = tuple(held) if type(held) is dict else ()
     if ~id(held) in met or len(met) + len(held) >= MOST or not all(map(_is_atomic, map(type, keys))) or not m.static(value):
         raise _Shared
+    _check_usual(m, *map(type, keys))
     met.add(~id(held))  # numbers of objects of the trace are others
     cells = tuple(_copied(m, Known(x, value.labels), met) for x in (held.values() if keys else held))
     return m.new(VObj(type(held).__name__, type(held), cells, keys), value.labels)
