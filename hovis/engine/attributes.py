@@ -148,7 +148,7 @@ def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     may_split = access.mode == "value" and m.state.world < 2 and m.frame.code.instructions[m.frame.pc].op in ("GetAttr", "GetMethod")
     if not may_split or not instances.dict_descriptor(cls):
         return left(m, value, name, access.mode, QUIET if access.hook is None and descriptors.runs_nothing(raw) else Effect.OPAQUE)
-    lacks = m.emit(ops.lacks, [value, Known(name)], type=Type(bool), effect=Effect.READS)
+    lacks = m.emit(ops.lacks, [value, Known(name), Known(cls)], type=Type(bool), effect=Effect.READS)
     shadowed = m.state.fork()
     shadowed.world = 2
     shadowed.frames[-1].stack.append(value)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hovis import interrupts
 from hovis.bytecode.instructions import effect
-from hovis.engine import lifetimes, templates
+from hovis.engine import doubted, lifetimes, templates
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.environment import Consulted, can_change
@@ -24,6 +24,7 @@ from hovis.engine.state import Frame, State
 from hovis.engine.tables import GiveUp, Restart, Tables
 from hovis.engine.values import Dyn, Known, Ref
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op
+from hovis.ir.operations import keeps
 from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import is_immutable, same_constant
 from hovis.library.core import Library
@@ -209,6 +210,8 @@ class Engine(Meeting):
                 self._beware(frame, watched[pc])
             taken = lifetimes.taken(frame, popped) if popped and self.endings else None
             try:
+                if self.doubted and popped and self.state.world < 2:
+                    self._look_at_classes(frame, popped)
                 to = handler(self, arg)
             except Consulted as refused:
                 self._watch(ctx, pc, refused.always)
@@ -261,6 +264,18 @@ class Engine(Meeting):
             self.look()
         if how == PLAINLY or self.state.world == 2:
             self._plainly(self.state.frames[-1])
+
+    def _look_at_classes(self, frame: Frame, popped: int) -> None:
+        """Before an instruction that goes by the classes of objects which others have seen: is each still of its own?"""
+        for value in doubted.before(self, frame, popped):
+            same = self.emit(keeps, [value, Known(self.class_of(value))], type=Type(bool), effect=Effect.READS)
+            changed = self.state.fork()
+            doubted.of_any_class(self, changed, value)
+            if not self.frozen:
+                ctx, pc = self.here()
+                self.tables.looks.setdefault(ctx, set()).add(pc)
+                changed.world = 2
+            self.split(same, changed)
 
     def _plainly(self, frame: Frame) -> None:
         """What the next instruction acts on is taken for unknown: nothing of it can be folded."""

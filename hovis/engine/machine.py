@@ -68,6 +68,8 @@ class Machine(Reader, abc.ABC):
         self.next_aid = 0
         self.locations: dict[tuple[int, int], Location | None] = {}
         self.endings = False
+        #: the classes of instances that the trace has made, and code of which nothing is known has seen
+        self.doubted: set[type] = set()
         #: the op emitted last
         self.latest: Op | None = None
         #: the value that ends where this block begins, before anything else
@@ -274,6 +276,8 @@ class Machine(Reader, abc.ABC):
                     heap[aid] = templates.forgotten(obj, opaque)
                     continue
                 heap[aid] = obj.replace(forgotten="suspect") if obj.argument else obj.replace(forgotten=True, cells=(), keys=())
+                if opaque and obj.kind == "instance" and can_change(obj.cls):
+                    self.doubted.add(obj.cls)
 
     def type_of(self, value: V) -> AbstractValue:
         """What is known of value, as library rules ask it."""

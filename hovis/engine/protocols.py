@@ -214,7 +214,7 @@ def get_or_ask(getter: Method, hook: Method, instance: Any, name: str, *args: An
 
 def own_or_ask(instance: Any, name: str, hook: Method) -> Any:
     """The same for a name that the class does not have."""
-    if lacks(instance, name):
+    if lacks(instance, name, type(instance)):
         return hook(instance, name)
     return own_attribute(instance, name)
 

@@ -44,9 +44,17 @@ def context_exit(manager: object) -> object:
     return method_of("__exit__", manager, _ENTER + " (missed __exit__ method)")
 
 
-def lacks(instance: object, name: str) -> bool:
-    """Has the instance itself nothing by that name (so that a method of its class is not hidden)?"""
-    return name not in object.__getattribute__(instance, "__dict__")
+def lacks(instance: object, name: str, cls: type) -> bool:
+    """Is the instance still of this class, and has itself nothing by that name (so that a method of its class is not hidden)?"""
+    return type(instance) is cls and name not in _attribute(instance, "__dict__")
+
+
+_attribute: Final = object.__getattribute__
+
+
+def keeps(instance: object, cls: type) -> bool:
+    """Is an instance that others have seen still of this class?"""
+    return type(instance) is cls
 
 
 def inherits(value: object, cls: type) -> bool:
