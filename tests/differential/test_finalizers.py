@@ -652,3 +652,43 @@ def test_what_globals_refer_to_is_not_kept():
     finally:
         if before:
             gc.enable()
+
+
+class Logged:
+    """Says when it ends."""
+
+    def __init__(self, k, log):
+        self.k, self.log = k, log
+
+    def __del__(self):
+        self.log.append(("end", self.k))
+
+
+LOOPS = {
+    "read": "for x in MADE:\n log.append(x.k)",
+    "not read": "for x in MADE:\n log.append('body')",
+    "let go of in the body": "for x in MADE:\n log.append(x.k)\n x = None\n log.append('body')",
+    "deleted in the body": "for x in MADE:\n log.append(x.k)\n del x\n log.append('body')",
+    "left": "for x in MADE:\n if x.k > n: break",
+    "with else": "for x in MADE:\n log.append(x.k)\nelse:\n log.append('else')",
+    "nested": "for x in MADE:\n for y in [give(9), x]:\n  log.append(y.k)",
+    "a comprehension": "log.append([x.k for x in MADE])",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("made", ["[give(n), give(n + 1)]", "(give(n), give(n + 1), give(n + 2))"])
+def test_the_items_of_a_literal_that_is_gone_through_end_where_they_do(loop, made):
+    for rest in ("log.append('behind')", "log.append('behind')\nx = 3\nlog.append('end')"):
+        text = "".join(f" {line}\n" for line in f"{LOOPS[loop].replace('MADE', made)}\n{rest}".splitlines())
+        space = {}
+        exec(f"def f(n, log, give):\n{text}", space)
+        f, logs = space["f"], []
+        for run in (f, hovis.jit(f), hovis.specialize(f, hovis.Int, list, hovis.Any)):
+            log = []
+            makers = [lambda k, log=log: Logged(k, log), hovis.boundary(lambda k, log=log: Logged(k, log))]
+            for give in makers:
+                log.append("begin")
+                run(1, log, give)
+            logs.append(log)
+        assert logs[0] == logs[1] == logs[2], text
