@@ -10,13 +10,13 @@ program give up, and Python does the call again.
 import math
 import operator
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
 
 from hovis.custom import Kept
+from hovis.filters import warnings_are
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union
@@ -166,8 +166,7 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
         given = [sample(n) for n in nums]
         leaves: list[Any] = []
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"), warnings_are("ignore"):
                 tree = _tree(apply(fn, args, names, given), leaves)
         except Exception:
             continue  # perhaps it raises for these values only

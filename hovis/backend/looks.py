@@ -87,6 +87,12 @@ def _compare(linear: "Linear", how: str, holder: Any, name: Any, value: Any) -> 
         linear.callee(_TYPE)
         linear.constant(holder)
         linear.call(1)
+    elif how == "kind":
+        linear.callee(_TYPE)
+        linear.constant(holder)
+        linear.constant(name)
+        linear.do(OP["BINARY_SUBSCR"], 0, -1)
+        linear.call(1)
     elif type(holder) is CellType and linear.user_cell(holder, None):
         linear.cell(OP["LOAD_DEREF"], linear.user_cells[id(holder), None], 1)
     elif how == "attribute":

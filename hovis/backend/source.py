@@ -13,7 +13,6 @@ import linecache
 import operator
 import sys
 import types
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -27,6 +26,7 @@ from hovis.backend.structure import structured
 from hovis.backend.temporaries import renumbered
 from hovis.backend.tidy import tidy_function
 from hovis.backend.variables import Variables
+from hovis.filters import warnings_are
 from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Raise, Return, callees
 from hovis.ir.naming import identifier, is_name, printable
@@ -56,9 +56,7 @@ class Source:
         file = f"<source of {self.name} {next(_loaded)}>"
         linecache.cache[file] = len(self.text), None, self.text.splitlines(keepends=True), file
         scope: dict[str, Any] = dict(self.given)
-        with warnings.catch_warnings():
-            # what is folded may read as a mistake: ``None[0]``
-            warnings.simplefilter("ignore", SyntaxWarning)
+        with warnings_are("ignore"):  # what is folded may read as a mistake: ``None[0]``
             code = compile(self.text, file, "exec")
         exec(code, scope)
         return scope[self.name]

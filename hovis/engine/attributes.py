@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from hovis.engine import classattrs, descriptors, exceptions, functions, instances, models, protocols, stores, templates
 from hovis.engine.descriptors import Access
+from hovis.engine.environment import can_change, dictionary_of
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
 from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, is_data, is_python_class, own_getattribute
@@ -247,7 +248,7 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
         for base in cls.__mro__:
             thawed = m.tables.thawed_attributes.get((id(base), name))
             if thawed is not None:
-                return thawed
+                return thawed if m.frozen or thawed.kind is ANY else _checked(m, cls, base, name, thawed)
             if name in base.__dict__:
                 break
     raw = find(cls, name)
@@ -255,6 +256,20 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
         raw = classattrs.in_mro(m, cls, name)
         return Thawed(ANY, False) if raw is classattrs.UNSURE else raw
     return raw
+
+
+def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Thawed:
+    """What the traced code writes to, others may write to as well: it relies on what kind of values there are."""
+    held = dictionary_of(base)
+    members = getattr(thawed.kind, "members", (thawed.kind,))
+    classes = tuple(member.cls for member in members if type(member) is Type)
+    if len(classes) < len(members) or ("kinds", id(held), name) in m.volatile or m.state.world == 2:
+        return Thawed(ANY, False)
+    for before in cls.__mro__[: cls.__mro__.index(base)]:
+        if can_change(before):
+            m.guard("item", dictionary_of(before), name, ops.UNBOUND)
+    m.guard("kinds", held, name, classes)
+    return thawed
 
 
 def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:

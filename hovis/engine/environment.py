@@ -19,6 +19,9 @@ from hovis.lattice.constants import is_immutable, same_constant
 _HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE_TYPE: Final = 1 << 8
 
+#: As many items of a container are compared where a residual looks whether it is as it was; what holds more is read at run time.
+MOST_COMPARED: Final = 1000
+
 
 class Guard(NamedTuple):
     """A read of the environment that was folded: ``holder`` by ``name`` gave ``value``.
@@ -27,6 +30,7 @@ class Guard(NamedTuple):
     items     all that a list, set or tuple holds                    dict      all that a dictionary holds
     slot      an instance by the name of a slot
     class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
+    kinds     a dictionary by key: the class of what it holds is one of these
     type      the class of an instance                               cell      the contents of a cell
     function  the code of a function                         defaults  what its parameters have for defaults
     names     the name and the qualified name of a function
@@ -45,7 +49,7 @@ class Probe(NamedTuple):
     """A test of the environment that takes an instruction or two; that something is missing where it looks fails it like any other change.
 
     how      item: ``holder[name] is value``        absent: ``name not in holder``
-             attribute: ``holder.name is value``    class: ``type(holder) is value``
+             attribute: ``holder.name is value``    class: ``type(holder) is value``    kind: ``type(holder[name]) is value``
     """
 
     how: str
@@ -125,6 +129,8 @@ def _probes(guard: Guard) -> list[Probe] | None:
         return [_item(held, name, found) for held, found in value]
     if kind == "index":
         return [Probe("item", holder, name, value)]
+    if kind == "kinds" and len(value) == 1:
+        return [Probe("kind", holder, name, value[0])]
     if kind == "function":
         return [Probe("attribute", holder, "__code__", value)]
     if kind == "defaults":
@@ -181,6 +187,8 @@ class _Writer:
             self.tests.append(f"{at} not in {self.name(holder)}")
         elif how == "item":
             self.tests.append(self.same(f"{self.name(holder)}[{at}]", value))
+        elif how == "kind":
+            self.tests.append(f"type({self.name(holder)}[{at}]) is {self.name(value)}")
         elif how == "attribute":
             self.tests.append(self.same(f"{self.name(holder)}.{name}", value))
         else:
@@ -203,6 +211,8 @@ class _Writer:
             self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
         elif kind == "logs":
             self.tests.append(f"{self.name(fate)}({self.name(holder)}, {name}) == {value!r}")
+        elif kind == "kinds":
+            self.tests.append(f"any(type({self.name(holder)}[{name!r}]) is kind for kind in {self.name(value)})")
         elif kind == "library":
             for part in value.guards:
                 self.write(part)
@@ -271,6 +281,12 @@ def contents(held: Any) -> "tuple[str, Any, Any] | None":
 
 
 # ------------------------------------------------------------------------------------------------- where it is relied upon
+
+
+def too_large(looks: Iterable[Look]) -> set[Any]:
+    """The keys of guards by which a residual would compare much whenever it looks."""
+    guards = (guard for look in looks for guard in look.guards if guard.kind in ("items", "dict"))
+    return {(kind, id(held), name) for kind, held, name, _ in guards if len(held) > MOST_COMPARED}
 
 
 def spread(entries: Iterable[Any], looks: Iterable[set[Any]]) -> None:

@@ -2,7 +2,6 @@
 
 import builtins
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ from hovis.engine import templates
 from hovis.engine.heap import History, VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, TEST, Dyn, Known, Labels, Ref, V, labels_of
+from hovis.filters import warnings_are
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.lattice.constants import PLAIN, is_immutable
@@ -126,8 +126,7 @@ def _whole(value: Any, depth: int = 5) -> AbstractValue:
 def _run(fn: Callable[..., Any], values: list[Any], named: dict[str, Any]) -> Any:
     if all(type(v) in _NUMBERS for v in values):
         return fn(*values, **named)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings_are("error"):
         return fn(*values, **named)
 
 

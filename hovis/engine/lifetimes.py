@@ -18,7 +18,7 @@ from hovis.engine.standins import NotMaterializable
 from hovis.engine.state import Frame, State
 from hovis.engine.values import ENDS, ENDS_READ, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
-from hovis.ir.model import Effect, Op, Param
+from hovis.ir.model import Effect, Op
 from hovis.lattice import Type
 
 if TYPE_CHECKING:
@@ -128,16 +128,8 @@ def _stays(state: State, value: V) -> bool:
 
 
 def _used_last(m: "Machine", value: V) -> bool:
-    """Is value a temporary that ends where the op emitted last uses it, or the block begins?  The assembler sees to that."""
-    if type(value) is not Dyn:
-        return False
-    if type(value.value) is Param and not m.block.ops:
-        # of several the assembler does not know the order: one ends by itself, the others are said to
-        block, first = m.ends_first
-        if block is not m.block:
-            m.ends_first = m.block, value.value
-        return block is not m.block or first is value.value
-    return _just_used(m, value)
+    """Is value a temporary that ends where the op emitted last uses it?  The assembler sees to that."""
+    return type(value) is Dyn and _just_used(m, value)
 
 
 def _just_used(m: "Machine", value: Dyn) -> bool:

@@ -73,7 +73,6 @@ class Machine(Reader, abc.ABC):
         #: the op emitted last
         self.latest: Op | None = None
         #: the value that ends where this block begins, before anything else
-        self.ends_first: tuple[Block | None, Operand | None] = None, None
         #: what something has held that is another now, until the instruction at hand has been interpreted
         self.let_go: list[V] = []
         self.looks: list[Look] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from hovis.engine import lookups, templates
 from hovis.engine.budget import FIRST_PLACES, PLACES, extent
-from hovis.engine.environment import Consulted, Guard, can_change, contents, places
+from hovis.engine.environment import Consulted, Guard, can_change, contents, dictionary_of, places
 from hovis.engine.folded import RECENT, may_be_told
 from hovis.engine.footprints import MOST_PLACES, Footprint
 from hovis.engine.state import State
@@ -161,8 +161,10 @@ class Reader:
 
     def drop_guards(self, cls: type, name: str) -> None:
         """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
+        held = dictionary_of(cls)
         for key, guard in list(self.guards.items()):
-            if guard.kind == "class" and guard.name == name and cls in guard.holder.__mro__:
+            read = [at for at, _ in guard.value] if guard.kind == "class" else [guard.holder] if guard.kind == "kinds" else []
+            if guard.name == name and any(at is held for at in read):
                 del self.guards[key]
 
     def _guard_contents(self, held: Any) -> None:
@@ -188,7 +190,7 @@ class Reader:
             return
         if can_change(cls) and not cls.__module__.startswith("hovis."):
             key = ("class", id(cls), name)
-            if self.tables.thawed_attributes and any((id(base), name) in self.tables.thawed_attributes for base in cls.__mro__):
+            if self.tables.thawed_attributes and self._is_thawed(cls, name):
                 return
             if key not in self.asked:
                 self.asked[key] = Guard("class", cls, name, places(cls, name))
@@ -201,6 +203,15 @@ class Reader:
             self.guards[key] = guard
             self._rely(key)
             self.guard("bases", cls, None, cls.__mro__)
+
+    def _is_thawed(self, cls: type, name: str) -> bool:
+        """Does the traced code write where cls has an attribute from, or where it would hide it?"""
+        for base in cls.__mro__:
+            if (id(base), name) in self.tables.thawed_attributes:
+                return True
+            if name in vars(base):
+                return False
+        return False
 
     def trust(self, cls: type) -> None:
         """What is known of a class of the trace is used: where unknown code may have changed it, the class has to be a real one (a restart)."""

@@ -7,7 +7,7 @@ from typing import Any
 from hovis import deadline
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, endless, identities, iteration, raising, residuals, resolve, templates, untold, whistle
+from hovis.engine import budget, calls, endless, environment, identities, iteration, raising, residuals, resolve, templates, untold, whistle
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak
@@ -19,6 +19,7 @@ from hovis.engine.state import Frame, State
 from hovis.engine.tables import FREELY, SPARINGLY, GiveUp, Tables
 from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
+from hovis.ir.operations import unchanged
 from hovis.lattice import Const, constants
 from hovis.library.core import Library
 from hovis.once import alone
@@ -219,7 +220,10 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             continue
         leaked, escaped = templates.scrub(functions), identities.escaped(functions)
         engine.tables.not_virtual.update(escaped)
-        if not leaked and not escaped:
+        taken: list[Any] = [op.args[0] for one in functions for op in one.ops() if op.callee is unchanged]
+        large = environment.too_large(look.value for look in taken)
+        engine.volatile |= large
+        if not leaked and not escaped and not large:
             return functions
         for template in leaked:
             engine.leave_class(template)

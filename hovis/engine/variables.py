@@ -32,7 +32,7 @@ def _bound(m: Machine, value: V | None, name: str, free: bool = False) -> "V | i
         return m.raise_new(type(error), str(error), **({} if error.name is None else {"name": Known(error.name)}))
     if isinstance(value, Dyn) and value.maybe_unbound:
         checked = m.emit(ops.check_bound, [value, Known(name), Known(free)], type=_without_unbound(value), effect=Effect.RAISES)
-        return Dyn(checked.value, checked.type, value.dims, None)
+        return Dyn(checked.value, checked.type, value.dims, ends=value.ends)
     return value
 
 

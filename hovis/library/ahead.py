@@ -24,7 +24,6 @@ import string
 import struct
 import textwrap
 import urllib.parse
-import warnings
 import zlib
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -35,6 +34,7 @@ from hovis.engine.footprints import followed, footprint
 from hovis.engine.machine import Machine
 from hovis.engine.results import opaque
 from hovis.engine.values import STRONG, V, labels_of
+from hovis.filters import warnings_are
 from hovis.library.core import Library
 from hovis.library.signatures import short, weight
 
@@ -78,8 +78,7 @@ def _called(fn: Callable[..., Any]) -> Any:
             return None
         values, keywords = given[: len(args)], dict(zip(named, given[len(args) :], strict=True))
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with warnings_are("error"):
                 found, codes = followed(fn, values, keywords, _ends(m.library))
         except Exception:
             return None

@@ -9,7 +9,6 @@ is asked of the match is known, and if it gets out, it is made anew.
 import functools
 import operator
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple
@@ -20,6 +19,7 @@ from hovis.engine.folding import virtual
 from hovis.engine.heap import VObj
 from hovis.engine.machine import Machine
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of
+from hovis.filters import warnings_are
 from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
@@ -63,8 +63,7 @@ class Shape(NamedTuple):
 
 @functools.lru_cache(256)
 def shape(pattern: "re.Pattern[Any]") -> Shape:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings_are("ignore"):
         try:
             parsed = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
             return Shape(frozenset({0} | _taking_part(parsed)), _repeats(parsed, False)[0], _repeats(parsed, True)[0])
@@ -153,8 +152,7 @@ def compiled(pattern: str | bytes, flags: int) -> "re.Pattern[Any] | None":
     if len(pattern) > LONGEST or flags & (re.DEBUG | re.LOCALE):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with warnings_are("error"):
             return plain(re.compile(pattern, flags))
     except Exception:
         return None

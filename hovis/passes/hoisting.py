@@ -20,7 +20,16 @@ def is_movable(op: Op) -> bool:
     """May op be done elsewhere, as often as one likes?"""
     if op.effect != Effect.PURE or isinstance(op.callee, Function | Param | Op):
         return False
-    return isinstance(op.type, Type) and not isinstance(op.type, Array) and op.type.cls in _VALUES
+    return _is_value(op)
+
+
+def _is_value(value: Op | Param) -> bool:
+    return isinstance(value.type, Type) and not isinstance(value.type, Array) and value.type.cls in _VALUES
+
+
+def _lets_wait(op: Op) -> bool:
+    """May what op takes last until it is done later?  Somebody may see an object end."""
+    return all(isinstance(value.type, Array) or _is_value(value) for value in op.operands() if isinstance(value, Op | Param))
 
 
 # ------------------------------------------------------------------------------------------------- out of loops
@@ -109,7 +118,7 @@ def _sinking(function: Function) -> bool:
             for v in one.dims or ():
                 if isinstance(v, Op):
                     users.setdefault(v, []).append(block)
-    candidates = [(block, op) for block in function.blocks for op in block.ops if is_movable(op) and op in users and block not in users[op]]
+    candidates = [(block, op) for block in function.blocks for op in block.ops if op in users and block not in users[op] and is_movable(op) and _lets_wait(op)]
     if not candidates:
         return False
     dom = Dominators(function)

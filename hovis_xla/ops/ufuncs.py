@@ -6,12 +6,12 @@ being used at all (``api``).
 
 import math
 import operator
-import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
+from hovis.filters import warnings_are
 from hovis.ir import operations
 from hovis.ir.model import Op
 from hovis.lattice import AbstractValue, Partial
@@ -304,8 +304,7 @@ def _not(low: L, a: Operand) -> Operand | None:
 @once
 def _takes_one_element(cls: type) -> bool:
     """Does this version of NumPy let an array of one element (and of some dimension) be converted?"""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings_are("ignore"):
         try:
             cls(np.ones(1))
         except TypeError:

@@ -692,3 +692,65 @@ def test_the_items_of_a_literal_that_is_gone_through_end_where_they_do(loop, mad
                 run(1, log, give)
             logs.append(log)
         assert logs[0] == logs[1] == logs[2], text
+
+
+class Tells:
+    count = 0
+
+    def __init__(self, told):
+        Tells.count += 1
+        self.id, self.told = Tells.count, told
+        told.append(("made", self.id))
+
+    def __del__(self):
+        self.told.append(("ended", self.id))
+
+
+def kept_from_a_loop(n, told):
+    for i in range(n):
+        r = Tells(told)
+        told.append(i)
+    told.append(r.id)
+    try:
+        t = Tells(told)
+        raise ValueError(t.id)
+    except ValueError as error:
+        m = str(error)
+    return m
+
+
+def popped_behind_a_handler(n, told):
+    try:
+        t = Tells(told)
+        raise ValueError(t.id)
+    except ValueError as error:
+        m = str(error)
+    d = {i: Tells(told) for i in range(2)}
+    d.pop(0)
+    told.append("end")
+    return m
+
+
+def compared_before_it_ends(n, told):
+    root = Tells(told)
+    root.kids = [Tells(told)]
+    root.kids[0].up = weakref.ref(root)
+    kid = root.kids[0]
+    found = [kid.up() is root]
+    del root
+    found.append(kid.up() is None)
+    one = Tells(told)
+    method = weakref.WeakMethod(one.__init__)
+    return found, method() is None
+
+
+@pytest.mark.parametrize("way", [hovis.jit, hovis.specialize, lambda fn: hovis.specialize(fn, int)], ids=["jit", "specialize", "of an int"])
+@pytest.mark.parametrize("fn", [kept_from_a_loop, popped_behind_a_handler, compared_before_it_ends])
+def test_lives_end_where_they_do(fn, way):
+    runs = []
+    for one in (fn, way(fn)):
+        for _ in range(2):
+            Tells.count, told = 0, []
+            runs.append((one(2, told), told))
+            gc.collect()
+    assert all(run == runs[0] for run in runs)

@@ -6,12 +6,12 @@ each function are NumPy's own.  A result of rank 0 becomes a NumPy scalar there 
 """
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from hovis.filters import warnings_are
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.library.core import Primitive
@@ -162,8 +162,7 @@ def _ask(fn: Callable[..., object], types: tuple[AbstractValue, ...], named: tup
         try:
             args = [stand_in(t, size, value) for t in types]
             kwargs = {name: stand_in(t, size, value) for name, t in named}
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"), warnings_are("ignore"):
                 return describe(fn(*args, **kwargs))
         except NotMine:
             return None

@@ -6,7 +6,6 @@ A rule gets one :class:`Facts` per argument.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hovis.engine.values import Dyn, Known, V
+from hovis.filters import warnings_are
 from hovis.lattice import AbstractValue, Array, Partial, Type
 
 #: int, an opaque object, or None.
@@ -270,8 +270,7 @@ def sampled(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, F
     try:
         given = [_sample(a) for a in args]
         options = {name: _sample(a) for name, a in named.items()}
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), warnings_are("ignore"):
             return fn(*given, **options)
     except Exception:
         return None

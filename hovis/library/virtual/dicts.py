@@ -39,6 +39,9 @@ def _sought(m: Machine, obj: VObj | None, args: Args) -> tuple[Known, int] | Non
 
 @action(dict.get, counts=(2, 3))
 def dict_get(m: Machine, args: Args, named: Named) -> Any:
+    held = args[0].value if isinstance(args[0], Known) else None
+    if type(held) is dict:
+        return _get_known(m, held, args)
     obj = dict_of(m, args[0])
     sought = _sought(m, obj, args)
     if obj is None or sought is None:
@@ -47,6 +50,21 @@ def dict_get(m: Machine, args: Args, named: Named) -> Any:
     if index >= 0:
         return relabel(obj.cells[index], labels_of(args[0], key))
     return args[2] if len(args) == 3 else Known(None, labels_of(args[0], key))
+
+
+def _get_known(m: Machine, held: dict[Any, Any], args: Args) -> Any:
+    """The item of a known dict, of which nothing else is read."""
+    key = as_constant(m, args[1])
+    if not isinstance(key, Known) or not known_key(key):
+        return None
+    found = held.get(key.value, ops.UNBOUND)
+    if not m.static(args[0], ("item", held, key.value, found)) or (id(held), key.value) in m.tables.thawed_globals:
+        return None
+    m.covers(held, key.value)
+    use(m, args[0], key)
+    if found is ops.UNBOUND and len(args) == 3:
+        return args[2]
+    return Known(None if found is ops.UNBOUND else found, labels_of(args[0], key))
 
 
 def _own(m: Machine, value: V) -> VObj | None:
