@@ -456,7 +456,7 @@ class Emitter:
             value = moves[k][1]
             if isinstance(value, Param | Op) and dying.pop(value, None) is not None:
                 takes.add(k)
-        return _Plan(moves, takes, sorted(dying.values()))
+        return _Plan(moves, takes, self.slots.in_turn(dying.values()))
 
     def _write_plan(self, plan: _Plan, top: Operand | None) -> None:
         """Parallel moves, by way of the stack; top is there already."""
@@ -539,12 +539,12 @@ class Emitter:
         return found
 
     def _clear(self, values: list[Value]) -> None:
-        for local in sorted(self.of[value] for value in values if self._matters(value)):
+        for local in self.slots.in_turn(self.of[value] for value in values if self._matters(value)):
             self.asm.do(DELETE_FAST, local)
 
     def _region(self, handlers: int) -> Region | None:
         """What an exception that nobody catches does under so many open handlers."""
-        if not handlers and self.mending is None and not (self.is_generator and STOPITERATION_ERROR):
+        if not handlers and self.mending is None and not self.slots.ending and not (self.is_generator and STOPITERATION_ERROR):
             return None
         while len(self.regions) <= handlers:
             self.regions.append(Region(Label(), len(self.regions), lasti=True))
@@ -580,6 +580,9 @@ class Emitter:
             if handlers:
                 asm.do(COPY, handlers + 2, 1)
                 asm.do(POP_EXCEPT, 0, -1)
+            for local in self.slots.ending:
+                self._constant(None)
+                asm.do(STORE_FAST, local, -1)
             self.mend()
             if self.is_generator and STOPITERATION_ERROR:
                 asm.do(*STOPITERATION_ERROR)

@@ -1,15 +1,25 @@
 """Which local holds which value: a scan in dominance order over stack code, sharing locals like registers."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
 
 from hovis.backend.encode import unique
 from hovis.backend.flow import Flow
 from hovis.backend.linear import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
+from hovis.engine.lifetimes import UNCLOSED
 from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Value, edges
+from hovis.lattice import Type
+
+#: What the locals of iterators are meant for: they are shared among these alone.
+_ITERATOR: Final = ".iterator"
 
 
 class Slots:
-    """The local of every value that has one, and the names of the locals."""
+    """The local of every value that has one, and the names of the locals.
+
+    ``ending``: the locals of iterators, those of inner loops first.  Where an exception ends the function they are let go of at once,
+    as what is on the stack is; what the user's variables hold lasts as long as the traceback.
+    """
 
     def __init__(self, flow: Flow, code: dict[Block, list[Item]], parameters: Sequence[str], taken: set[str], lasting: Set[Operand]) -> None:
         self.flow = flow
@@ -35,6 +45,12 @@ class Slots:
         for block in flow.order:
             self._find_last(block)
             self._assign(block)
+        self.ending = [local for local in range(len(self.meant) - 1, -1, -1) if self.meant[local] == _ITERATOR]
+
+    def in_turn(self, locals_: Iterable[int]) -> list[int]:
+        """The order in which locals let go of what they hold that are cleared at the same place."""
+        found = set(locals_)
+        return [*(local for local in self.ending if local in found), *sorted(found.difference(self.ending))]
 
     # --------------------------------------------------------------------------------------------- last uses
 
@@ -91,7 +107,7 @@ class Slots:
         for k, item in enumerate(self.code[block]):
             kind = item[0]
             if kind == STORE:
-                of[item[1]] = self._choose(busy, hints.get(item[1], ()), None)
+                of[item[1]] = self._choose(busy, hints.get(item[1], ()), _meaning(item[1]))
                 busy.add(of[item[1]])
             elif kind == UNGUARD:
                 busy -= {of[value] for value in self.spared[item[1]]} - self.kept
@@ -112,7 +128,7 @@ class Slots:
         if result is None or edge is None or result in self.of or not self.flow.uses.get(result):
             return
         busy = {self.of[value] for value in self.flow.live_on(edge) if value is not result} | self.kept
-        self.of[result] = self._choose(busy, hints.get(result, ()), None)
+        self.of[result] = self._choose(busy, hints.get(result, ()), _meaning(result))
 
     def _arriving(self, block: Block, param: Param) -> list[int]:
         """Locals that already hold what param becomes."""
@@ -138,19 +154,19 @@ class Slots:
         """A local that is not busy: a hint, one of that name, a nameless one, or a new one."""
         meant = self.meant
         for local in hints:
-            if local not in busy and (name is None or meant[local] is None or meant[local] == name):
+            if local not in busy and (name is None or meant[local] == name or (meant[local] is None and name != _ITERATOR)):
                 return self._call_it(local, name)
-        free = [local for local in range(len(meant)) if local not in busy]
+        free = [local for local in range(len(meant)) if local not in busy and (name == _ITERATOR or meant[local] != _ITERATOR)]
         for local in free:
             if meant[local] == name:
                 return local
         if name is None and free:
             return free[0]
-        for local in free:
+        for local in free if name != _ITERATOR else ():
             if meant[local] is None:
                 return self._call_it(local, name)
         meant.append(name)
-        self.names.append(unique(name or "value", self.taken))
+        self.names.append(unique("iterator" if name == _ITERATOR else name or "value", self.taken))
         return len(meant) - 1
 
     def _call_it(self, local: int, name: str | None) -> int:
@@ -158,3 +174,8 @@ class Slots:
             self.meant[local] = name
             self.names[local] = unique(name, self.taken)
         return local
+
+
+def _meaning(value: Op) -> str | None:
+    """_ITERATOR for an iterator whose end may show."""
+    return _ITERATOR if value.callee is iter and not (type(value.type) is Type and value.type.cls in UNCLOSED) else None

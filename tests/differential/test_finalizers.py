@@ -754,3 +754,87 @@ def test_lives_end_where_they_do(fn, way):
             runs.append((one(2, told), told))
             gc.collect()
     assert all(run == runs[0] for run in runs)
+
+
+class Rounds:
+    """An iterator that tells when it ends."""
+
+    def __init__(self, name, told):
+        self.name, self.told, self.left = name, told, 3
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.left -= 1
+        if self.left < 0:
+            raise StopIteration
+        return self.left
+
+    def __del__(self):
+        self.told.append(self.name)
+
+
+def by_a_generator(give, fails):
+    for y in give("of a generator"):
+        fails(y)
+        yield y
+
+
+def in_two_loops(give, fails):
+    for _ in give("outer"):
+        for y in give("inner"):
+            fails(y)
+
+
+def in_a_generator(give, fails):
+    for _ in give("outer"):
+        for y in by_a_generator(give, fails):
+            fails(y + 10)
+
+
+def in_a_callee(give, fails):
+    for _ in give("first"):
+        for _ in give("second"):
+            in_two_loops(give, fails)
+
+
+def behind_a_handler(give, fails):
+    for k in give("outer"):
+        try:
+            in_two_loops(give, fails)
+        except KeyError:
+            for y in give("handler"):
+                fails(y + k)
+
+
+def raised_there(give, fails):
+    for _ in give("outer"):
+        for y in give("inner"):
+            if y == 1:
+                raise IndexError(y)
+
+
+@pytest.mark.parametrize("way", [hovis.jit, hovis.specialize], ids=["jit", "specialize"])
+@pytest.mark.parametrize("fn", [in_two_loops, in_a_generator, in_a_callee, behind_a_handler, raised_there])
+def test_iterators_end_where_an_exception_leaves_loops(fn, way):
+    compiled = way(fn)
+    for when in (0, 1, 2, 10, 11, 99):
+        for error in (IndexError, KeyError):
+            assert ended(compiled, when, error) == ended(fn, when, error)
+
+
+def ended(fn, when, error):
+    """What has ended while the exception is handled."""
+    told = []
+
+    def fails(y):
+        told.append(y)
+        if y == when:
+            raise error(y)
+
+    try:
+        fn(lambda name: Rounds(name, told), fails)
+    except (IndexError, KeyError) as raised:
+        return told[:], type(raised)
+    return told
