@@ -416,8 +416,8 @@ def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object
         # of a package, modules in it may have to be loaded
         if type(modules[0]) is not types.ModuleType or ("__path__" in held and any(part not in held for part in fromlist)):
             return None
-        if "__getattr__" in held and "__path__" not in held:
-            return None  # it is asked for a __path__ (_handle_fromlist of Lib/importlib/_bootstrap.py)
+        if "__getattr__" in held and "__path__" not in held and name.partition(".")[0] not in sys.stdlib_module_names:
+            return None  # it is asked for a __path__ (_handle_fromlist of Lib/importlib/_bootstrap.py), which shows where it is the user's
     return modules[-1]
 
 
