@@ -368,7 +368,7 @@ def test_hovis_does_not_trace_itself(fn):
 
 def test_a_known_cache_says_why_it_stays():
     remarks = str(hovis.explain(hovis.trace(lambda: remembered(3))))
-    assert "looked at" in remarks
+    assert "known at run time only" in remarks or "looked at" in remarks  # either, by what the cache holds when it is traced
 
 
 PROGRAM = """
