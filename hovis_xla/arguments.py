@@ -1,7 +1,7 @@
 """What an argument is to ``jit``: its part of the key, and the spec that is traced.
 
 Arrays are told apart by dtype and shape, NumPy scalars and Python numbers by their class; strings, bools, None,
-functions, classes, modules, dtypes and members of enumerations are known.  Tuples (named ones too), lists, dicts and
+functions and what stands for one (a gradient), classes, modules, dtypes and members of enumerations are known.  Tuples (named ones too), lists, dicts and
 instances of plain classes are looked into, down to their leaves.  Anything else is unknown, and then the function most
 likely stays Python.
 
@@ -22,6 +22,7 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.specs import Any as Unknown
 from hovis.specs import Array, Empty, Instance, Promotable, is_named_tuple
+from hovis.wrapper import Wrapper
 
 #: Values of these are part of the key: the first by equality, the others by identity.
 WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
@@ -49,7 +50,7 @@ def is_plain_array(value: Any) -> bool:
 def is_known(value: Any) -> bool:
     """Is it part of the key, whatever its value?"""
     kind: Any = type(value)
-    return kind in WORDS or kind in _NAMED or isinstance(value, type | Enum | np.dtype)
+    return kind in WORDS or kind in _NAMED or issubclass(kind, type | Enum | np.dtype | Wrapper)
 
 
 def structure(value: Any) -> tuple[Hashable, list[Any]] | None:

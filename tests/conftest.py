@@ -91,16 +91,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def bless(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--bless"))
 
-
-#: What was right and is right, but no longer as good as it was.
-LOST = {
-    "test_the_losses_are_those_of_gradients_by_hand": "a gradient that is an argument of a compiled function makes that Python, since it is bound to instances as functions are",
-    "test_notebooks[stdlib_tour.ipynb]": "on 3.13 the text of a residual has other variables than the recorded one",
-}
-
-
-@pytest.fixture(autouse=True)
-def _told_losses(request):
-    for name, why in LOST.items():
-        if request.node.name.startswith(name):
-            request.node.add_marker(pytest.mark.xfail(reason=why, strict=False))
