@@ -8,7 +8,7 @@ from typing import Final
 
 from hovis.ir.analysis import Dominators, Loop, natural_loops, operands, predecessors
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
-from hovis.lattice import Array, Type
+from hovis.lattice import Array, Const, Type
 from hovis.passes.fold import is_exact
 from hovis.passes.rewriting import Pass
 
@@ -28,8 +28,13 @@ def _is_value(value: Op | Param) -> bool:
 
 
 def _lets_wait(op: Op) -> bool:
-    """May what op takes last until it is done later?  Somebody may see an object end."""
-    return all(isinstance(value.type, Array) or _is_value(value) for value in op.operands() if isinstance(value, Op | Param))
+    """May what op takes last until it is done later?  Somebody may see an object end, but for what is made of values alone."""
+    taken = [value for value in op.operands() if isinstance(value, Op | Param)]
+    return all(isinstance(value.type, Array) or _is_value(value) or (isinstance(value, Op) and _is_made_of_values(value)) for value in taken)
+
+
+def _is_made_of_values(op: Op) -> bool:
+    return not op.effect & ~Effect.RAISES and all(isinstance(value, Const) or (isinstance(value, Op | Param) and _is_value(value)) for value in op.operands())
 
 
 # ------------------------------------------------------------------------------------------------- out of loops
