@@ -21,6 +21,7 @@ from hovis.ir.operations import UNBOUND, make_cell, make_function
 from hovis.jit import Jitted
 from hovis.keys import Held, Key
 from hovis.lattice import Const
+from hovis.lattice.constants import ATOMS
 from hovis.library.numpy.tangents import as_tangent, assembled, directions, is_array, shape_of, size_of, sized, tangent, unit
 from hovis.library.standard import STANDARD
 from hovis.looking import looked_at
@@ -129,6 +130,7 @@ class Transformed(Wrapper, Following):
 
     #: by what name users know what has made it
     called = "derived"
+    by_itself = False
     #: where it is traced, ``*args`` and ``**kwargs`` are what there are specs for
     takes_no_more = True
 
@@ -158,6 +160,9 @@ class Transformed(Wrapper, Following):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return applied(self, args, kwargs)
 
+    def is_told(self, is_known: Callable[[Any], bool]) -> bool:
+        return _is_told(self.how, is_known) and (is_known(self.fn) or (isinstance(self.fn, Transformed) and self.fn.is_told(is_known)))
+
     @property
     def naming(self) -> str:
         return f"{self.called}({{}})"
@@ -167,6 +172,11 @@ class Transformed(Wrapper, Following):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.fn!r}>"
+
+
+def _is_told(chosen: Any, is_known: Callable[[Any], bool]) -> bool:
+    """Is what was chosen, down to all of its parts?"""
+    return all(_is_told(x, is_known) for x in chosen) if type(chosen) is tuple else type(chosen) in ATOMS or is_known(chosen)
 
 
 def _again(kind: type[Transformed], fn: Any, how: tuple[Any, ...], data: tuple[Any, ...]) -> Transformed:
@@ -513,7 +523,7 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
         return eager(*args, **kwargs)
     fn = transformed.fn
     held = closed_over(fn)
-    key = type(transformed), transformed.how, Held(fn) if held is None else (Held(fn.__code__), Held(fn.__globals__), Held(fn.__defaults__ or None))
+    key = type(transformed), transformed.how, _known_as(fn) if held is None else (Held(fn.__code__), Held(fn.__globals__), Held(fn.__defaults__ or None))
     eager = _eager.get(key)
     if eager is None:
         with COMPILER:
@@ -521,6 +531,17 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
                 del _eager[next(iter(_eager))]
             eager = _eager.setdefault(key, Eager(type(transformed).of, transformed.how, fn, held is not None))
     return transformed.carried_out(eager, (held or (), transformed.data, *args), kwargs)
+
+
+def _known_as(fn: Any) -> Any:
+    """The key of a function: what was made of the same in the same way, and goes by the same name, is the same."""
+    if isinstance(fn, Transformed) and not fn.data and _is_told(fn.how, _is_nothing):
+        return type(fn), fn.how, getattr(fn, "__qualname__", None), _known_as(fn.fn)
+    return Held(fn)
+
+
+def _is_nothing(value: Any) -> bool:
+    return False
 
 
 #: Functions whose residuals are kept.

@@ -4,6 +4,8 @@ Both walk the arguments in the same way.  A *path* leads to a part of them: the 
 then indices.  Strings, bools, None, functions and classes are known, and so are the shapes of small tuples and of small
 dicts with string keys; of other containers and of objects the class is.  Numbers are unknown, unless they turn out to
 choose; and whatever has too many values is unknown after all.  A *policy* says so, path by path.
+
+What stands for a function (:mod:`hovis.wrapper`) is known as functions are, or by what it is made of.
 """
 
 import re
@@ -13,11 +15,13 @@ from enum import Enum
 from typing import Any, Final
 
 from hovis.engine.environment import can_change
+from hovis.engine.lookups import attributes_of, slots_of
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import ATOMS, constant_key
 from hovis.specs import Any as Unknown
-from hovis.specs import Array, Promotable, is_named_tuple
+from hovis.specs import Array, Instance, Promotable, is_named_tuple
+from hovis.wrapper import Wrapper
 
 Path = tuple[int | str, ...]
 Policy = Mapping[Path, str]
@@ -32,6 +36,8 @@ TEXT: Final = 64
 #: Elements of containers that are known one by one, by how deep they are nested.
 SIZES: Final = (64, 16, 4)
 
+#: With this the key of a known value begins that is no object.
+_IS: Final = "is"
 _NUMBERS: Final = frozenset({int, float, complex})
 _WORDS: Final = frozenset({bool, type(None)})
 _TEXTS: Final = frozenset({str, bytes})
@@ -96,7 +102,7 @@ def _is_all(kind: type) -> bool:
     """Is its class all that a key knows of any value of a class (see ``_part``)?"""
     if kind in _NUMBERS or kind in _SIZED:
         return True
-    return can_change(kind) and kind.__module__ != "numpy" and kind not in _NAMED and not issubclass(kind, tuple | type | Enum)
+    return can_change(kind) and kind.__module__ != "numpy" and kind not in _NAMED and not issubclass(kind, tuple | type | Enum | Wrapper)
 
 
 def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
@@ -122,11 +128,42 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
             return kind
         seen.append(id(value))
         return (dict, tuple(value), *_parts(value.values(), path, policy, depth + 1, seen))
-    if kind in _NAMED or issubclass(kind, type | Enum) or (kind is types.BuiltinFunctionType and isinstance(value.__self__, types.ModuleType)):
+    if _is_named(value):
         return Held(value)
+    if issubclass(kind, Wrapper):
+        return _made(value, path, policy, depth, seen)
     if kind.__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "shape"):
         return kind, value.dtype.str, len(value.shape)
     return kind if kind in _TYPED or can_change(kind) else None
+
+
+def _is_named(value: Any) -> bool:
+    """Is it known by itself, whatever its value?"""
+    kind = type(value)
+    if kind in _NAMED or issubclass(kind, type | Enum) or (issubclass(kind, Wrapper) and kind.by_itself):
+        return True
+    return kind is types.BuiltinFunctionType and isinstance(value.__self__, types.ModuleType)
+
+
+def _made(value: Wrapper, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
+    """What stands for a function, by what it is made of."""
+    kind: Any = type(value)
+    held = _held_in(value) if depth < len(SIZES) and value.is_told(_is_named) else None
+    if held is None:
+        return kind
+    seen.append(id(value))
+    found = []
+    for k, (name, part) in enumerate(held.items()):
+        at = (*path, k) if policy else path
+        # containers among its attributes are nothing that it needs
+        deep = {"fn": depth, "data": depth + 1}.get(name, len(SIZES))
+        found.append(constant(part) if name == "how" else _part(part, at, policy, deep, seen))
+    return (kind, tuple(held), *found)
+
+
+def _held_in(value: Wrapper) -> dict[str, Any] | None:
+    """What it has, by name."""
+    return attributes_of(value, slots_of(type(value)) or {})
 
 
 def _parts(values: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> list[Any]:
@@ -140,9 +177,9 @@ def constant(value: Any) -> Any:
     """The key of a known value: equal for the same constant, without ids."""
     kind = type(value)
     if kind in ATOMS:
-        return "is", constant_key(value)
+        return _IS, constant_key(value)
     if kind is tuple:
-        return ("is", *map(constant, value))
+        return (_IS, *map(constant, value))
     return Held(value)
 
 
@@ -161,6 +198,8 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
         return Type(kind) if how is DYNAMIC else Promotable(kind)
     if part is None:
         return Unknown
+    if type(part) is tuple and part and part[0] == _IS:
+        return Const(value)
     if isinstance(part, type):
         return Type(part)
     if issubclass(kind, tuple) and type(part) is tuple and value:
@@ -170,6 +209,9 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
         return {key: spec_of(v, p, (*path, k), policy) for k, ((key, v), p) in enumerate(inner)}
     if kind is dict:
         return Type(dict)
+    if issubclass(kind, Wrapper) and type(part) is tuple:
+        held = zip((_held_in(value) or {}).items(), part[2:], strict=True)
+        return Instance(kind, **{name: spec_of(v, p, (*path, k), policy) for k, ((name, v), p) in enumerate(held)})
     if kind.__module__ == "numpy" and hasattr(value, "dtype"):
         if kind.__name__ == "ndarray":
             known = value.dtype.kind in "biufc" and value.dtype.isnative
@@ -191,6 +233,10 @@ def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tupl
         yield path, part[1]
         for k, (v, p) in enumerate(zip(value.values(), part[2:], strict=True)):
             yield from variable(v, p, (*path, k), policy)
+    elif issubclass(kind, Wrapper) and type(part) is tuple:
+        yield path, part[1]
+        for k, (v, p) in enumerate(zip((_held_in(value) or {}).values(), part[2:], strict=True)):
+            yield from variable(v, p, (*path, k), policy)
     else:
         yield path, part
 
@@ -200,6 +246,8 @@ def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
     head = path[0]
     value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
     for index in path[1:]:
+        if isinstance(value, Wrapper):
+            value = _held_in(value)
         parts = list(value.values()) if isinstance(value, dict) else value
         value = parts[index] if isinstance(parts, list | tuple) and isinstance(index, int) and index < len(parts) else UNBOUND
     return value

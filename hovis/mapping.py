@@ -11,6 +11,7 @@ from hovis.derive import Eager, Transformed, kind_of, name_of, named_leaves
 from hovis.errors import DerivativeError, RunningAway, SpecError, TransformError
 from hovis.hints import dynamic
 from hovis.ir.model import Function
+from hovis.lattice.constants import is_immutable
 from hovis.library.numpy.batching.base import begun, element, first, gone_on, last, of_lane
 from hovis.library.numpy.tangents import is_array
 from hovis.through import APPLYING, TRANSFORMS, Transform, through, whole
@@ -61,15 +62,15 @@ class Mapped(Transformed):
     def __init__(self, fn: Any, in_axes: Any, out_axes: Any) -> None:
         if not callable(fn):
             raise SpecError(f"hovis.vmap takes a callable, not {type(fn).__name__}")
-        super().__init__(fn, (Axes(in_axes), Axes(out_axes)))
+        super().__init__(fn, (_chosen(in_axes), _chosen(out_axes)))
         take_names(self, fn)
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return in_lanes("batch", self.fn, self.how[0].tree, self.how[1].tree, args, kwargs)
+        return in_lanes("batch", self.fn, _tree(self.how[0]), _tree(self.how[1]), args, kwargs)
 
     @staticmethod
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return in_lanes(WATCHED, fn, how[0].tree, how[1].tree, args, kwargs)
+        return in_lanes(WATCHED, fn, _tree(how[0]), _tree(how[1]), args, kwargs)
 
     def carried_out(self, eager: Eager, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """By its residual; what raises there is done again, one lane after the other, if it has changed nothing.
@@ -121,6 +122,16 @@ class Axes:
         return isinstance(other, Axes) and repr(self.tree) == repr(other.tree)
 
 
+def _chosen(tree: Any) -> Any:
+    """A tree of axes as it is kept."""
+    return tree if is_immutable(tree) else Axes(tree)
+
+
+def _tree(chosen: Any) -> Any:
+    """What was chosen as it was given."""
+    return chosen.tree if isinstance(chosen, Axes) else chosen
+
+
 def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a call gives: all lanes together, or one after the other."""
     axes: list[Any] = []
@@ -149,7 +160,7 @@ def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[A
     return pytree.rebuilt(shape, [last(result, axis) for result, axis in zip(results, places, strict=True)])
 
 
-APPLYING.add(in_lanes.__code__)
+APPLYING.update((in_lanes.__code__, _chosen.__code__, _tree.__code__))
 APPLYING.add(Mapped.derived.__code__)
 
 

@@ -44,6 +44,8 @@ class Wrapper:
 
     # no __getattr__, which would slow down all reads of attributes
     __slots__ = ()
+    #: is it known by itself, as functions are?
+    by_itself = True
     if TYPE_CHECKING:
         # in its dictionary, but for what is made in a trace
         __qualname__: str
@@ -56,6 +58,10 @@ class Wrapper:
     def naming(self) -> str:
         """How it is named after the function."""
         return "{}"
+
+    def is_told(self, is_known: Callable[[Any], bool]) -> bool:
+        """Is it known by what it is made of, so that another one that is made of the same is as good?  is_known: is a value told from others?"""
+        return False
 
     def made_from(self) -> Any:
         """The function that it is made of."""

@@ -17,11 +17,12 @@ from hovis.adoption import Adopted, program
 from hovis.contest import Contest
 from hovis.custom import Kept
 from hovis.engine.environment import Guard, compile_guards
+from hovis.engine.lookups import in_slot, slots_of
 from hovis.engine.tables import Promote
 from hovis.engine.trace import Fixed, Leaf, Structure
 from hovis.errors import TraceError
 from hovis.ir.model import Block, Effect, Function, Op, Return, callees, edges
-from hovis.ir.operations import make_object, make_tuple
+from hovis.ir.operations import UNBOUND, make_object, make_tuple
 from hovis.keys import KNOWN, Path
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import same_constant
@@ -29,7 +30,7 @@ from hovis.library.signatures import is_atomic
 from hovis.passes.rewriting import copy
 from hovis.specs import is_named_tuple
 from hovis_xla.acting import Log
-from hovis_xla.arguments import MOST, NUMBERS, Walk, attributes, structure
+from hovis_xla.arguments import MOST, NUMBERS, Walk, attributes, chosen, is_known, structure
 from hovis_xla.calling import BAILED
 from hovis_xla.calls import BUILDERS
 from hovis_xla.conduct import sees
@@ -82,7 +83,7 @@ class Graph:
         if found is not None:
             return found
         kind: Any = type(value)
-        shape = None if kind in NUMBERS or self._walk.policy.get(path) is KNOWN else structure(value)
+        shape = None if kind in NUMBERS or is_known(value) or self._walk.policy.get(path) is KNOWN else structure(value)
         if isinstance(value, tuple) and shape is not None:
             return "tuple", kind, tuple([self._part(v, (*path, k)) for k, v in enumerate(value)])
         if (kind is set and not value) or shape is not None:
@@ -101,14 +102,15 @@ class Graph:
         kind = type(value)
         k = len(self.objects)
         self._known[id(value)] = made = "object", k
-        keys: tuple[Any, ...] = tuple(value) if kind is dict else () if kind in _KINDS else attributes(value) or ()
+        keys: tuple[Any, ...] = tuple(value) if kind is dict else () if kind in _KINDS else tuple(attributes(value) or ())
         if hasattr(kind, "__del__"):
             raise Unfit
         self.wholes.append(value)
         self.objects.append(("", kind, (), ()))
         if len(self.wholes) + len(self.leaves) + len(parts) > MOST:
             raise Unfit
-        inner = tuple([self._part(v, (*path, j)) for j, v in enumerate(parts)])
+        fixed = chosen(value)
+        inner = tuple([("known", v) if j == fixed else self._part(v, (*path, j)) for j, v in enumerate(parts)])
         self.objects[k] = _KINDS.get(kind, "instance"), kind, keys, inner
         return made
 
@@ -171,6 +173,12 @@ class Adopting:
         opaque = [p for p in self.values if not isinstance(p, Const) and num_of_type(p.type, p.dims) is None]
         return frozenset(map(id, [*self.objects, *opaque]))
 
+    def _may_be_one(self, leaf: Any) -> bool:
+        """May a leaf be one of the objects, or what one has its attributes in, for all that is tested of it?"""
+        if isinstance(leaf, Const) or num_of_type(leaf.type, leaf.dims) is not None:
+            return False
+        return type(leaf.type) is not Type or leaf.type.cls in {dict, *(cls for _, cls, _, _ in self.graph.objects)}
+
     # --------------------------------------------------------------------------------------------- the entry
 
     def entry(
@@ -190,11 +198,16 @@ class Adopting:
         for name, part in zip(given, parts, strict=True):
             writer.take(name, self._plan(part, order, seen))
         objects = [writer.leaves[order.get(id(p), -1 - k)] for k, p in enumerate(self.objects)]
+        leaves = [writer.leaves.get(order.get(id(p), -1 - k - len(self.objects)), "") for k, p in enumerate(self.values)]
         # an object's attributes are a dict, which may be an argument as well
         kinds = [(kind, cls) for kind, cls, _, _ in self.graph.objects]
         held = [*objects, *(f"{name}.__dict__" for name, (kind, cls) in zip(objects, kinds, strict=True) if kind == "instance" and cls.__dictoffset__)]
         ids = f"{{{', '.join(f'id({name})' for name in held)}}}"
         writer.refuse(f"len({ids}) != {len(held)}")
+        # what the trace took for something else, as it was when that was made
+        others = [name for k, name in enumerate(leaves) if self._may_be_one(self.values[k])]
+        if others:
+            writer.refuse(f"not {ids}.isdisjoint(({''.join(f'id({name}), ' for name in others)}))")
         if self.static:
             writer.refuse(f"not static.isdisjoint({ids})")
         for k in self.displaced:
@@ -242,18 +255,14 @@ class Adopting:
             if change.whole is not None:
                 writer.lines.append(f"replace({name}, found[{change.whole}])")
             elif change.parts:
-                slots = cls not in (list, dict) and not cls.__dictoffset__
-                holder = name if cls in (list, dict) or slots else "held"
-                writer.lines += [f"held = {name}.__dict__"] if holder == "held" else []
+                slots = slots_of(cls) or {}
+                holder = name if cls in (list, dict) else f"{name}.__dict__"
                 for at, result in change.parts:
-                    key = writer.constant(keys[at]) if cls is not list else str(at)
-                    stored = f"{writer.constant(vars(_holder(cls, keys[at]))[keys[at]].__set__)}({name}, found[{result}])" if slots else ""
-                    writer.lines.append(stored or f"{holder}[{key}] = found[{result}]")
-
-
-def _holder(cls: type, name: str) -> type:
-    """The class with a slot."""
-    return next(base for base in cls.__mro__ if name in vars(base))
+                    key = keys[at] if cls is not list else at
+                    if key in slots:
+                        writer.lines.append(f"{writer.constant(slots[key].__set__)}({name}, found[{result}])")
+                    else:
+                        writer.lines.append(f"{holder}[{writer.constant(key)}] = found[{result}]")
 
 
 def replace(held: Any, content: tuple[Any, ...]) -> None:
@@ -262,15 +271,20 @@ def replace(held: Any, content: tuple[Any, ...]) -> None:
     if type(held) is list:
         held[:] = parts
         return
-    if type(held) is not dict and not type(held).__dictoffset__:
-        for name in attributes(held) or ():
-            object.__delattr__(held, name)
-        for name, value in zip(keys, parts, strict=True):
-            object.__setattr__(held, name, value)
-        return
-    holder = held if type(held) is dict else held.__dict__
-    holder.clear()
-    holder.update(zip(keys, parts, strict=True))
+    slots = slots_of(type(held)) or {} if type(held) is not dict else {}
+    for slot in slots.values():
+        if in_slot(slot, held) is not UNBOUND:
+            slot.__delete__(held)
+    named = {}
+    for name, value in zip(keys, parts, strict=True):
+        if name in slots:
+            slots[name].__set__(held, value)
+        else:
+            named[name] = value
+    if type(held) is dict or type(held).__dictoffset__:
+        holder = held if type(held) is dict else held.__dict__
+        holder.clear()
+        holder.update(named)
 
 
 def _has_dict(held: Any) -> bool:

@@ -1,9 +1,9 @@
 """What an argument is to ``jit``: its part of the key, and the spec that is traced.
 
 Arrays are told apart by dtype and shape, NumPy scalars and Python numbers by their class; strings, bools, None,
-functions and what stands for one (a gradient), classes, modules, dtypes and members of enumerations are known.  Tuples (named ones too), lists, dicts and
-instances of plain classes are looked into, down to their leaves.  Anything else is unknown, and then the function most
-likely stays Python.
+functions and what stands for one, classes, modules, dtypes and members of enumerations are known.  Tuples (named ones too), lists, dicts,
+instances of plain classes and what is made of a function (a gradient) are looked into, down to their leaves.
+Anything else is unknown, and then the function most likely stays Python.
 
 A *path* leads to a part of the arguments, as in :mod:`hovis.keys`: the position or the name of an argument, then places.
 """
@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.engine.environment import can_change
+from hovis.engine.lookups import attributes_of, slots_of
 from hovis.ir.operations import UNBOUND
 from hovis.keys import DYNAMIC, KNOWN, WIDE, Held, Path, constant
 from hovis.lattice import Const, Type
@@ -50,7 +51,9 @@ def is_plain_array(value: Any) -> bool:
 def is_known(value: Any) -> bool:
     """Is it part of the key, whatever its value?"""
     kind: Any = type(value)
-    return kind in WORDS or kind in _NAMED or issubclass(kind, type | Enum | np.dtype | Wrapper)
+    if kind in WORDS or kind in _NAMED or issubclass(kind, type | Enum | np.dtype):
+        return True
+    return issubclass(kind, Wrapper) and (kind.by_itself or not value.is_told(is_known))
 
 
 def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
@@ -63,27 +66,23 @@ def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
         return ((dict, constant(tuple(value))), list(value.values())) if known else None
     if isinstance(value, tuple):
         return (kind, list(value)) if is_named_tuple(kind) and 0 < len(value) <= WIDEST else None
-    names = attributes(value)
-    if names is None:
-        return None
-    return (kind, names), list(vars(value).values()) if kind.__dictoffset__ else [getattr(value, name) for name in names]
+    found = attributes(value)
+    return None if found is None else ((kind, tuple(found)), list(found.values()))
 
 
-def attributes(value: Any) -> tuple[str, ...] | None:
-    """The names of what is in an instance of a plain class; None, if it is no such thing or keeps something elsewhere."""
+def attributes(value: Any) -> dict[str, Any] | None:
+    """What is in an instance of a plain class, by name; None, if it is no such thing or keeps something elsewhere."""
     kind: Any = type(value)
     if kind.__getattribute__ is not object.__getattribute__ or not all(can_change(base) for base in kind.__mro__[:-1]):
         return None
-    slots = tuple(_slots(kind))
-    held = getattr(value, "__dict__", None)
-    if held is not None:
-        return tuple(held) if not slots and type(held) is dict and len(held) <= WIDEST and all(type(k) is str for k in held) else None
-    return slots if all(hasattr(value, name) for name in slots) else None
+    slots = slots_of(kind)
+    found = attributes_of(value, slots) if slots is not None else None
+    return found if found is not None and len(found) <= WIDEST else None
 
 
-def _slots(kind: type) -> list[str]:
-    """The slots of a class and its bases."""
-    return [name for base in reversed(kind.__mro__) for name, held in vars(base).items() if type(held) is types.MemberDescriptorType]
+def chosen(value: Any) -> int | None:
+    """Which part of what is made of a function says how, and is known."""
+    return list(attributes(value) or ()).index("how") if isinstance(value, Wrapper) else None
 
 
 class Walk:
@@ -141,7 +140,8 @@ class Walk:
         self.parts += len(parts)
         if self.parts > MOST:
             raise _TooMuch
-        inner = [self.part(v, (*path, k)) for k, v in enumerate(parts)]
+        fixed = chosen(value)
+        inner = [(("value", constant(v)), Const(v)) if k == fixed else self.part(v, (*path, k)) for k, v in enumerate(parts)]
         return (shape, *[key for key, _ in inner]), _spec(value, [spec for _, spec in inner])
 
 
@@ -171,7 +171,7 @@ def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
 
 def is_mutable(value: Any) -> bool:
     """Would it matter that another argument is the same object?"""
-    return isinstance(value, list | dict | np.ndarray) or attributes(value) is not None
+    return isinstance(value, list | dict | np.ndarray) or (attributes(value) is not None and not is_known(value))
 
 
 def aliasing(values: list[Any]) -> Hashable:

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.contest import LARGER, SMALL, Contest
+from hovis.engine.lookups import slots_of
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.ir.naming import is_name
 from hovis.lattice import Type
@@ -262,13 +263,18 @@ class Writer:
     def _attributes(self, name: str, plan: list[Any], inner: list[str], wanted: bool) -> None:
         """An instance has just these attributes, in its dictionary or in slots."""
         _, cls, names, _ = plan
+        slots = slots_of(cls) or {}
         if cls.__dictoffset__:
-            self.refuse(f"tuple({name}.__dict__) != {self.constant(tuple(names))}")
-            if inner and wanted:
-                self.lines.append(f"{', '.join(inner)}, = {name}.__dict__.values()")
-            return
-        for one, attribute in zip(inner, names, strict=True):
-            self.lines += [f"try: {one} = {self.constant(getattr(cls, attribute).__get__)}({name})", f"except AttributeError: return {self.misfit}"]
+            named = [one for one, attribute in zip(inner, names, strict=True) if attribute not in slots]
+            self.refuse(f"tuple({name}.__dict__) != {self.constant(tuple(k for k in names if k not in slots))}")
+            if named and wanted:
+                self.lines.append(f"{', '.join(named)}, = {name}.__dict__.values()")
+        for attribute, slot in slots.items():
+            taken = f"{self.constant(slot.__get__)}({name})"
+            if attribute in names:
+                self.lines += [f"try: {inner[names.index(attribute)]} = {taken}", f"except AttributeError: return {self.misfit}"]
+            else:
+                self.lines += [f"try: {taken}", "except AttributeError: pass", f"else: return {self.misfit}"]
 
     def _wanted(self, plan: list[Any]) -> bool:
         """Is anything to be done with it?"""

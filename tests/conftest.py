@@ -51,7 +51,7 @@ LONG = (
     "test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets",
     "test_numpy_coverage", "test_random_control", "test_random_parts", "test_random_meaning", "test_random_stores", "test_masks", "test_sweeping",
     "test_random_loops", "test_random_mixed", "test_growing", "test_products", "test_calling", "test_going_through_lists", "test_threads", "test_forks", "test_leaks",
-    "test_read_only",
+    "test_read_only", "test_instances",
 )
 #: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
 APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes", "test_trees_and_names", "test_composed")

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from hovis.backend import expressions
 from hovis.backend.apart import stands_apart
 from hovis.backend.entry import exact_classes, leaf_check, parts_of, taker
+from hovis.engine.lookups import has_dict, slots_of
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
 from hovis.ir.naming import identifier, is_name
@@ -203,13 +204,23 @@ class Arrival:
             yield ast.Compare(ast.Call(self.named(list), [shown], []), [ast.Eq()], [keys])
         elif part.kind != "instance":
             yield ast.Compare(ast.Call(self.named(len), [shown], []), [ast.Eq()], [ast.Constant(len(part.parts))])
-        elif part.cls.__dictoffset__:
-            names = ast.List([ast.Constant(k) for k in part.keys], ast.Load())
+        else:
+            yield from self._attributes(part, shown)
+
+    def _attributes(self, part: Structure, shown: ast.expr) -> Iterator[ast.expr]:
+        """An instance has these attributes, in slots and in its dictionary, and no others."""
+        slots = slots_of(part.cls)
+        named = [k for k in part.keys if k not in (slots or ())]
+        if slots is None or (named and not has_dict(part.cls)):
+            yield ast.Constant(False)
+            return
+        if has_dict(part.cls):
+            names = ast.List([ast.Constant(k) for k in named], ast.Load())
             attributes = ast.Attribute(shown, "__dict__", ast.Load())
             yield ast.Compare(ast.Call(self.named(list), [attributes], []), [ast.Eq()], [names])
-        else:
-            for key in part.keys:
-                yield ast.Call(self.named(hasattr), [shown, ast.Constant(key)], [])
+        for name in slots:
+            there = ast.Call(self.named(hasattr), [shown, ast.Constant(name)], [])
+            yield there if name in part.keys else ast.UnaryOp(ast.Not(), there)
 
     def _inner(self, part: Structure, shown: ast.expr) -> Iterator[tuple[ast.expr, Part]]:
         for k, inner in enumerate(part.parts):
@@ -220,9 +231,10 @@ class Arrival:
 
     def _attribute(self, shown: ast.expr, cls: type, name: str) -> ast.expr:
         """What an instance has by this name; a property of that name says nothing of it."""
-        if expressions.is_attribute(name) and not (cls.__dictoffset__ and hasattr(type(inspect.getattr_static(cls, name, None)), "__set__")):
+        slot = name in (slots_of(cls) or ())
+        if expressions.is_attribute(name) and (slot or not hasattr(type(inspect.getattr_static(cls, name, None)), "__set__")):
             return ast.Attribute(shown, name, ast.Load())
-        if not cls.__dictoffset__:
+        if slot:
             return ast.Call(self.named(getattr), [shown, ast.Constant(name)], [])
         return ast.Subscript(ast.Attribute(shown, "__dict__", ast.Load()), ast.Constant(name), ast.Load())
 

@@ -15,6 +15,7 @@ from hovis.backend.load import hide
 from hovis.backend.making import make_function
 from hovis.bytecode.instructions import localsplus
 from hovis.bytecode.normalize import normalize
+from hovis.engine.lookups import attributes_of, has_dict, own_dict, slots_of
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError, said
 from hovis.ir import operations as ops
@@ -117,16 +118,25 @@ def _items_of(part: Structure) -> Callable[[Any, tuple[Any, ...], int], Any]:
         wanted = constant_key(part.keys)
         return lambda v, keys, n: list(v.values()) if constant_key(tuple(v)) == wanted else None
     if part.kind == "instance":
-        return lambda v, keys, n: _attributes(v, keys) if tuple(getattr(v, "__dict__", keys)) == keys else None
+        return _attributes_of(part.cls, part.keys)
     return lambda v, keys, n: v if len(v) == n else None
 
 
-def _attributes(value: Any, keys: tuple[Any, ...]) -> list[Any] | None:
-    """What is in the slots; None if one is empty."""
-    try:
-        return [getattr(value, k) for k in keys]
-    except AttributeError:
-        return None
+def _attributes_of(cls: type, keys: tuple[Any, ...]) -> Callable[[Any, tuple[Any, ...], int], Any]:
+    """What takes the attributes of an instance that has these, and no others: in slots, and in its dictionary in this order."""
+    slots = slots_of(cls)
+    named = tuple([k for k in keys if k not in (slots or ())])
+    if slots is None or (named and not has_dict(cls)):
+        return lambda v, keys, n: None
+    if not slots:
+        return lambda v, keys, n: list(held.values()) if (held := own_dict(v)) is not None and tuple(held) == keys else None
+    wanted = (*[k for k in slots if k in keys], *named)
+
+    def items(v: Any, keys: tuple[Any, ...], n: int) -> list[Any] | None:
+        held = attributes_of(v, slots)
+        return [held[k] for k in keys] if held is not None and tuple(held) == wanted else None
+
+    return items
 
 
 def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:

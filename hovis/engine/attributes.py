@@ -14,7 +14,7 @@ from hovis.engine.descriptors import Access
 from hovis.engine.environment import can_change, dictionary_of
 from hovis.engine.heap import VObj
 from hovis.engine.instances import UNKNOWN
-from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, is_data, is_python_class, own_getattribute
+from hovis.engine.lookups import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, in_slot, is_data, is_python_class, own_getattribute
 from hovis.engine.machine import Machine
 from hovis.engine.results import finish
 from hovis.engine.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
@@ -190,7 +190,7 @@ def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     if isinstance(value, Ref) and m.obj(value, "instance") is not None:
         own = instances.own(m, value, cls, name)
     elif isinstance(value, Known):
-        held = _in_slot(raw, value.value)
+        held = in_slot(raw, value.value)
         if m.static(value, ("slot", value.value, name, held)):
             own = ABSENT if held is ops.UNBOUND else Known(held, value.labels)
     if own is UNKNOWN:
@@ -212,14 +212,6 @@ def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) ->
             return finish(m, Known(found, value.labels), mode)
         return left(m, value, name, mode, Effect.READS, Type(dict) if type(found) is dict else ANY)
     return left(m, value, name, mode)
-
-
-def _in_slot(raw: Any, held: object) -> object:
-    """What a slot of a real object holds, UNBOUND if nothing."""
-    try:
-        return raw.__get__(held)
-    except AttributeError:
-        return ops.UNBOUND
 
 
 # ------------------------------------------------------------------------------------------------- what a class holds

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from hovis.ir.operations import UNBOUND
+
 FUNCTION: Final = types.FunctionType
 _HEAP_TYPE: Final = 1 << 9
 _ABSTRACT: Final = 1 << 20
@@ -178,6 +180,36 @@ def own_dict(value: object) -> dict[str, Any] | None:
     found: Any = next((base.__dict__["__dict__"] for base in cls.__mro__ if "__dict__" in base.__dict__), None)
     held = found.__get__(value) if type(found) in C_DATA else None
     return held if type(held) is dict else None
+
+
+def slots_of(cls: type) -> dict[str, Any] | None:
+    """The descriptors of the slots of instances of cls, by name; None if a slot can't be told from another by its name."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if not found.keys().isdisjoint(vars(base)):
+            return None
+        if is_python_class(base):
+            found.update((name, held) for name, held in vars(base).items() if type(held) is types.MemberDescriptorType)
+    return found
+
+
+def attributes_of(value: object, slots: dict[str, Any]) -> dict[str, Any] | None:
+    """What a real object has by name, in these slots and in its dictionary; None if that is not all told by names."""
+    found = {name: inside for name, held in slots.items() if (inside := in_slot(held, value)) is not UNBOUND}
+    if has_dict(type(value)):
+        held = own_dict(value)
+        if held is None or not all(type(name) is str for name in held) or not slots.keys().isdisjoint(held):
+            return None
+        found.update(held)
+    return found
+
+
+def in_slot(slot: Any, value: object) -> Any:
+    """What is in a slot; UNBOUND if there is nothing."""
+    try:
+        return slot.__get__(value)
+    except AttributeError:
+        return UNBOUND
 
 
 def is_data_descriptor(raw: Any) -> bool:

@@ -188,5 +188,31 @@ def test_a_known_value_that_is_in_many_places_is_looked_through_once():
     assert hovis.specialize(lambda x: len(x), known)() == 2
 
 
+class Slotted:
+    __slots__ = ("__dict__", "x", "y")
+
+
+def test_an_instance_has_the_attributes_that_are_told_and_no_others():
+    def told(o):
+        return o.x, hasattr(o, "y"), hasattr(o, "z")
+
+    def instance(**attributes):
+        o = Slotted()
+        for name, value in attributes.items():
+            setattr(o, name, value)
+        return o
+
+    for names in ("x", "xy", "xz", "xyz"):
+        traced = hovis.trace(told, hovis.Instance(Slotted, **dict.fromkeys(names, Int)))
+        for filled in ("x", "xy", "xz", "xyz"):
+            o = instance(**dict.fromkeys(filled, 1))
+            assert traced.compile()(o) == told(o)
+            if filled == names:
+                assert hovis.evaluate(traced, o) == told(o)
+            else:
+                with pytest.raises(SpecError, match="does not fit"):
+                    hovis.evaluate(traced, o)
+
+
 def test_any_is_any():
     assert (Int | ANY) is ANY and (ANY | None) is ANY and (SOME | int) is ANY

@@ -5,7 +5,9 @@ import functools
 import inspect
 import os
 import pickle
+import random
 import sys
+import types
 import typing
 import weakref
 import zlib
@@ -234,3 +236,125 @@ def test_one_that_a_residual_makes_has_names_too():
 
     made = hovis.specialize(derivative, hovis.Int)(3)
     assert made(2.0) == 12.0 and made.__name__ == derivative(3).__name__ and made.__wrapped__(2.0) == 12.0
+
+
+# ------------------------------------------------------------------------------------------------- as arguments of compiled functions
+
+JITS = {"jit": hovis.jit, **({"xla": hovis_xla.jit, "always xla": hovis_xla.jit(target="xla")} if hovis_xla is not None else {})}
+
+
+def cubed(x, y=2.0):
+    return x * x * x * y
+
+
+def squared(x, y=2.0):
+    return x * x + y
+
+
+#: Made anew for each call.
+ANEW = {
+    "grad": hovis.grad, "value_and_grad": hovis.value_and_grad, "jacfwd": hovis.jacfwd, "jacrev": hovis.jacrev, "hessian": hovis.hessian,
+    "checkpoint": hovis.checkpoint, "twice": lambda fn: hovis.grad(hovis.grad(fn)), "of checkpoint": lambda fn: hovis.grad(hovis.checkpoint(fn)),
+    "by name": lambda fn: hovis.grad(fn, "y"), "in both": lambda fn: hovis.grad(fn, (0, 1)),
+    "lanes": lambda fn: hovis.vmap(fn, (0, None)), "lanes of grad": lambda fn: hovis.vmap(hovis.grad(fn), in_axes=(0, 0), out_axes=0),
+}  # fmt: skip
+
+
+def applied(g, x, y):
+    return g(x, y)
+
+
+@pytest.mark.parametrize("jit", JITS)
+@pytest.mark.parametrize("name", ANEW)
+def test_those_made_of_the_same_have_one_trace(name, jit):
+    numpy = pytest.importorskip("numpy")
+    make, compiled = ANEW[name], JITS[jit](applied)
+    for k in range(20):
+        x = numpy.arange(3.0) + k if "lanes" in name else 1.5 + k
+        y = numpy.arange(3.0) - k if name == "lanes of grad" else 0.5 * k
+        assert str(compiled(make(cubed), x, y)) == str(make(cubed)(x, y))
+    assert len(compiled.traces) == 1
+    for x, y in ((x, y), (x + 1.0, y)):
+        assert str(compiled(make(squared), x, y)) == str(make(squared)(x, y))
+        assert str(compiled(make(cubed), x, y)) == str(make(cubed)(x, y))
+
+
+def chosen(g, h, x):
+    return g(x), h(x), g is h, getattr(g, "unit", None), h.__name__
+
+
+@pytest.mark.parametrize("jit", [name for name in JITS if name != "always xla"])
+def test_those_made_of_something_else_are_told_apart(jit):
+    compiled = JITS[jit](chosen)
+
+    def marked(made, unit):
+        made.unit = unit
+        return made
+
+    def renamed(made):
+        made.__name__ = "renamed"
+        return made
+
+    def closing(by):
+        return lambda x: x * x * by
+
+    with_default = types.FunctionType(squared.__code__, globals(), "with_default", (5.0,))
+    same = hovis.grad(cubed)
+    pairs = [
+        lambda: (hovis.grad(cubed), hovis.grad(cubed)), lambda: (hovis.grad(cubed), hovis.grad(squared)), lambda: (hovis.value_and_grad(cubed), hovis.grad(cubed)),
+        lambda: (same, same), lambda: (marked(hovis.grad(cubed), 1.0), hovis.grad(cubed)), lambda: (marked(hovis.grad(cubed), "m"), hovis.grad(cubed)),
+        lambda: (hovis.grad(cubed), renamed(hovis.grad(cubed))), lambda: (hovis.checkpoint(cubed), hovis.checkpoint(hovis.grad(cubed))),
+        lambda: (hovis.grad(closing(2.0)), hovis.grad(closing(3.0))), lambda: (hovis.grad(with_default), hovis.jacfwd(with_default)),
+        lambda: (hovis.grad(hovis.jit(cubed)), hovis.jit(cubed)), lambda: (hovis.jit(cubed), hovis.jit(squared)), lambda: (pulled(cubed), hovis.grad(pulled(squared))),
+        lambda: (hovis.grad(functools.partial(cubed, y=3.0)), hovis.grad(Held(4.0))), lambda: (hovis.grad(Held(2.0).times), hovis.grad(Held(3.0).times)),
+    ]  # fmt: skip
+    for _ in range(2):
+        for pair in pairs:
+            g, h = pair()
+            assert compiled(g, h, 1.5) == chosen(g, h, 1.5)
+
+
+class Held:
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return x * x * self.by
+
+    def times(self, x):
+        return x * self.by
+
+
+def with_marks(g, x, way):
+    if way == "read":
+        return g(x) + g.by
+    if way == "write":
+        g.by = g(x)
+    if way == "delete":
+        del g.by
+    if way == "wrap":
+        functools.update_wrapper(g, squared)
+    if way == "call by name":
+        return g.__wrapped__(x) + getattr(g, "by", 7.0)
+    return g
+
+
+@pytest.mark.parametrize("jit", JITS)
+@pytest.mark.parametrize("again", [True, False])
+def test_what_is_set_on_one_is_seen(jit, again):
+    """Random reads and writes of its attributes, by the compiled function and beside it."""
+    drawing = random.Random(5)
+    compiled = JITS[jit](with_marks)
+    ours, theirs = hovis.grad(cubed), hovis.grad(cubed)
+    for _ in range(60):
+        if again and drawing.random() < 0.3:
+            ours, theirs = hovis.grad(cubed), hovis.grad(cubed)
+        if drawing.random() < 0.3:
+            ours.by = theirs.by = drawing.choice([1.0, 2.0, 3.0])
+        if drawing.random() < 0.1:
+            ours.__wrapped__ = theirs.__wrapped__ = drawing.choice([cubed, squared])
+        x, way = drawing.choice([1.5, 2.5]), drawing.choice(["read", "write", "delete", "wrap", "call by name", "nothing"])
+        found, wanted = raised(compiled, ours, x, way), raised(with_marks, theirs, x, way)
+        assert found is ours if wanted is theirs else found == wanted
+        shown = [dict(vars(one)) for one in (ours, theirs)]
+        assert shown[0].pop("__wrapped__").__name__ == shown[1].pop("__wrapped__").__name__ and list(shown[0].items()) == list(shown[1].items())

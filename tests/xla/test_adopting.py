@@ -1,6 +1,7 @@
 """Lists, dicts and objects of the arguments that are changed: one executable, and the caller's objects are what they would be."""
 
 import copy
+import enum
 import gc
 import importlib
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hovis
 import hovis_xla
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
@@ -343,6 +345,55 @@ def test_attributes_that_are_a_dict_of_somebody(fn: Any, calls: Any, target: str
     compiled = hovis_xla.jit(fn, target=target)
     for args in (*calls, *calls):
         assert repr(outcome(compiled, args(), monkeypatch)) == repr(outcome(fn, args(), monkeypatch))
+
+
+class Closed(Thing):
+    """Nothing is known of what is in one."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return object.__getattribute__(self, name)
+
+
+def beside_another(o: Any, other: Any) -> Any:
+    o.x += 1.0
+    return o is other
+
+
+@pytest.mark.parametrize("target", ["xla", "python"])
+def test_what_was_another_object_is_one_of_these(target: str) -> None:
+    compiled = hovis_xla.jit(beside_another, target=target)
+    for other in (Closed(x=1.0), Closed(x=1.0), None):
+        o = Thing(x=1.0)
+        assert compiled(o, other or o) is (other is None)
+        assert o.x == 2.0
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+def beside_a_name(o: Any, color: Any, slope: Any) -> Any:
+    o.x += slope(o.x)
+    o.slope = slope
+    return color is Color.RED, color
+
+
+@pytest.mark.parametrize("target", ["xla", "python"])
+@pytest.mark.parametrize("made", [lambda: None, lambda: hovis.grad(beside), lambda: hovis.jit(beside), lambda: hovis.grad(hovis.checkpoint(beside))])
+def test_what_is_known_by_itself_is_no_object_to_look_into(made: Any, target: str) -> None:
+    compiled = hovis_xla.jit(beside_a_name, target=target)
+    kept = made() or beside
+    for color in (*Color, *Color):
+        for slope in (kept, made() or beside):
+            one, other = Thing(x=2.0), Thing(x=2.0)
+            assert compiled(one, color, slope) == beside_a_name(other, color, slope)
+            assert one.x == other.x and one.slope is slope
+    assert len(compiled.traces) < 8
+
+
+def beside(x: Any) -> Any:
+    return x * x
 
 
 class Ending(Thing):
