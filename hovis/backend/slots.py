@@ -1,5 +1,6 @@
 """Which local holds which value: a scan in dominance order over stack code, sharing locals like registers."""
 
+import itertools
 from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
@@ -7,11 +8,14 @@ from hovis.backend.encode import unique
 from hovis.backend.flow import Flow
 from hovis.backend.linear import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.engine.lifetimes import UNCLOSED
-from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Value, edges
+from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.lattice import Type
 
 #: What the locals of iterators are meant for: they are shared among these alone.
 _ITERATOR: Final = ".iterator"
+#: What a local is meant for that holds a value that ends in turn with others, and goes by no name.
+_OWN: Final = ".own"
+_NONE: Final = frozenset[int]()
 
 
 class Slots:
@@ -42,10 +46,33 @@ class Slots:
             self.of[param] = k
         # a parameter that nothing uses, or the user never binds to anything else, stays where it is as long as the function runs
         self.kept = {k for k, param in enumerate(entry.params) if param not in flow.needed or param in lasting}
+        #: per block in which the function ends, the values that end then, in turn
+        self.ends = [ends for block in flow.order if len(ends := _ends(block, code[block])) > 1]
+        self.ordered = set(itertools.chain.from_iterable(self.ends))
         for block in flow.order:
             self._find_last(block)
             self._assign(block)
         self.ending = [local for local in range(len(self.meant) - 1, -1, -1) if self.meant[local] == _ITERATOR]
+        self._rearrange()
+
+    def _rearrange(self) -> None:
+        """Number the locals so that a frame lets go of what they hold in the order in which the user's does, as far as they have one."""
+        before: dict[int, set[int]] = {}
+        for ends in self.ends:
+            for first, second in itertools.pairwise(self.of[value] for value in ends):
+                if first != second:
+                    before.setdefault(second, set()).add(first)
+        if not before:
+            return
+        todo, order = list(range(len(self.meant))), list[int]()
+        while todo:
+            follows = (local for local in todo if local in self.fixed or before.get(local, _NONE).issubset(order))
+            order.append(next(follows, todo[0]))
+            todo.remove(order[-1])
+        place = {local: k for k, local in enumerate(order)}
+        self.of = {value: place[local] for value, local in self.of.items()}
+        self.names, self.meant = [self.names[local] for local in order], [self.meant[local] for local in order]
+        self.ending = [place[local] for local in self.ending]
 
     def in_turn(self, locals_: Iterable[int]) -> list[int]:
         """The order in which locals let go of what they hold that are cleared at the same place."""
@@ -100,14 +127,14 @@ class Slots:
         else:
             for param in block.params:
                 if param in flow.needed:
-                    of[param] = self._choose(busy, self._arriving(block, param), param.name)
+                    of[param] = self._choose(param, busy, self._arriving(block, param), param.name)
                     busy.add(of[param])
         hints = self._leaving(block)
         last = self.last[block]
         for k, item in enumerate(self.code[block]):
             kind = item[0]
             if kind == STORE:
-                of[item[1]] = self._choose(busy, hints.get(item[1], ()), _meaning(item[1]))
+                of[item[1]] = self._choose(item[1], busy, hints.get(item[1], ()), _meaning(item[1]))
                 busy.add(of[item[1]])
             elif kind == UNGUARD:
                 busy -= {of[value] for value in self.spared[item[1]]} - self.kept
@@ -128,7 +155,7 @@ class Slots:
         if result is None or edge is None or result in self.of or not self.flow.uses.get(result):
             return
         busy = {self.of[value] for value in self.flow.live_on(edge) if value is not result} | self.kept
-        self.of[result] = self._choose(busy, hints.get(result, ()), _meaning(result))
+        self.of[result] = self._choose(result, busy, hints.get(result, ()), _meaning(result))
 
     def _arriving(self, block: Block, param: Param) -> list[int]:
         """Locals that already hold what param becomes."""
@@ -150,13 +177,18 @@ class Slots:
                     found.setdefault(value, []).append(local)
         return found
 
-    def _choose(self, busy: set[int], hints: Sequence[int], name: str | None) -> int:
+    def _choose(self, value: Value, busy: set[int], hints: Sequence[int], name: str | None) -> int:
         """A local that is not busy: a hint, one of that name, a nameless one, or a new one."""
         meant = self.meant
         for local in hints:
-            if local not in busy and (name is None or meant[local] == name or (meant[local] is None and name != _ITERATOR)):
+            fits = name is None or meant[local] == name or (meant[local] is None and name != _ITERATOR)
+            if local not in busy and (fits or (meant[local] == _OWN and value in self.ordered)):
                 return self._call_it(local, name)
         free = [local for local in range(len(meant)) if local not in busy and (name == _ITERATOR or meant[local] != _ITERATOR)]
+        if value in self.ordered:
+            # it has its place among others, which is not that of a parameter
+            name = name or _OWN
+            free = [local for local in free if local not in self.fixed and meant[local] == name != _OWN]
         for local in free:
             if meant[local] == name:
                 return local
@@ -166,14 +198,20 @@ class Slots:
             if meant[local] is None:
                 return self._call_it(local, name)
         meant.append(name)
-        self.names.append(unique("iterator" if name == _ITERATOR else name or "value", self.taken))
+        self.names.append(unique("iterator" if name == _ITERATOR else name if name and name != _OWN else "value", self.taken))
         return len(meant) - 1
 
     def _call_it(self, local: int, name: str | None) -> int:
-        if name is not None and self.meant[local] is None:
+        if name is not None and self.meant[local] in (None, _OWN):
             self.meant[local] = name
             self.names[local] = unique(name, self.taken)
         return local
+
+
+def _ends(block: Block, items: list[Item]) -> list[Value]:
+    """The values that end where a block ends the function, in turn."""
+    kind = KEEP if isinstance(block.terminator, Raise) else DROP if isinstance(block.terminator, Return) else None
+    return [item[1] for item in items if item[0] == kind]
 
 
 def _meaning(value: Op) -> str | None:

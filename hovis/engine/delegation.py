@@ -72,6 +72,14 @@ def finalize(generator: Any, close: Any, throw_exit: Any, unraisable: Any) -> No
         unraisable(error)
 
 
-def leave(exception: Any, raise_again: Any) -> Any:
-    """An exception goes on to the caller of the traced function."""
+def end_each(held: list[Any]) -> None:
+    """What nobody else holds ends, the first first."""
+    while held:
+        del held[0]
+
+
+def leave(exception: Any, raise_again: Any, held: list[Any]) -> Any:
+    """An exception goes on to the caller of the traced function, behind the ends of what its loops have held."""
+    while held:
+        del held[0]
     return raise_again(exception)

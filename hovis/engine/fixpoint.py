@@ -223,8 +223,8 @@ class Engine(Meeting):
                 frame.pc = to
                 back = to <= pc
                 came = pc if back else None
-            if (taken or self.let_go) and to != STOP:
-                lifetimes.settle(self, taken)
+            if (taken or self.let_go) and to != STOP and lifetimes.settle(self, taken):
+                return None
             if to == STOP:
                 return True
             if self.watching and lifetimes.close_dying(self):

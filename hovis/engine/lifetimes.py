@@ -88,17 +88,32 @@ def replaced(m: "Machine", kind: str, old: tuple[V | None, ...], new: tuple[V | 
     m.let_go.extend(value for _, value in gone if matters(m, value))
 
 
-def settle(m: "Machine", operands: list[V] | None) -> None:
-    """Behind an instruction: the lives that end with what it has taken or let go of."""
+def settle(m: "Machine", operands: list[V] | None) -> bool:
+    """Behind an instruction: the lives that end with what it has taken or let go of; are generators to be closed for that first?"""
     if not m.let_go and not operands:
-        return
+        return False
     gone = [*m.let_go, *(value for value in operands or () if not _used_last(m, value))]
     m.let_go.clear()
     gone = [value for value in gone if not _stays(m.state, value)]
+    if in_turn(m, gone):
+        return True
     if gone:
         end(m, held_by(m.state, gone))
     elif operands and _ends_by_itself(m, operands):
         finalizers.run(m)
+    return False
+
+
+def in_turn(m: "Machine", gone: Sequence[V]) -> bool:
+    """Several values are let go of, and generators of the trace end by that: one after the other, the first first; False: nothing is done."""
+    if len(gone) < 2 or not m.watching or not dying(m):
+        return False
+    m.call(Known(delegation.end_each), [_listed(m, gone)], {}, "closed")
+    return True
+
+
+def _listed(m: "Machine", values: Sequence[V]) -> Ref:
+    return m.new(VObj("list", list, tuple(values)))
 
 
 def _ends_by_itself(m: "Machine", operands: list[V]) -> bool:
@@ -165,8 +180,13 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
         finalizers.run(m)
 
 
-def keep(m: "Machine", held: dict[int, Dyn]) -> None:
-    """An exception leaves the residual: the locals hold what they hold until its traceback goes (frame_dealloc)."""
+def leaving(m: "Machine", exception: V, held: dict[int, Dyn], gone: Sequence[V]) -> None:
+    """An exception leaves the residual: what the stacks have held ends, in this order; the locals hold what they hold until its traceback goes
+    (frame_dealloc)."""
+    carried = _reached(m.state, (exception,))
+    for key, value in held_by(m.state, gone).items():
+        if key not in held and key not in carried:
+            m.block.ops.append(Op(ops.drop, (value.value,), (), Type(type(None)), None, Effect.IO | Effect.WRITES, m.location()))
     for value in held.values():
         m.block.ops.append(Op(ops.keep, (value.value,), (), Type(type(None)), None, Effect.IO, None))
 
@@ -252,16 +272,12 @@ def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
     return [aid for aid in lost if aid not in inner]
 
 
-def close_dying(m: "Machine", held: Sequence[int] = ()) -> bool:
+def close_dying(m: "Machine") -> bool:
     """The instruction at hand has let go of generators: their ends are traced before the next one; were there any?
 
-    The frame on top stands at the next instruction already.  held: what held them, in the order in which it ends;
-    else the youngest ends first, as on a stack.
+    The frame on top stands at the next instruction already.  The youngest ends first, as on a stack.
     """
     lost = dying(m)
-    if held:
-        turns = {aid: turn for turn, holder in reversed(list(enumerate(held))) for aid in reachable(m.state.heap, [holder])}
-        lost.sort(key=lambda aid: -turns.get(aid, 0))
     for aid in lost:
         # the last one that is entered is the first to run
         m.call(Known(delegation.finalize), [Ref(aid), Known(delegation.close), Known(ops.throw_exit), Known(ops.unraisable)], {}, "closed")
@@ -269,14 +285,15 @@ def close_dying(m: "Machine", held: Sequence[int] = ()) -> bool:
 
 
 def end_locals(m: "Machine", value: V) -> bool:
-    """The frame on top returns value: the generators that only its variables hold end first, in order; were there any?"""
+    """The frame on top returns value: what only its variables hold ends first, in order, if there are generators of the trace among it; are there?"""
     held = [v.aid for v in m.frame.locals if isinstance(v, Ref)]
     closing = Closing(m.state)
     if not held or not any(closing.shows(m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
         return False
+    gone = [v for v in m.frame.locals if v is not None and (type(v) is Ref or matters(m, v))]
     m.frame.locals = [None] * len(m.frame.locals)
     m.push(value)
-    return close_dying(m, held)
+    return in_turn(m, gone) or close_dying(m)
 
 
 def check_left(state: State, frame: Frame) -> None:
@@ -287,9 +304,11 @@ def check_left(state: State, frame: Frame) -> None:
                 abandon(state, state.heap[aid])
 
 
-def close_leaving(m: "Machine", exception: V) -> bool:
-    """exception leaves the traced function (whose frame is there still): generators that end by that do so first; did any?"""
+def close_leaving(m: "Machine", exception: V, gone: Sequence[V]) -> bool:
+    """exception leaves the traced function (whose frame is there still): what the stacks have held ends first, in this order, if there
+    are generators of the trace among it; are there?"""
     if not dying(m, (exception,)):
         return False
-    m.call(Known(delegation.leave), [exception, Known(ops.raise_again)], {}, "value")
-    return close_dying(m)
+    m.call(Known(delegation.leave), [exception, Known(ops.raise_again), _listed(m, gone)], {}, "value")
+    close_dying(m)
+    return True

@@ -434,28 +434,32 @@ class Machine(Reader, abc.ABC):
         location, before = self.location(), self._held()
         kept, self.let_go = self.let_go, []
         caught, exception, location = unwind(self, thrown, location, max(exceptions.depth_of_handler(self), 1))
+        gone, self.let_go = self.let_go, kept
         if caught:
-            lifetimes.settle(self, None)
-            self.let_go = kept
+            mixed = len(gone) > 1 and self.watching and bool(lifetimes.dying(self))
+            if not mixed:
+                self.let_go = gone
+                lifetimes.settle(self, None)
+                self.let_go = kept
             self._meet_in(here, self.frame.pc, following)
-            if self.watching:
+            if self.watching and not lifetimes.in_turn(self, gone):
                 lifetimes.close_dying(self)
             return SWITCH
-        if self.watching and lifetimes.close_leaving(self, exception):
+        if self.watching and lifetimes.close_leaving(self, exception, gone):
             return SWITCH
-        self._leave_with(exception, True, location, before)
+        self._leave_with(exception, True, location, before, gone)
         return STOP
 
     def _held(self) -> dict[int, Dyn]:
-        """What is held and may be seen to end, if an exception would leave the residual now."""
+        """What variables hold and may be seen to end, if an exception would leave the residual now."""
         if not self.endings or any(frame.handler is not None for frame in self.state.frames):
             return {}
-        return lifetimes.held(self.state)
+        return lifetimes.held_by(self.state, (value for place, value in self.state.roots() if place[1] != "stack"))
 
-    def _leave_with(self, exception: V, again: bool, location: Location | None, held: dict[int, Dyn]) -> None:
-        """The exception leaves the residual; what was held is held by its traceback from now on."""
+    def _leave_with(self, exception: V, again: bool, location: Location | None, held: dict[int, Dyn], gone: Sequence[V]) -> None:
+        """The exception leaves the residual; what was held is held by its traceback from now on, but for what stacks have held (gone)."""
         value = self.operand(exception)
-        lifetimes.keep(self, held)
+        lifetimes.leaving(self, exception, held, gone)
         self.block.terminator = Raise(value, again, location)
 
     def _meet_in(self, here: State, target: int, following: int | None = None) -> None:
@@ -585,7 +589,8 @@ class Machine(Reader, abc.ABC):
         exception = self.resolve(exception)
         exceptions.told(self, exception)
         if not self.catching():
-            self._leave_with(exception, again, location, self._held())
+            stacks = [value for frame in reversed(self.state.frames) for value in reversed(frame.stack)] if self.endings else []
+            self._leave_with(exception, again, location, self._held(), stacks)
             return STOP
         if isinstance(exception, Ref) and self.obj(exception, "exception"):
             if not again:
@@ -600,9 +605,10 @@ class Machine(Reader, abc.ABC):
         caught, left, location = unwind(self, exception, location, start)
         if caught:
             return SWITCH
-        if self.watching and lifetimes.close_leaving(self, left):
+        gone, self.let_go = self.let_go, []
+        if self.watching and lifetimes.close_leaving(self, left, gone):
             return SWITCH
-        self._leave_with(left, True, location, before)
+        self._leave_with(left, True, location, before, gone)
         return STOP
 
     def _raised_type(self, exception: V) -> AbstractValue:

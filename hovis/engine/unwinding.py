@@ -41,8 +41,8 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
         handler = frame.handler
         if handler is not None:
             frame.polls = False
+            m.let_go += reversed(frame.stack[handler.depth :])
             if m.endings:
-                m.let_go += frame.stack[handler.depth :]
                 if frame.code.filename.startswith(m.package):
                     # in a handler of hovis itself nobody sees the traceback, nor what it holds
                     m.let_go += left
@@ -56,6 +56,7 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
             return True, exception, location
         inside = m.location() if frame.owner is not None else None
         state.frames.pop()
+        m.let_go += reversed(frame.stack)
         left += (value for value in frame.locals if value is not None)
         if m.watching:
             lifetimes.check_left(state, frame)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import random
 import sys
 import weakref
 
@@ -437,3 +439,86 @@ def test_what_is_used_later_does_not_end(fn, spec):
         for op in reversed(block.ops):
             assert op.callee is not drop or op.args[0] not in later
             later |= set(op.operands())
+
+
+# ------------------------------------------------------------------------------------------------- generators that end together
+
+
+def steps(tag):
+    try:
+        yield 1
+        yield 2
+        yield 3
+    finally:
+        print("end of", tag)
+
+
+class Mixing:
+    """Writes functions in whose variables and loops there are generators, some of which hovis knows (``steps``), and some that unknown code makes."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.count = 0
+
+    def block(self, depth):
+        pick, lines = self.random.choice, []
+        for _ in range(self.random.randint(1, 3)):
+            self.count += 1
+            way, made, name, number = self.random.randrange(9), pick(["steps", "make"]), pick("abc"), self.random.randrange(5)
+            if way <= 1:
+                lines += [f"{name} = {made}('{name}{self.count}')", f"next({name})"]
+            elif way <= 3 and depth < 3:
+                lines += [f"for {pick('xyz')} in {made}('loop {self.count}'):", *self.inner(depth)]
+            elif way == 4:
+                lines += [f"if n == {number}: raise ValueError({self.count})"]
+            elif way == 5 and depth < 3:
+                again = self.random.random() < 0.3
+                lines += ["try:", *self.inner(depth), f"except ValueError{pick([' as e', ''])}:", f"    print('caught', {self.count})", *["    raise"] * again]
+            elif way == 6 and depth < 3:
+                lines += [f"if n > {number}:", *self.inner(depth)]
+            else:
+                lines += [f"print('at', {self.count})" if way == 7 else "n += 1"]
+        return lines
+
+    def inner(self, depth):
+        return [f"    {line}" for line in self.block(depth + 1)]
+
+    def function(self):
+        last = self.random.choice(["if n > 2: raise ValueError(0)", "raise ValueError(0)", "print('over')"])
+        lines = ["a = b = c = None", *self.block(0), *self.block(0), last]
+        return "def mixed(n, make):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+#: Two known and two that are made by unknown code, or one of each: held by loops, by variables, by both.
+MIXED = [
+    "for x in make('x'):\n        for y in steps('y'):\n            if n > 2: raise ValueError(0)",
+    "for x in steps('x'):\n        for y in make('y'):\n            if n > 2: raise ValueError(0)",
+    "b = steps('b'); next(b)\n    for x in steps('x'):\n        for y in make('y'):\n            if n > 2: raise ValueError(0)",
+    "a = None; b = make('b'); next(b)\n    a = steps('a'); next(a)\n    if n > 2: raise ValueError(0)",
+    "a = None; b = make('b'); next(b)\n    a = make('a'); next(a)\n    if n > 2: raise ValueError(0)",
+    "c = steps('c'); next(c)\n    if n == 4: raise ValueError(4)\n    b = make('b'); next(b)\n    print('over')",
+    "try:\n        for x in make('x'):\n            for y in steps('y'):\n                for z in make('z'):\n                    if n > 2: raise ValueError(0)\n"
+    "    except ValueError: print('caught')",
+]
+
+
+@pytest.mark.parametrize("text", [*(f"def mixed(n, make):\n    {body}\n" for body in MIXED), *(Mixing(k).function() for k in range(int(os.environ.get("HOVIS_EXAMPLES", "16"))))])
+def test_generators_that_end_together_do_so_in_turn(text, capsys):
+    """Those on the stack first, the last one first; then those in variables, in their order, where the traceback goes."""
+    scope = {"steps": steps, "ValueError": ValueError}
+    exec(compile(text, "<mixed>", "exec"), scope)
+    mixed = scope["mixed"]
+
+    def seen(fn, n):
+        try:
+            fn(n, steps)
+            print("returned")
+        except Exception as error:
+            print("raised", type(error), error.args)
+            del error
+        print("behind")
+        return capsys.readouterr().out
+
+    for way in (hovis.jit(mixed), hovis.specialize(mixed, hovis.Int, hovis.Any)):
+        for n in range(5):
+            assert seen(way, n) == seen(mixed, n), (n, text)

@@ -23,10 +23,10 @@ def halves(xs):
 #   br 2
 # 6: (%9 :: Any)
 #   %10 = stop_iteration_error!(%9, 1) :: Any
-#   %11 = keep!(%4) :: None
-#   %12 = keep!(%4) :: None
-#   %13 = keep!(%5) :: None
-#   %14 = keep!(%3) :: None
+#   %11 = drop!(%3) :: None
+#   %12 = drop!(%4) :: None
+#   %13 = keep!(%4) :: None
+#   %14 = keep!(%5) :: None
 #   reraise %10
 # 7:
 #   %15 = drop!(%4) :: None
@@ -34,9 +34,9 @@ def halves(xs):
 #   return %16
 # 8: (%17 :: Any)
 #   %18 = stop_iteration_error!(%17, 1) :: Any
-#   %19 = keep!(%4) :: None
-#   %20 = keep!(%4) :: None
-#   %21 = keep!(%3) :: None
+#   %19 = drop!(%3) :: None
+#   %20 = drop!(%4) :: None
+#   %21 = keep!(%4) :: None
 #   reraise %18
 
 
