@@ -189,6 +189,8 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
 def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?
 
+    Without such a decision it is recursion if nothing at all that it has been given has changed: then nothing will end it.
+
     Of the library's own code there is no end to be feared: it is the user's that recurses through it.  But an
     interpreter of hovis's recurses with its program, whose functions are functions of the residual.
     """
@@ -197,8 +199,10 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
     active = [frame for frame in m.state.frames if frame.code is code]
     if m.interprets(code):
         return any(_same_constants(bound, frame.given) for frame in active)
-    if not active or not any(frame.decided for frame in active):
+    if not active:
         return False
+    if not any(frame.decided for frame in active):
+        return _never_ends(m, code, now, bound, active)
     if code.code in m.tables.recursive:
         return True
     if code.code in m.tables.counting and any(_alike(now, frame.extra) or _but_for_numbers(now) == _but_for_numbers(frame.extra) for frame in active):
@@ -217,6 +221,42 @@ def _recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
         if same and not _differ_inside(m, bound, frame.given):
             return True
     return False
+
+
+def _never_ends(m: Machine, code: Any, now: Any, bound: list[V | None], active: list[Frame]) -> bool:
+    """Does a function call itself with all that it has been given, and nothing in that has changed?"""
+    if code.code in m.tables.endless:
+        return True
+    if len(active) < MAX_CHOOSING or active[-1].extra != now:
+        return False
+    before, inside = m.repeated.get(code.code), _everything(m, bound)
+    m.repeated[code.code] = len(active), inside
+    if inside is None or before != (len(active) - 1, inside):
+        return False
+    m.tables.endless.add(code.code)
+    raise Restart("recursive")
+
+
+def _everything(m: Machine, bound: list[V | None]) -> Any:
+    """All that is known of the arguments, however deep inside; None if that is too much."""
+    found: list[Any] = []
+    numbers: dict[int, int] = {}
+    todo = list(bound)
+    for value in todo:  # it grows meanwhile
+        if isinstance(value, Known):
+            found.append(constant_key(value.value))
+        elif isinstance(value, Ref):
+            if value.aid not in numbers:
+                numbers[value.aid] = len(numbers)
+                obj = m.state.heap[value.aid]
+                found.append(obj.form())
+                todo += obj.cells
+            found.append(numbers[value.aid])
+        else:
+            found.append(None)
+        if len(todo) > MOST_KNOWN:
+            return None
+    return tuple(found)
 
 
 #: What recurses through these recurses through the function that they stand in, too (of which they are part since Python 3.12).

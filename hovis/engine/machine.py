@@ -7,6 +7,7 @@ Where paths meet is the business of :mod:`hovis.engine.meeting`.
 import abc
 import operator
 import os
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -70,6 +71,10 @@ class Machine(Reader, abc.ABC):
         self.endings = False
         #: the classes of instances that the trace has made, and code of which nothing is known has seen
         self.doubted: set[type] = set()
+        #: is something told of items that nobody has looked at?
+        self.untested = False
+        #: codes that are active again and again, without a decision: how often, and what they have been given (see entering)
+        self.repeated: dict[types.CodeType, tuple[int, Any]] = {}
         #: the op emitted last
         self.latest: Op | None = None
         #: the value that ends where this block begins, before anything else

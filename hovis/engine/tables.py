@@ -64,6 +64,8 @@ class Tables:
         #: codes whose recursion ran too deep; or where only numbers differed between the activations
         self.recursive: set[CodeType] = set()
         self.counting: set[CodeType] = set()
+        #: codes that call themselves whatever they are given
+        self.endless: set[CodeType] = set()
         #: codes → from where they are called; with what is known of the arguments, in which call strings, by which entry (see sharing)
         self.entered: dict[Any, set[tuple[int, int]]] = {}
         self.copies: dict[Any, dict[int, Any]] = {}

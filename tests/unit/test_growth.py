@@ -115,3 +115,67 @@ def test_the_environment_changes_at_any_of_many_calls():
         return found
 
     assert all_of(hovis.jit(fn)) == all_of(fn)
+
+
+def onward(n):
+    return onward(n + 1)
+
+
+def there(n):
+    return back(n * 2)
+
+
+def back(n):
+    return there(n - 1)
+
+
+class Missing:
+    def __getattr__(self, name):
+        return self.missing
+
+    def step(self, k=0):
+        return self.step(k=k)
+
+
+def missed(m):
+    return m.x
+
+
+def stepped(m):
+    return m.step()
+
+
+def guarded(n):
+    try:
+        return guarded(n)
+    finally:
+        n += 1
+
+
+def through_a_lambda(n):
+    return (lambda: through_a_lambda(n))()
+
+
+@pytest.mark.parametrize(("f", "spec"), [(onward, Int), (there, Int), (missed, Missing), (stepped, Missing), (guarded, Int), (through_a_lambda, Int)], ids=lambda x: x.__name__ if callable(x) else "")
+def test_what_calls_itself_whatever_it_is_given_is_a_function_of_its_own(f, spec):
+    """Nothing is decided in between, so there would be no end to entering it."""
+    traced = hovis.trace(f, spec)
+    assert traced.stats["instructions"] < 500 and traced.stats["ops"] < 20
+    given = 1 if spec is Int else spec()
+    for way in (f, traced.compile(), hovis.jit(f)):
+        with pytest.raises(RecursionError):
+            way(given)
+
+
+def counted_down(n):
+    left = [80]
+
+    def inner(x):
+        left[0] -= 1
+        return inner(x) if left[0] else x
+    return inner(n)
+
+
+def test_what_counts_in_an_object_ends():
+    assert hovis.specialize(counted_down, Int)(3) == 3
+    assert len(hovis.trace(counted_down, Int).passes().ops) == 0
