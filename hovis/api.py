@@ -28,7 +28,7 @@ from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, WriteError, said
 from hovis.ir import Block, Function, Given, Location, Op, Return, show
 from hovis.ir.model import callees
-from hovis.itemized import Lazily, lasts, told_of
+from hovis.itemized import lasts, told_of
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
@@ -172,7 +172,8 @@ class Trace:
         #: did tracing, or what is made of the trace, take longer than it may?
         self.late = False
         #: what calls go to in place of the original, where less is known of them
-        self.instead: Callable[..., Any] | None = None
+        #: makes the Trace that is run instead: this one is of what may be told beforehand
+        self.runs: Callable[[], Trace] | None = None
         self._by_position: Callable[..., Any] | None = None
         self._compiled: Callable[..., Any] | None = None
 
@@ -304,11 +305,13 @@ class Trace:
         """The residual as a function that is given all unknown arguments, in the order of the code's parameters."""
         if UNREADABLE is not None:  # then nothing is assembled, either
             return functools.partial(interpret.evaluate, self.function)
+        if self._by_position is None and self.runs is not None:
+            self._by_position = self.runs().by_position()
         if self._by_position is None:
             try:
                 with at_work(self.fn, self.options), deadline.unbounded() if self.fallback else nullcontext():
                     function = pipeline.run(self.function, self.options.passes)
-                    self._by_position = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback, self.instead)
+                    self._by_position = entry.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
             except OutOfTime as reason:
                 self._leave(str(reason))
                 return self.by_position()
@@ -598,13 +601,20 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     signature.bound = bool(bound)
     if function is None:
         return _fallback(fn, signature, chosen, "it is not written in Python")
+    itemized = told_of(signature) if items else []
+
+    def looking() -> Trace:
+        """The Trace that looks at items one by one; it has ways for items of other classes, too."""
+        return _trace(fn, specs, named, chosen.but(strict=False), closed, False)
+
+    if itemized and not chosen.frozen and not chosen.strict:
+        return looking()
     try:
         with at_work(fn, chosen):
             traced = _followed(fn, function, signature, chosen)
-            if items and (itemized := told_of(signature)):
-                if not lasts(itemized, traced.functions):
-                    return _trace(fn, specs, named, chosen, closed, False)
-                traced.instead = Lazily(lambda: _trace(fn, specs, named, chosen, closed, False).by_position())
+            if itemized and not (chosen.frozen and lasts(itemized, traced.functions)):
+                return looking()
+            traced.runs = looking if itemized else None
             return traced
     except (GiveUp, OutOfTime) as reason:
         left = _fallback(fn, signature, chosen, str(reason))

@@ -1,6 +1,6 @@
 """Containers of whose items the classes are told: as long as nobody can change them, what is read of them is of these."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from hovis.ir import operations
@@ -48,17 +48,3 @@ def _may_change(op: Op) -> bool:
     if isinstance(kind, Items) and kind.cls not in _CHANGED:
         return False  # an iterator goes on
     return not (isinstance(kind, Array) or (isinstance(target, Op) and any(target.callee is maker for maker in _MAKERS)))
-
-
-class Lazily:
-    """A function that is made when it is first called."""
-
-    def __init__(self, make: Callable[[], Callable[..., Any]]) -> None:
-        self.make = make
-        self.made: Callable[..., Any] | None = None
-        self.__name__ = "instead"
-
-    def __call__(self, *args: Any) -> Any:
-        if self.made is None:
-            self.made = self.make()
-        return self.made(*args)

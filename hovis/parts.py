@@ -72,7 +72,7 @@ def _is_class(field: object) -> bool:
 
 
 def part_of(spec: object, name: str, make_array: ArrayMaker, items: bool = True) -> Part:
-    """The spec of an argument as the engine takes it; items: are the classes of items of containers told?"""
+    """The spec of an argument as the engine takes it; items: are the items of containers, of which the classes are told, looked at beforehand?"""
     if type(spec) is str and _means_a_spec(spec):
         raise SpecError(f"{said(spec)} reads like a spec, and is a text: write it without quotes; {ADVICE}")
     if any((base.__module__, base.__name__) == ("numpy", "dtype") for base in type(spec).__mro__):
@@ -221,7 +221,7 @@ def _tested(kind: AbstractValue, items: bool) -> AbstractValue:
     if isinstance(kind, Some):
         return ANY
     if isinstance(kind, Items) and not items:
-        return Type(kind.cls)
+        return kind.untested()
     if isinstance(kind, Union):
         found: AbstractValue = BOTTOM
         for member in kind.members:

@@ -1,8 +1,8 @@
 """What type hints say, as specs: of ``typing``, of ``collections.abc``, of NumPy, and those that a function is annotated with.
 
 A hint means exact classes, as specs do.  What many classes fit (an abstract class, a protocol, a variable) is unknown.
-Of what is in containers that is relied on which a test on entry can see to: the items of ``tuple[int, str]``, the
-values of a TypedDict, and the classes of the items of a ``list[int]``, as long as it can't change (``itemized``).
+Of what is in containers that is relied on which a test can see to: on entry the items of ``tuple[int, str]`` and the
+values of a TypedDict, and where they are read the classes of the items of a ``list[int]`` (``engine/untested``).
 """
 
 import functools

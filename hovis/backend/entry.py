@@ -27,8 +27,6 @@ from hovis.lattice.constants import constant_key
 from hovis.signature import Signature, Unknown
 
 BOOL: Final = Type(bool)
-#: A container of more items is not looked through on entry: the call is for who knows nothing of these.
-MOST_ITEMS: Final = 256
 #: To how many objects an argument is compared one by one.
 MOST_COMPARED: Final = 6
 #: What a code object says of what it takes behind its parameters (Include/cpython/code.h).
@@ -77,7 +75,7 @@ def leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
 
 def exact_classes(kind: Union) -> list[type]:
     """The classes of a Union of which any instance fits."""
-    return [member.cls for member in kind.members if type(member) is Type]
+    return [member.cls for member in kind.members if type(member) is Type or (isinstance(member, Items) and member.is_untested())]
 
 
 def taker(part: Part) -> Callable[[Any], tuple[Any, ...] | None]:
@@ -187,11 +185,11 @@ def _describe(part: Part) -> str:
 
 
 def compile_residual(
-    fn: Any, signature: Signature, function: Function, static: tuple[object, ...], fallback: bool, instead: Callable[..., Any] | None = None
+    fn: Any, signature: Signature, function: Function, static: tuple[object, ...], fallback: bool
 ) -> types.FunctionType:
     """Assemble function behind a prologue that checks and takes apart what is passed: all of it by position, see :func:`with_kinds`."""
     unknown = signature.unknown
-    whole = function if fallback else _with_prologue(fn, signature, function, static, instead)
+    whole = function if fallback else _with_prologue(fn, signature, function, static)
     target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)  # noqa: B004
     namespace = getattr(target, "__globals__", {})
     names = tuple(u.name for u in unknown)
@@ -257,7 +255,7 @@ def _awaited(inner: types.FunctionType) -> types.FunctionType:
     return outer
 
 
-def _with_prologue(fn: Any, signature: Signature, function: Function, static: tuple[object, ...], instead: Callable[..., Any] | None) -> Function:
+def _with_prologue(fn: Any, signature: Signature, function: Function, static: tuple[object, ...]) -> Function:
     """A new Function of the unknown arguments in front of function, which takes the leaves."""
     begin = function.blocks[0]
     shared = _shared(function)
@@ -275,10 +273,7 @@ def _with_prologue(fn: Any, signature: Signature, function: Function, static: tu
     at.terminator = Jump(Edge(begin, tuple(values[id(p)] for p in rest)))
     begin.params = tuple(rest)
     if any(misfit is e.block for b in blocks for e in edges(b.terminator)):
-        if instead is not None:
-            call = Op(instead, tuple(incoming.values()), (), ANY, None, Effect.OPAQUE, IN_FRONT)
-        else:
-            call = call_of_original(fn, signature, {id(u.part): incoming[id(u)] for u in signature.unknown})
+        call = call_of_original(fn, signature, {id(u.part): incoming[id(u)] for u in signature.unknown})
         misfit.ops.append(call)
         misfit.terminator = Return(call)
         blocks.append(misfit)
@@ -306,9 +301,7 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
         check = leaf_check(part)
         if check is None or u.kind in _FLAGS:
             return at
-        if isinstance(kind, Items):
-            check = _short(kind)
-        if type(kind) is Type and not part.choices:
+        if (type(kind) is Type or (isinstance(kind, Items) and kind.is_untested())) and not part.choices:
             cls = Op(type, (arrived,))
             fits = Op(operator.is_, (cls, Const(kind.cls)), (), BOOL)
             at.ops += [cls, fits]
@@ -325,14 +318,6 @@ def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, mi
         at.ops.append(item)
         values[id(param)] = item
     return at
-
-
-def _short(kind: Items) -> Callable[[Any], bool]:
-    """A test that a value is such a container, and is looked through quickly."""
-    def fits(v: Any) -> bool:
-        return type(v) is kind.cls and kind.size(v, MOST_ITEMS) <= MOST_ITEMS and kind.fits(v)
-
-    return fits
 
 
 def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block], wanted: bool = True) -> Block:

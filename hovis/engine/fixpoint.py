@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hovis import interrupts
 from hovis.bytecode.instructions import effect
-from hovis.engine import doubted, lifetimes, templates
+from hovis.engine import doubted, lifetimes, templates, untested
 from hovis.engine.budget import OutOfFuel, allowance
 from hovis.engine.entries import Entry
 from hovis.engine.environment import Consulted, can_change
@@ -210,8 +210,10 @@ class Engine(Meeting):
                 self._beware(frame, watched[pc])
             taken = lifetimes.taken(frame, popped) if popped and self.endings else None
             try:
-                if self.doubted and popped and self.state.world < 2:
+                if popped and self.doubted and self.state.world < 2:
                     self._look_at_classes(frame, popped)
+                if popped and self.untested and not self.state.untold:
+                    untested.look(self, frame, popped)
                 to = handler(self, arg)
             except Consulted as refused:
                 self._watch(ctx, pc, refused.always)
@@ -358,7 +360,7 @@ class Engine(Meeting):
     def _fits_start(self, state: State) -> bool:
         """Does the traced function itself do for this call?  (All it knows is known here, and nothing else is asked.)"""
         start = self.start
-        if start is None or start.choices or start.state.frames[0].code is not state.frames[0].code or state.world:
+        if start is None or start.choices or start.state.frames[0].code is not state.frames[0].code or state.beliefs():
             return False
         for ours, theirs in zip(start.state.frames[0].locals, state.frames[0].locals, strict=True):
             if isinstance(ours, Dyn):
@@ -370,8 +372,9 @@ class Engine(Meeting):
 
     def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
         """Call the residual function that begins with frame; None if it is not yet known to return."""
-        site = (self.tables.contexts["function", frame.code], -1, self.state.world)
-        state = State([frame], heap, world=self.state.world, classes=tuple(aid for aid in self.state.classes if aid in heap))
+        site = (self.tables.contexts["function", frame.code], -1, self.state.beliefs())
+        told = tuple(aid for aid in self.state.classes if aid in heap)
+        state = State([frame], heap, world=self.state.world, classes=told, untold=self.state.untold)
         frame.ctx = -1
         if self._fits_start(state):
             assert self.start is not None
@@ -380,7 +383,7 @@ class Engine(Meeting):
             code = frame.code
             place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)
             entry = self.arrive(site, state, Function(name, [], place))
-            ctx = self.tables.contexts["body", frame.code, entry.key, state.world]
+            ctx = self.tables.contexts["body", frame.code, entry.key, state.beliefs()]
             entry.state.frames[0].ctx = ctx
             self.homes[ctx] = entry
         entry.callers.add(self.entry)

@@ -17,7 +17,7 @@ from hovis.engine.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
-from hovis.lattice import ANY, AbstractValue, Array, Const, Items, Partial, Type
+from hovis.lattice import ANY, AbstractValue, Array, Const, Items, Partial, Type, Untested
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
@@ -223,7 +223,7 @@ def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> in
         m.mark(item.lost, STRONG)
     more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
     _stop_unless(m, more, mode)
-    kind = told if isinstance(told, Partial | Items) else without(item.type, Type(type(END)))
+    kind = told if isinstance(told, Partial | Items | Untested) else without(item.type, Type(type(END)))
     m.push(Dyn(item.value, kind, item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
     return None
 

@@ -55,7 +55,7 @@ class Opening:
             first(self.paths[number, "class", 0], Ref(number))
         heap = self._heap(old.heap)
         self.engine.work_on(old, self.count)
-        return State(frames, heap, handled, old.world, old.classes)
+        return State(frames, heap, handled, old.world, old.classes, old.untold)
 
     def _heap(self, old: dict[int, VObj]) -> dict[int, VObj]:
         """The objects that have been met, and those that they hold, by and by."""

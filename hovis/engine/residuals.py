@@ -68,13 +68,13 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     """A call of the Function whose body begins with frame."""
     code = frame.code
     world = m.state.world if m.frozen else max(m.state.world, 1)
-    state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap))
-    site = (m.tables.contexts["generator", code], frame.pc, state.world)
+    state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap), m.state.untold)
+    site = (m.tables.contexts["generator", code], frame.pc, state.beliefs())
     # of hovis's own interpreter nobody sees a frame: what it runs is called as that is
     name, qualname = (code.given_name, code.given_qualname) if m.interprets(code) else (code.name, code.qualname)
     place = Location(code.filename, code.first_line, None, None, None, qualname, code.first_line)
     entry = m.arrive(site, state, Function(name, [], place, is_generator=True))  # type: ignore[attr-defined]
-    ctx = m.tables.contexts["generator body", code, frame.pc, state.world, entry.key]
+    ctx = m.tables.contexts["generator body", code, frame.pc, state.beliefs(), entry.key]
     entry.state.frames[0].ctx = ctx
     m.homes[ctx] = entry
     op = Op(entry.function, (), (), Type(GENERATOR), None, Effect.PURE, m.location())

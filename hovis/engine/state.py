@@ -97,26 +97,34 @@ class State:
     world     0: the environment is as it was on entry; 1: an opaque call has run since, what is read is tested;
               2: a test has failed, nothing of the environment is folded.  Worlds never join.
     classes   the numbers of the classes that the program has defined (see templates), in that order
+    untold    an item was of another class than had been told: nothing that is told of items is relied on.  This never joins, either.
     """
 
-    __slots__ = ("classes", "frames", "handled", "heap", "world")
+    __slots__ = ("classes", "frames", "handled", "heap", "untold", "world")
 
     def __init__(
-        self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0, classes: tuple[int, ...] = ()
+        self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0, classes: tuple[int, ...] = (), untold: bool = False
     ) -> None:
         self.frames = frames
         self.heap = heap
         self.handled = handled
         self.world = world
         self.classes = classes
+        self.untold = untold
 
     def fork(self) -> "State":
-        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world, self.classes)
+        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world, self.classes, self.untold)
 
     def site(self) -> tuple[int, ...]:
         """Where the innermost frame stands."""
         frame = self.frames[-1]
+        if self.untold:
+            return frame.ctx, frame.pc, self.world, 1
         return (frame.ctx, frame.pc, self.world) if self.world else (frame.ctx, frame.pc)
+
+    def beliefs(self) -> int:
+        """What is taken for granted, as part of a key: what holds of the environment, and of items."""
+        return self.world + (4 if self.untold else 0)
 
     def goes_over(self) -> VObj | None:
         """The virtual iterator of the ``for`` at whose head the innermost frame stands, if it does."""

@@ -7,7 +7,7 @@ from typing import Any
 from hovis import deadline
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, endless, environment, identities, iteration, raising, residuals, resolve, templates, untold, whistle
+from hovis.engine import budget, calls, endless, environment, identities, iteration, raising, residuals, resolve, templates, untested, untold, whistle
 from hovis.engine.entering import Callee
 from hovis.engine.entries import Entry
 from hovis.engine.escape import Leak
@@ -274,6 +274,7 @@ def value_of(engine: Engine, part: Part, held: bool = False) -> V:
         return Known(part.value)
     if isinstance(part, Leaf):
         dims = part.param.dims
+        engine.untested |= untested.is_told(part.param.type)
         known = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None
         return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None, ends=None if held else 0)
     cells = tuple(value_of(engine, p, held and (not isinstance(part, Structure) or part.kind == "tuple")) for p in part.parts)

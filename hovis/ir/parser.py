@@ -15,7 +15,7 @@ from typing import Any, Final
 from hovis.errors import ParseError
 from hovis.ir import naming, operations
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator
-from hovis.lattice import ANY, BOTTOM, AbstractValue, Array, Const, Partial, Type, join
+from hovis.lattice import ANY, BOTTOM, AbstractValue, Array, Const, Items, Partial, Type, Untested, join
 from hovis.lattice.values import PUBLIC_NAMES
 
 # possessive, so that what goes on for long and is no number after all is gone over once
@@ -35,7 +35,7 @@ _TOKENS: Final = re.compile(
     | (?P<value>%err|%[0-9]++)
     | (?P<object>\#[0-9]++)
     | (?P<name>[\w.<>]+)
-    | (?P<mark>::|[()\[\]{{}},:=!|…])
+    | (?P<mark>::|[()\[\]{{}},:=!|?…])
     """,
     re.VERBOSE,
 )
@@ -457,7 +457,7 @@ class _FunctionParser:
         found, dims = self._member(line, params, used)
         while line.take("|"):
             found, dims = join(found, self._member(line, params, used)[0]), []
-        return found, dims
+        return (Untested(found), []) if line.take("?") else (found, dims)
 
     def _member(self, line: _Line, params: list[Param] | None, used: set[str] | None) -> tuple[AbstractValue, list[Any]]:
         text = line.peek()
@@ -475,7 +475,8 @@ class _FunctionParser:
         if text in ("Any", "Bottom"):
             return (ANY if text == "Any" else BOTTOM), []
         if line.take("["):
-            return self._array(line, text)
+            holder = naming.lookup(text, self.names)
+            return (self._items(line, holder), []) if isinstance(holder, type) and holder.__module__ == "builtins" else self._array(line, text)
         cls: Any = _CLASSES.get(text) or self._named(line, text)
         if not isinstance(cls, type):
             raise line.error(f"{text!r} is no class")
@@ -486,6 +487,16 @@ class _FunctionParser:
             line.depth -= 1
             return Partial(cls, keys, parts), []
         return Type(cls), []
+
+    def _items(self, line: _Line, cls: type) -> Items:
+        """The rest of ``dict[Str, Float]`` or ``tuple[Int, ...]``, behind the bracket."""
+        line.deeper()
+        kinds = [self._type(line)[0]]
+        if line.take(",") and not line.take("..."):
+            kinds.append(self._type(line)[0])
+        line.expect("]")
+        line.depth -= 1
+        return Items(cls, kinds[-1], kinds[0] if len(kinds) > 1 else None)
 
     def _array(self, line: _Line, name: str) -> tuple[AbstractValue, list[Any]]:
         """The rest of ``float64[3, %4, :, layout=C]``, behind the bracket."""

@@ -109,6 +109,27 @@ class Raised(Some):
     __slots__ = ()
 
 
+class Untested(Any):
+    """Nothing is known, but somebody has told of what kind it is: it can be looked at.  Every value fits.
+
+    kind   the Type, or a Union of some
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: AbstractValue) -> None:
+        self.kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Untested) and self.kind == other.kind
+
+    def __hash__(self) -> int:
+        return hash(("untested", self.kind))
+
+    def __repr__(self) -> str:
+        return f"{self.kind!r}?"
+
+
 class Const(AbstractValue):
     """A known value.  Two Consts are equal if they are the same constant (type and bits, else identity)."""
 
@@ -232,18 +253,21 @@ class Items(Refined):
         return self._are(self.keys, held) and self._are(self.items, held.values())
 
     def _are(self, kind: AbstractValue, held: Iterable[object]) -> bool:
-        return all(map(kind.fits, held)) if isinstance(kind, Items) else self.classes(kind).issuperset(map(type, held))
+        if isinstance(kind, Items):
+            return all(map(kind.fits, held))
+        return isinstance(kind, Untested) or self.classes(kind).issuperset(map(type, held))
 
-    def size(self, value: object, most: int) -> int:
-        """How many items are to be looked at, those of items included; more than most is given as such."""
-        held: typing.Any = value
-        found = len(held)
-        inside = self.items
-        if isinstance(inside, Items) and found <= most:
-            for one in held if self.keys is None else held.values():
-                if type(one) is inside.cls and found <= most:
-                    found += inside.size(one, most)
-        return found
+    def is_untested(self) -> bool:
+        """Has nobody looked at the items?"""
+        return isinstance(self.items, Any)
+
+    def untested(self) -> "Items":
+        """The same of a container whose items nobody has looked at."""
+        def of(kind: AbstractValue) -> AbstractValue:
+            members = frozenset(one.untested() if isinstance(one, Items) else one for one in _members(kind))
+            return kind if isinstance(kind, Any) else Untested(next(iter(members)) if len(members) == 1 else Union(members))
+
+        return Items(self.cls, of(self.items), None if self.keys is None else of(self.keys))
 
     @staticmethod
     def classes(items: AbstractValue) -> frozenset[type]:
@@ -401,7 +425,7 @@ def _union(members: set[AbstractValue]) -> AbstractValue:
 
 def leq(a: AbstractValue, b: AbstractValue) -> bool:
     """Does everything that fits a fit b as well?"""
-    return join(a, b) == b
+    return isinstance(b, Untested) or join(a, b) == b
 
 
 def contains(a: AbstractValue, value: object) -> bool:

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
 
 import pytest
 
 import hovis
 from hovis import Int, SpecError
 from hovis.ir.model import Effect
+from hovis.ir.printer import names_of
 
 
 def total(xs):
@@ -174,6 +176,61 @@ def test_what_goes_through_containers_knows_their_items(f, hint):
 def test_nothing_is_taken_for_granted_where_something_may_change():
     for f in (appended, changed_by_others):
         assert "list[Int]" not in str(hovis.trace(f, list[int]))
+
+
+def calls_of(builtin, f, *args):
+    """How often a call makes one of a builtin."""
+    found = []
+    sys.setprofile(lambda frame, event, arg: found.append(arg) if event == "c_call" and arg is builtin else None)
+    try:
+        f(*args)
+    finally:
+        sys.setprofile(None)
+    return len(found)
+
+
+def only_adds(xs):
+    s = 0
+    for v in xs:
+        s += v * 2
+    return s
+
+
+def test_long_containers_are_looked_at_item_by_item():
+    ways = [hovis.specialize(kinds, list[int]), hovis.specialize(changed_by_others_later, list[int])]
+    for residual in ways:
+        assert calls_of(isinstance, residual, list(range(1000))) == 0
+        assert calls_of(isinstance, residual, [*range(500), "a", *range(99)]) == 100  # from there on nothing is told
+    # where knowing a class spares nothing, nobody asks for it
+    assert not any(op.callee is type for op in hovis.trace(only_adds, list[int]).runs().ops)
+
+
+def changed_by_others_later(xs):
+    found = [isinstance(v, int) for v in xs]
+    change(xs)
+    return found
+
+
+THEN = 1
+
+
+def test_what_other_items_need_is_looked_at_again():
+    """A residual that is made for items of other classes reads globals of its own."""
+    def first(xs: list[int]):
+        return THEN if type(xs[0]) is str else 0
+    jitted = hovis.jit(first, annotations=True)
+    global THEN
+    for THEN in (1, 2, 3):
+        assert (jitted([1]), jitted(["a"]), jitted([2] * 300), jitted(["a"] * 300)) == (0, THEN, 0, THEN)
+
+
+def test_the_text_of_a_trace_can_be_read_back():
+    for f, hint, _ in CASES:
+        traced = hovis.trace(f, hint)
+        for one in (traced, traced.runs()) if traced.runs else (traced,):
+            again = hovis.parse(str(one), {**names_of(one.functions), f.__name__: f})
+            assert [repr(op.type) for op in again.ops()] == [repr(op.type) for op in one.ops]
+            assert again.params[-1].type == one.params[-1].type
 
 
 def test_what_does_not_fit_a_trace_is_said():
