@@ -385,8 +385,16 @@ def set_function_attr(m: Machine, name: str) -> None:
 
 
 @handles("BuildClass")
-def build_class(m: Machine, _: Any) -> None:
-    m.push(Known(builtins.__build_class__))
+def build_class(m: Machine, _: Any) -> int | None:
+    scope = variables.builtins_of(m.frame.namespace)
+    found = builtins.__build_class__ if m.frame.code.filename.startswith(m.package) else m.item(scope, "__build_class__")
+    if found is not ops.UNBOUND:
+        m.push(Known(found))
+        return None
+    if scope is not vars(builtins):
+        return raising.give_up(m, "a class statement where builtins are others")
+    m.push(m.emit(ops.load_build_class, [], effect=Effect.READS | Effect.RAISES))
+    return None
 
 
 @handles("Import")

@@ -244,6 +244,12 @@ def del_cell(m: Machine, slot: int) -> int | None:
 # ------------------------------------------------------------------------------------------------- globals
 
 
+def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The builtins that code with these globals has."""
+    scope: Any = namespace.get("__builtins__", __builtins__)
+    return scope if isinstance(scope, dict) else vars(scope)
+
+
 @handles("GetGlobal")
 def get_global(m: Machine, name: str) -> int | None:
     namespace = m.frame.namespace
@@ -257,8 +263,7 @@ def get_global(m: Machine, name: str) -> int | None:
             m.look()
         value, holder = namespace.get(name, UNBOUND), namespace
         if value is UNBOUND:
-            scope = namespace.get("__builtins__", __builtins__)
-            scope = scope if isinstance(scope, dict) else vars(scope)
+            scope = builtins_of(namespace)
             value, holder = scope.get(name, UNBOUND), scope
             m.guard("item", namespace, name, UNBOUND)
         if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):

@@ -320,6 +320,7 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.own_attribute, ANY, READS),
     (operations.drop, NONE, WRITES),
     (operations.load_global, ANY, READS | RAISES),
+    (operations.load_build_class, ANY, READS | RAISES),
     (operations.load_name, ANY, READS | RAISES),
     (operations.load_name_or_cell, ANY, READS | RAISES),
     (operations.delete_name, NONE, WRITES | RAISES),

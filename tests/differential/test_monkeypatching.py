@@ -311,6 +311,18 @@ def within_a_call(f):
     return inner(1), helper(2), LEVEL
 
 
+def class_statements(f):
+    class First(Base):
+        level = LEVEL
+
+    f()
+
+    class Second(Missing):
+        pass
+
+    return [made if isinstance(made, tuple) else (made.__name__, made.__bases__, getattr(made, "level", 0)) for made in (First, Second)]
+
+
 def new_name(self):
     return "new"
 
@@ -320,6 +332,8 @@ PATCHES = {
     "a global removed": lambda: patch(globals(), "LEVEL", NOTHING),
     "a builtin shadowed": lambda: patch(globals(), "len", lambda x: 77),
     "a builtin replaced": lambda: patch(vars(builtins), "oct", lambda x: 78),
+    "class statements": lambda: patch(vars(builtins), "__build_class__", lambda body, name, *bases, **named: (name, bases, sorted(named))),
+    "no class statements": lambda: patch(vars(builtins), "__build_class__", NOTHING),
     "a module's function": lambda: patch(math, "sqrt", lambda x: "root"),
     "a module's attribute": lambda: patch(math, "extra", 1),
     "a function": lambda: patch(globals(), "helper", other_helper),
@@ -363,7 +377,7 @@ PATCHES = {
 
 READERS = [reads_global, shadowed_builtin, module_attribute, calls_helper, known_instance, virtual_instance, virtual_method, operators, descriptors,
            absent_attribute, classes, slot, cell, dictionary, listed, in_mid_loop, sets, partial, in_a_loop, in_a_generator, in_a_handler, sorted_by_key,
-           within_a_call]
+           within_a_call, class_statements]
 
 
 def outcome(call):

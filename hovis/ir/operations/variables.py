@@ -19,6 +19,14 @@ def load_global(namespace: dict[str, Any], name: str) -> object:
     return found
 
 
+def load_build_class() -> object:
+    """What class statements call, or NameError (LOAD_BUILD_CLASS)."""
+    found: object = vars(builtins).get("__build_class__", END)
+    if found is END:
+        raise NameError("__build_class__ not found")
+    return found
+
+
 def store_global(namespace: dict[str, Any], name: str, value: object) -> None:
     """STORE_GLOBAL."""
     namespace[name] = value
