@@ -153,7 +153,7 @@ def _is_rule(fn: Any) -> bool:
     return str(fn.__module__).startswith(_LIBRARY)
 
 
-_LIBRARY: Final = f"{__name__.partition('.')[0]}.library"
+_LIBRARY: Final = tuple(f"{__name__.partition('.')[0]}.{name}" for name in ("library", "custom"))
 
 
 #: How much of what it is given a function is traced for: the types; the items of short tuples and lists, too; and ints and texts, which

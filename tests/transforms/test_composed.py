@@ -143,7 +143,8 @@ CASES = [
 #: Such that have failed.
 KNOWN = [
     ("recorded", "array", "custom_jvp", "grad", "grad"), ("recorded", "tuple", "custom_jvp", "vjp", "grad"), ("recorded", "dict", "custom_vjp", "grad", "grad"),
-    ("recorded", "keyword", "custom_vjp", "vjp", "vjp"), ("traced", "unused", "custom_vjp", "grad", "vmap"), ("traced", "unused", "checkpoint", "vjp", "vmap"),
+    ("recorded", "keyword", "custom_vjp", "vjp", "vjp"), ("recorded", "unused", "custom_vjp", "grad", "grad"),
+    ("traced", "unused", "custom_vjp", "grad", "vmap"), ("traced", "unused", "checkpoint", "vjp", "vmap"),
 ]  # fmt: skip
 if "HOVIS_EXAMPLES" not in os.environ:  # a fortieth of all
     CASES = [*KNOWN, *(case for case in CASES if zlib.crc32(repr(case).encode()) % 40 == 0)]
