@@ -15,12 +15,12 @@ from hovis.backend.load import hide
 from hovis.backend.making import make_function
 from hovis.bytecode.instructions import localsplus
 from hovis.bytecode.normalize import normalize
-from hovis.engine.lookups import attributes_of, has_dict, own_dict, slots_of
+from hovis.engine.lookups import C_DATA, find, has_dict, in_slot, slots_of
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError, said
 from hovis.ir import operations as ops
 from hovis.ir.model import LASTING, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Return, callees, edges
-from hovis.ir.operations import PACKAGE
+from hovis.ir.operations import PACKAGE, UNBOUND
 from hovis.lattice import ANY, Array, Const, Items, Refined, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import constant_key
@@ -122,17 +122,30 @@ def _items_of(part: Structure) -> Callable[[Any, tuple[Any, ...], int], Any]:
 
 def _attributes_of(cls: type, keys: tuple[Any, ...]) -> Callable[[Any, tuple[Any, ...], int], Any]:
     """What takes the attributes of an instance that has these, and no others: in slots, and in its dictionary in this order."""
-    slots = slots_of(cls)
-    named = tuple([k for k in keys if k not in (slots or ())])
-    if slots is None or (named and not has_dict(cls)):
+    slots, attributes = slots_of(cls), find(cls, "__dict__")
+    filled = tuple([k for k in keys if k in (slots or ())])
+    named = tuple([k for k in keys if k not in filled])
+    if slots is None or (named and not has_dict(cls)) or (has_dict(cls) and type(attributes) not in C_DATA):
         return lambda v, keys, n: None
+    in_dict: Any = attributes.__get__ if has_dict(cls) else None
     if not slots:
-        return lambda v, keys, n: list(held.values()) if (held := own_dict(v)) is not None and tuple(held) == keys else None
-    wanted = (*[k for k in slots if k in keys], *named)
+        return lambda v, keys, n: list(held.values()) if tuple(held := in_dict(v)) == keys else None
+    gets, empty = [slots[k].__get__ for k in filled], [held for k, held in slots.items() if k not in filled]
+    in_turn = None if keys == filled + named else [(filled + named).index(k) for k in keys]
 
     def items(v: Any, keys: tuple[Any, ...], n: int) -> list[Any] | None:
-        held = attributes_of(v, slots)
-        return [held[k] for k in keys] if held is not None and tuple(held) == wanted else None
+        try:
+            found = [get(v) for get in gets]
+        except AttributeError:
+            return None
+        if empty and not all(in_slot(slot, v) is UNBOUND for slot in empty):
+            return None
+        if in_dict is not None:
+            held = in_dict(v)
+            if tuple(held) != named:
+                return None
+            found += held.values()
+        return found if in_turn is None else [found[k] for k in in_turn]
 
     return items
 
