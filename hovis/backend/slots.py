@@ -9,6 +9,7 @@ from hovis.backend.flow import Flow
 from hovis.backend.linear import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.engine.lifetimes import UNCLOSED
 from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.operations import drop
 from hovis.lattice import Type
 
 #: What the locals of iterators are meant for: they are shared among these alone.
@@ -210,8 +211,12 @@ class Slots:
 
 def _ends(block: Block, items: list[Item]) -> list[Value]:
     """The values that end where a block ends the function, in turn."""
-    kind = KEEP if isinstance(block.terminator, Raise) else DROP if isinstance(block.terminator, Return) else None
-    return [item[1] for item in items if item[0] == kind]
+    if isinstance(block.terminator, Raise):
+        return [item[1] for item in items if item[0] == KEEP]
+    # what ends earlier is let go of by a variable that is bound anew
+    last = list(itertools.takewhile(lambda op: op.callee is drop, reversed(block.ops))) if isinstance(block.terminator, Return) else []
+    dropped = {item[1] for item in items if item[0] == DROP}
+    return [op.args[0] for op in reversed(last) if op.args[0] in dropped]  # type: ignore[misc]
 
 
 def _meaning(value: Op) -> str | None:
