@@ -34,11 +34,11 @@ check:
 	exit $$status
 
 # Random programs for ten minutes (FUZZ_SECONDS=36000 for a night); what fails is in .fuzz, and
-# `python -m tests.differential.shrinking .fuzz/*.json` makes it small. Then the laws of the lattice and the rows of the libraries.
+# `python -m tests.differential.harness.shrinking .fuzz/*.json` makes it small. Then the laws of the lattice and the rows of the libraries.
 FUZZ_SECONDS ?= 600
 fuzz:
 	@.ci/venvs first dev,xla >/dev/null
-	@PYTHONHASHSEED=0 .venv/bin/python -m tests.differential.fuzz --seconds $(FUZZ_SECONDS)
+	@PYTHONHASHSEED=0 .venv/bin/python -m tests.differential.harness.fuzz --seconds $(FUZZ_SECONDS)
 	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest -q -n $(JOBS) $(wildcard tests/lattice) $(PYTEST_ARGS)
 
 # jax has an environment of its own: jaxlib behaves otherwise where jax can be imported.

@@ -4,23 +4,7 @@
     hovis.specialize(interpreter, program)          a compiled program
 """
 
-from hovis.api import Options, Report, Trace, evaluate, explain, load, options, return_type, specialize, trace
-from hovis.checkpointing import checkpoint
-from hovis.custom import custom_jvp, custom_vjp, primitive, stop_gradient
-from hovis.derive import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
-from hovis.errors import DerivativeError, HovisError, InverseError, ParseError, SpecError, TraceError, TransformError, VerifierError, WriteError
-from hovis.hints import boundary, dynamic, static, unroll
-from hovis.interpreting import Interpreter
-from hovis.inversion import define_inverse, inverse
-from hovis.ir import parse
-from hovis.jit import jit
-from hovis.lattice import Refined
-from hovis.libraries import numpy, python
-from hovis.library.core import Library, Primitive
-from hovis.mapping import vmap
-from hovis.pullbacks import linearize, vjp
-from hovis.pytree import register_pytree
-from hovis.specs import (
+from hovis.arguments.specs import (
     Any,
     Array,
     Bool,
@@ -47,6 +31,22 @@ from hovis.specs import (
     uint32,
     uint64,
 )
+from hovis.base.hints import boundary, dynamic, static, unroll
+from hovis.base.pytree import register_pytree
+from hovis.errors import DerivativeError, HovisError, InverseError, ParseError, SpecError, TraceError, TransformError, VerifierError, WriteError
+from hovis.front.custom_rules import custom_jvp, custom_vjp, primitive, stop_gradient
+from hovis.front.jit import jit
+from hovis.front.libraries import numpy, python
+from hovis.front.tracing import Options, Report, Trace, evaluate, explain, load, options, return_type, specialize, trace
+from hovis.functional.checkpoint import checkpoint
+from hovis.functional.grad import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
+from hovis.functional.interpreter import Interpreter
+from hovis.functional.inverse import define_inverse, inverse
+from hovis.functional.vjp import linearize, vjp
+from hovis.functional.vmap import vmap
+from hovis.ir import parse
+from hovis.lattice import Refined
+from hovis.library.core import Library, Primitive
 
 __version__ = "0.1.0"
 

@@ -35,12 +35,12 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import hovis
-from hovis import files
+from hovis.arguments.spec_parts import is_spec
+from hovis.base import files
 from hovis.bytecode.normalize import normalize
 from hovis.errors import HovisError
 from hovis.ir.naming import printable
 from hovis.lattice import Either
-from hovis.parts import is_spec
 
 #: Names that an argument may use, besides literals.
 SPECS: Final[dict[str, object]] = {

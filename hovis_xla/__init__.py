@@ -6,6 +6,6 @@ hovis_xla.compile(trace)              an executable of a hovis Trace, ahead of t
 hovis_xla.load(blob)                  one out of the bytes of its serialize()
 """
 
-from hovis_xla.api import Compiled, Jitted, Loaded, Lowered, NanError, StorageError, compile, jit, load
+from hovis_xla.front.jit import Compiled, Jitted, Loaded, Lowered, NanError, StorageError, compile, jit, load
 
 __all__ = ["Compiled", "Jitted", "Loaded", "Lowered", "NanError", "StorageError", "compile", "jit", "load"]

@@ -2,6 +2,7 @@
 import os
 import sys
 import zlib
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -24,14 +25,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-sys.modules["hovis.jit"].CONTESTED = False  # tests want to see residuals, also where the function itself is quicker
+sys.modules["hovis.front.jit"].CONTESTED = False  # tests want to see residuals, also where the function itself is quicker
 
 try:
-    from hovis_xla import status
+    from hovis_xla.abi import errstate
 except ImportError:
     pass  # there is no jaxlib
 else:
-    status.MINDED = ()  # pytest makes errors of warnings, for which calls would be Python's: tests are of compiled code
+    errstate.MINDED = ()  # pytest makes errors of warnings, for which calls would be Python's: tests are of compiled code
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,17 +45,23 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--bless rewrites files: run it without -n")
 
 
+TESTS = Path(__file__).parent
 #: Differential tests that run on every Python in any case.
-EVERYWHERE = ("test_regressions", "test_review", "test_breaking", "test_environment", "test_differential", "test_compare")
-#: Tests of compiled code that are many programs, each of them compiled.
-LONG = (
-    "test_kernels", "test_linalg", "test_unrolling", "test_native_loops", "test_meaning", "test_parts", "test_windows", "test_examples", "test_buckets",
-    "test_numpy_coverage", "test_random_control", "test_random_parts", "test_random_meaning", "test_random_stores", "test_masks", "test_sweeping",
-    "test_random_loops", "test_random_mixed", "test_growing", "test_products", "test_calling", "test_going_through_lists", "test_threads", "test_forks", "test_leaks",
-    "test_read_only", "test_instances",
+EVERYWHERE = ("differential/random/test_regressions", "differential/random/test_review", "differential/random/test_breaking", "differential/random/test_differential",
+              "differential/environment/test_environment", "differential/harness/test_compare")
+#: Tests of compiled code that are many programs, each of them compiled; tests of text, of whole programs that are run in processes of their own,
+#: or of many derivatives, where Python's version hardly matters.
+ONCE = (
+    "cpython/", "docs/test_examples", "transforms/grad/test_aliasing", "transforms/grad/test_derivative_table", "transforms/grad/test_learning", "transforms/other/test_composed",
+    "transforms/other/test_trees_and_names", "transforms/vmap/test_lanes", "unit/engine/test_self_interpretation", "unit/front/test_cli_processes", "unit/front/test_house",
+    "xla/front/test_size_buckets", "xla/hlo/test_dot_layout", "xla/loops/test_driver", "xla/loops/test_native_loops", "xla/loops/test_unrolling", "xla/lowering/test_builtins",
+    "xla/memory/test_growing", "xla/memory/test_list_traversal", "xla/memory/test_masks", "xla/memory/test_memory", "xla/memory/test_read_only", "xla/memory/test_windows",
+    "xla/numpy/test_coverage", "xla/ops/test_higher_order", "xla/ops/test_linalg", "xla/processes/", "xla/programs/test_examples", "xla/programs/test_kernels",
+    "xla/programs/test_partition", "xla/random/test_control", "xla/random/test_loops", "xla/random/test_mixed", "xla/random/test_partition", "xla/random/test_scalars",
+    "xla/random/test_stores",
 )
-#: Tests of text, of whole programs that are run in processes of their own, or of many derivatives, where Python's version hardly matters.
-APART = ("test_house", "test_examples", "test_notebooks", "test_residual", "test_rows", "test_tower", "test_memory", "test_lanes", "test_learning", "test_harness", "test_cli_processes", "test_trees_and_names", "test_composed")
+#: Tests of the same kind in files of which others run everywhere.
+ONCE_BY_NAME = ("test_notebooks", "test_residual")
 
 
 def _pythons(item: pytest.Item) -> int:
@@ -62,12 +69,10 @@ def _pythons(item: pytest.Item) -> int:
 
     Transforms are programs of their own, made of what is traced: what Python's version changes is tested where it is.
     """
-    folder, name = item.path.parent.name, item.path.stem
-    if (folder == "differential" and name not in EVERYWHERE) or (folder == "xla" and name in LONG):
+    place = item.path.relative_to(TESTS).with_suffix("").as_posix()
+    if place.startswith(ONCE) or getattr(item, "originalname", "") in ONCE_BY_NAME or (place.startswith("differential/") and place not in EVERYWHERE):
         return 1
-    if name in APART or (folder == "tests" and getattr(item, "originalname", "") in APART):
-        return 1
-    return 2 if folder in ("xla", "transforms") or name == "test_rules" else 3
+    return 2 if place.startswith(("xla/", "transforms/")) or place == "lattice/test_rules" else 3
 
 
 def _runs_here(item: pytest.Item) -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
+from hovis.base.once import COMPILER
 from hovis.bytecode import py311, py312, py313
 from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
-from hovis.bytecode.layout import NULL, Layout, Step, UnknownLayout, erase, simulate
-from hovis.bytecode.table import Table
-from hovis.bytecode.thread import thread
-from hovis.once import COMPILER
+from hovis.bytecode.jump_threading import thread
+from hovis.bytecode.opcode_rows import Table
+from hovis.bytecode.stack_layout import NULL, Layout, Step, UnknownLayout, erase, simulate
 
 _TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
 

@@ -4,21 +4,7 @@ A call lies as ``[NULL, callable, arguments]`` or ``[method, self, arguments]``.
 and FOR_ITER pop what has ended.
 """
 
-from hovis.bytecode.table import (
-    COMMON,
-    Table,
-    always,
-    branch,
-    compare,
-    format_value,
-    from_cell,
-    intrinsic,
-    load_global,
-    name,
-    number,
-    one,
-    row,
-)
+from hovis.bytecode.opcode_rows import COMMON, Table, always, branch, compare, format_value, from_cell, intrinsic, load_global, name, number, one, row
 
 _JUMPS: Table = {
     f"POP_JUMP_{way}_IF_{test}": branch(test.lower())

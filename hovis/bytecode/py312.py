@@ -3,20 +3,7 @@
 A call lies as in 3.11.  FOR_ITER pops what has ended and goes on behind its END_FOR; SEND leaves it to END_SEND.
 """
 
-from hovis.bytecode.table import (
-    COMMON,
-    SINCE_312,
-    Table,
-    always,
-    compare,
-    format_value,
-    load_attr,
-    load_global,
-    load_super_attr,
-    number,
-    one,
-    row,
-)
+from hovis.bytecode.opcode_rows import COMMON, SINCE_312, Table, always, compare, format_value, load_attr, load_global, load_super_attr, number, one, row
 
 ROWS: Table = {
     **COMMON,

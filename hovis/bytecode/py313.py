@@ -4,7 +4,7 @@ A call lies as ``[callable, NULL or self, arguments]``.  Tests of truth take boo
 pops what has ended and goes on behind its END_FOR and POP_TOP.
 """
 
-from hovis.bytecode.table import (
+from hovis.bytecode.opcode_rows import (
     COMMON,
     CONVERSIONS,
     FUNCTION_ATTRIBUTES,

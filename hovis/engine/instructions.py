@@ -12,30 +12,20 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
-from hovis.engine import (
-    attributes,
-    branches,
-    exceptions,
-    generators,
-    groups,
-    iteration,
-    lifetimes,
-    matching,
-    namespaces,
-    operators,
-    raising,
-    storing,
-    suspects,
-    variables,
-)
-from hovis.engine.calls import call
-from hovis.engine.folding import quick
-from hovis.engine.handlers import HANDLERS, handles
-from hovis.engine.heap import VObj
-from hovis.engine.machine import STOP, SWITCH, Machine
-from hovis.engine.primitives import call_builtin
-from hovis.engine.results import AFTER, finish, opaque
-from hovis.engine.values import NONE, Dyn, Known, Ref, V
+from hovis.engine.call import call
+from hovis.engine.calls import operators
+from hovis.engine.calls.builtins import call_builtin
+from hovis.engine.control import exception_groups, generators, iteration, pattern_matching, raising
+from hovis.engine.machine import branches, exceptions, revalidation
+from hovis.engine.machine.call_results import AFTER, finish, opaque
+from hovis.engine.machine.constant_folding import quick
+from hovis.engine.machine.handler_table import HANDLERS, handles
+from hovis.engine.machine.machine import STOP, SWITCH, Machine
+from hovis.engine.names import class_namespace, variables
+from hovis.engine.objects import attribute_get, attribute_set
+from hovis.engine.state import lifetimes
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.values import NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Return
 from hovis.lattice import Const, Type, Union
@@ -173,7 +163,7 @@ def to_bool(m: Machine, _: Any) -> int | None:
 @handles("GetItem")
 def get_item(m: Machine, _: Any) -> int | None:
     key, container = m.pop(), m.pop()
-    if suspects.read(m, container, key, operator.getitem):
+    if revalidation.read(m, container, key, operator.getitem):
         return None
     return operators.operate(m, operator.getitem, [container, key])
 
@@ -203,20 +193,20 @@ def build_slice(m: Machine, count: int) -> None:
 @handles("GetAttr", "GetMethod")
 def get_attr(m: Machine, name: str) -> int | None:
     value = m.pop()
-    if suspects.suspect(m, value) and suspects.read(m, value, Known(name), getattr):
+    if revalidation.suspect(m, value) and revalidation.read(m, value, Known(name), getattr):
         return None
-    return attributes.get(m, value, name)
+    return attribute_get.get(m, value, name)
 
 
 @handles("SetAttr")
 def set_attr(m: Machine, name: str) -> int | None:
     target, value = m.pop(), m.pop()
-    return storing.set(m, target, name, value)
+    return attribute_set.set(m, target, name, value)
 
 
 @handles("DelAttr")
 def del_attr(m: Machine, name: str) -> int | None:
-    return storing.delete(m, m.pop(), name)
+    return attribute_set.delete(m, m.pop(), name)
 
 
 @handles("GetSuper")
@@ -224,9 +214,9 @@ def get_super(m: Machine, arg: Any) -> int | None:
     name, _, two_arg = arg
     instance, cls, builtin = m.pop(), m.pop(), m.pop()
     if isinstance(builtin, Known) and builtin.value is super:
-        return attributes.get_super(m, cls, instance, name)
+        return attribute_get.get_super(m, cls, instance, name)
     made = opaque(m, builtin, [cls, instance] if two_arg else [])
-    return attributes.get(m, made, name)
+    return attribute_get.get(m, made, name)
 
 
 # ------------------------------------------------------------------------------------------------- building
@@ -546,12 +536,12 @@ def exc_match(m: Machine, _: Any) -> int | None:
 
 @handles("EgMatch")
 def eg_match(m: Machine, _: Any) -> None:
-    groups.match(m)
+    exception_groups.match(m)
 
 
 @handles("PrepReraiseStar")
 def prep_reraise_star(m: Machine, _: Any) -> None:
-    groups.prepare_reraise(m)
+    exception_groups.prepare_reraise(m)
 
 
 @handles("WithEnter")
@@ -597,13 +587,13 @@ def get_yield_from_iter(m: Machine, _: Any) -> int | None:
 @handles("Intrinsic")
 def intrinsic(m: Machine, arg: Any) -> int | None:
     if arg[0] == "setup_annotations":
-        return namespaces.setup_annotations(m)
+        return class_namespace.setup_annotations(m)
     return raising.give_up(m, f"the instruction Intrinsic {arg[0]}")
 
 
 @handles("Match")
 def match(m: Machine, arg: Any) -> int | None:
-    return matching.match(m, *arg)
+    return pattern_matching.match(m, *arg)
 
 
 @handles("GetLen")

@@ -4,25 +4,30 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from hovis import deadline
+from hovis.base import deadline
+from hovis.base.once import alone
 from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
-from hovis.engine import budget, calls, endless, environment, identities, iteration, raising, residuals, resolve, templates, untested, untold, whistle
-from hovis.engine.entering import Callee
-from hovis.engine.entries import Entry
-from hovis.engine.escape import Leak
-from hovis.engine.fixpoint import Engine
-from hovis.engine.heap import VObj
+from hovis.engine import call as calls
+from hovis.engine import lost_precision, ssa_construction
+from hovis.engine.calls.inline_python import Callee
+from hovis.engine.control import environment_loops, identity_sets, iteration, raising, residual_generators, tested_items
+from hovis.engine.environment import guards
 from hovis.engine.instructions import HANDLERS
-from hovis.engine.standins import NotMaterializable
-from hovis.engine.state import Frame, State
-from hovis.engine.tables import FREELY, SPARINGLY, GiveUp, Tables
-from hovis.engine.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
+from hovis.engine.machine.materialize import Leak
+from hovis.engine.merge import generalization
+from hovis.engine.merge.entries import Entry
+from hovis.engine.state import budget, class_templates
+from hovis.engine.state.frames_and_heap import Frame, State
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.specialization_tables import FREELY, SPARINGLY, GiveUp, Tables
+from hovis.engine.state.standins import NotMaterializable
+from hovis.engine.state.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
+from hovis.engine.worklist import Engine
 from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
 from hovis.ir.operations import unchanged
 from hovis.lattice import Const, constants
 from hovis.library.core import Library
-from hovis.once import alone
 
 #: Instructions that a trace may interpret to begin with, restarts included.
 FUEL = 250_000
@@ -88,7 +93,7 @@ class Result:
         self.given = tuple(given)
         self.params = {id(arg): param for arg, param in zip(given, functions[0].params, strict=True)}
         self.engine = engine
-        self.reasons = [*engine.tables.reasons.values(), *untold.reasons(engine)]
+        self.reasons = [*engine.tables.reasons.values(), *lost_precision.reasons(engine)]
         self.stats = {"instructions": engine.total_steps, "restarts": engine.restarts}
 
 
@@ -99,7 +104,7 @@ class PythonEngine(Engine):
         return calls.call(self, callee, args, kwargs, mode)
 
     def residual(self, aid: int) -> Operand:
-        return residuals.build(self, aid)
+        return residual_generators.build(self, aid)
 
     def get_iter(self, value: V, mode: str = "value") -> int | None:
         return iteration.get_iter(self, value, mode)
@@ -174,7 +179,7 @@ def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         return Result(functions, _match(engine, initial), engine)
     finally:
         engine.roots = []  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
-        templates.retire(engine.tables.templates.values())
+        class_templates.retire(engine.tables.templates.values())
         constants.forget_large()
 
 
@@ -192,11 +197,11 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         try:
             engine.resolving = False
             engine.run(lambda: _start(engine, initial, choices))
-            if endless.learn(engine):
+            if environment_loops.learn(engine):
                 continue
             engine.locations = dict(engine.locations)
             engine.resolving = True
-            functions = resolve.finish(engine)
+            functions = ssa_construction.finish(engine)
         except NotMaterializable as refused:
             engine.tables.not_virtual.add(refused.args[0])
             continue
@@ -218,10 +223,10 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.fuel, engine.spent, engine.covered = engine.total_steps + fuel * share, {}, set()
             engine.share = fuel / FUEL * share / budget.SHARES[0]
             continue
-        leaked, escaped = templates.scrub(functions), identities.escaped(functions)
+        leaked, escaped = class_templates.scrub(functions), identity_sets.escaped(functions)
         engine.tables.not_virtual.update(escaped)
         taken: list[Any] = [op.args[0] for one in functions for op in one.ops() if op.callee is unchanged]
-        large = environment.too_large(look.value for look in taken)
+        large = guards.too_large(look.value for look in taken)
         engine.volatile |= large
         if not leaked and not escaped and not large:
             return functions
@@ -231,7 +236,7 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
 
 def _know_less(engine: PythonEngine, why: str) -> bool:
     """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
-    return budget.leave_heaviest(engine.tables, engine.spent, engine.package, why) or whistle.let_go(engine.tables, engine.entries)
+    return budget.leave_heaviest(engine.tables, engine.spent, engine.package, why) or generalization.let_go(engine.tables, engine.entries)
 
 
 def _know_least(engine: PythonEngine, why: str) -> None:
@@ -274,7 +279,7 @@ def value_of(engine: Engine, part: Part, held: bool = False) -> V:
         return Known(part.value)
     if isinstance(part, Leaf):
         dims = part.param.dims
-        engine.untested |= untested.is_told(part.param.type)
+        engine.untested |= tested_items.is_told(part.param.type)
         known = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in dims) if dims else None
         return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None, ends=None if held else 0)
     cells = tuple(value_of(engine, p, held and (not isinstance(part, Structure) or part.kind == "tuple")) for p in part.parts)
@@ -291,7 +296,7 @@ def _match(engine: Engine, initial: Callable[[], State]) -> Sequence[Operand]:
     assert start is not None
     state = initial()
     state.frames[0].ctx = start.state.frames[0].ctx
-    return resolve.arguments(engine, start, state, None)
+    return ssa_construction.arguments(engine, start, state, None)
 
 
 def arranged(result: Result, leaves: Sequence[Param]) -> Function:

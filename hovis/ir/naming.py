@@ -144,7 +144,7 @@ def _bits(value: complex | float) -> bytes:
 
 
 #: Where the classes of callables are that go by the name of what they were made of.
-_CALLABLES: Final = frozenset({"hovis.custom", "hovis.derive", "hovis.mapping", "hovis.inversion"})
+_CALLABLES: Final = frozenset({"hovis.front.custom_rules", "hovis.functional.grad", "hovis.functional.vmap", "hovis.functional.inverse"})
 
 
 def name_of(value: object) -> str | None:

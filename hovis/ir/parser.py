@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hovis.base import own_code
 from hovis.errors import ParseError
 from hovis.ir import naming, operations
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator
 from hovis.lattice import ANY, BOTTOM, AbstractValue, Array, Const, Items, Partial, Type, Untested, join
 from hovis.lattice.values import PUBLIC_NAMES
+
+own_code.leave_as_calls(__file__)
 
 # possessive, so that what goes on for long and is no number after all is gone over once
 _REAL = r"(?>[0-9]++\.?+[0-9]*+(?:e[+-]?[0-9]++)?+|inf|nan)"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from hovis.errors import VerifierError
-from hovis.ir.analysis import Dominators, predecessors
+from hovis.ir.analysis.control_flow import Dominators, predecessors
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.ir.printer import Printer

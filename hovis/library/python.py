@@ -2,23 +2,23 @@
 
 from typing import Final
 
-from hovis.library.ahead import AHEAD
-from hovis.library.builtins import ATTRIBUTES, BUILTINS
-from hovis.library.caching import CACHES
-from hovis.library.callables import CALLABLES
-from hovis.library.choices import CHOICES
-from hovis.library.clocks import CLOCKS
-from hovis.library.collecting import COLLECTIONS
-from hovis.library.combining import ITERTOOLS
-from hovis.library.containers import CONTAINERS
-from hovis.library.itemized import ITEMIZED
-from hovis.library.iterators import ITERATORS
-from hovis.library.math import MATH
-from hovis.library.operators import OPERATORS
-from hovis.library.patterns import PATTERNS
-from hovis.library.reductions import REDUCTIONS
-from hovis.library.strings import STRINGS
-from hovis.library.wrapping import WRAPPERS
+from hovis.library.language.builtins import ATTRIBUTES, BUILTINS
+from hovis.library.language.containers import CONTAINERS
+from hovis.library.language.item_types import ITEMIZED
+from hovis.library.language.iterable_models import REDUCTIONS
+from hovis.library.language.math import MATH
+from hovis.library.language.operators import OPERATORS
+from hovis.library.language.strings import STRINGS
+from hovis.library.stdlib.collections_ import COLLECTIONS
+from hovis.library.stdlib.compile_time_calls import AHEAD
+from hovis.library.stdlib.functools_caches import CACHES
+from hovis.library.stdlib.functools_callables import CALLABLES
+from hovis.library.stdlib.iterators import ITERATORS
+from hovis.library.stdlib.itertools_ import ITERTOOLS
+from hovis.library.stdlib.itertools_combinatorics import CHOICES
+from hovis.library.stdlib.mappings import WRAPPERS
+from hovis.library.stdlib.regex import PATTERNS
+from hovis.library.stdlib.time_and_random import CLOCKS
 
 _BUILTIN: Final = ITEMIZED | OPERATORS | BUILTINS | STRINGS | CONTAINERS | MATH | REDUCTIONS | ITERATORS
 PYTHON: Final = _BUILTIN | ITERTOOLS | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | PATTERNS | AHEAD | CLOCKS

@@ -4,21 +4,21 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine.values import Known
+from hovis.engine.state.values import Known
 from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.core import Library
+from hovis.library.language.raises import RAISES
 from hovis.library.numpy import numpy_over
-from hovis.library.numpy.acting import ACTIONS, METHODS, subscripted
-from hovis.library.numpy.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
-from hovis.library.numpy.beside import BESIDE, TAKING
-from hovis.library.numpy.calling import CALLING
-from hovis.library.numpy.entering import ENTERING
-from hovis.library.numpy.questions import ACTIONS as QUESTIONS
-from hovis.library.numpy.walking import WALKS
+from hovis.library.numpy.adjoints.rule_queries import ACTIONS as QUESTIONS
+from hovis.library.numpy.models.array_coercion import BESIDE, TAKING
+from hovis.library.numpy.models.engine_actions import ACTIONS, METHODS, subscripted
+from hovis.library.numpy.models.higher_order import CALLING
+from hovis.library.numpy.models.nditer import WALKS
+from hovis.library.numpy.models.traced_functions import ENTERING
+from hovis.library.numpy.types.attributes import ABSTRACTIONS, FIXED, array_attributes, attribute, make_array
 from hovis.library.python import ATTRIBUTES, PYTHON
-from hovis.library.raises import RAISES
 from hovis.library.virtual import VIRTUAL
 
 

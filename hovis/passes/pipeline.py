@@ -10,34 +10,34 @@ from typing import Final
 from hovis.errors import SpecError, said
 from hovis.ir.model import Function
 from hovis.ir.verifier import verify as check_function
-from hovis.passes.arguments import arguments
-from hovis.passes.building import building
-from hovis.passes.congruence import congruence
-from hovis.passes.constants import constants
-from hovis.passes.counting import counting
-from hovis.passes.dead import dead
-from hovis.passes.effects import effects
-from hovis.passes.endings import endings
-from hovis.passes.fold import fold
-from hovis.passes.forwarding import forwarding
-from hovis.passes.handlers import passing, unseen_handlers
-from hovis.passes.hoisting import hoisting, sinking
-from hovis.passes.implied import implied, threading
-from hovis.passes.inlining import inlining
-from hovis.passes.jumps import straighten
-from hovis.passes.layers import layers
-from hovis.passes.loops import idle_loops
-from hovis.passes.numbering import numbering
-from hovis.passes.order import order
-from hovis.passes.params import trivial_params
-from hovis.passes.peeled import peeled
-from hovis.passes.polls import delayed_polls, spare_polls
+from hovis.passes.cfg.block_order import order
+from hovis.passes.cfg.cross_jumping import endings
+from hovis.passes.cfg.handler_elimination import passing, unseen_handlers
+from hovis.passes.cfg.signal_polls import delayed_polls, spare_polls
+from hovis.passes.cfg.simplify_cfg import straighten
+from hovis.passes.cfg.tail_merging import tails, warm_tails
+from hovis.passes.functions.argument_elimination import arguments
+from hovis.passes.functions.inlining import inlining
+from hovis.passes.functions.merge_functions import twins
+from hovis.passes.functions.unpeel_recursion import peeled
+from hovis.passes.loops.licm import hoisting, sinking
+from hovis.passes.loops.loop_deletion import idle_loops
+from hovis.passes.loops.loop_idioms import counting
+from hovis.passes.loops.loop_versioning import versions
+from hovis.passes.memory.dict_scalarization import layers
+from hovis.passes.memory.list_append_merging import building
+from hovis.passes.memory.load_store_forwarding import forwarding
+from hovis.passes.pass_runner import Check, checking, run_pass
 from hovis.passes.rewriting import Pass, copy
-from hovis.passes.running import Check, checking, run_pass
-from hovis.passes.strength import strength
-from hovis.passes.tails import tails, warm_tails
-from hovis.passes.twins import twins
-from hovis.passes.versions import versions
+from hovis.passes.scalar.correlated_branches import implied, threading
+from hovis.passes.scalar.dce import dead
+from hovis.passes.scalar.effect_refinement import effects
+from hovis.passes.scalar.gvn import numbering
+from hovis.passes.scalar.instcombine import fold
+from hovis.passes.scalar.loop_gvn import congruence
+from hovis.passes.scalar.sccp import constants
+from hovis.passes.scalar.strength_reduction import strength
+from hovis.passes.scalar.trivial_phis import trivial_params
 
 #: All passes by name.
 PASSES: Final[dict[str, Pass]] = {

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-from hovis import deadline
+from hovis.base import deadline
 from hovis.ir import operations
-from hovis.ir.analysis import reverse_postorder
+from hovis.ir.analysis.control_flow import reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value, callees, edges
 from hovis.lattice import Const
 

@@ -1,5 +1,8 @@
 """F4: Functions run, and turned into other Functions.  They know nothing of bytecode."""
 
-from hovis.transforms.interpret import Interpreter, evaluate
+from hovis.base import own_code
+from hovis.transforms.interpreter import Interpreter, evaluate
 
 __all__ = ["Interpreter", "evaluate"]
+
+own_code.are_interpreters(*__path__)

@@ -1,7 +1,7 @@
 """The operands of a Function from its result: what is known travels both ways.
 
 An op whose operands are known is done; of an op whose result is known, and all operands but one, that one is found (the
-table: :mod:`hovis.library.inverses`).  So the unknown may be anywhere in the formula, and what stands beside it may
+table: :mod:`hovis.library.tables.inverses`).  So the unknown may be anywhere in the formula, and what stands beside it may
 itself be found first, as in a coupling layer: ``y = concatenate([a, b * exp(f(a))])``.
 
 After the custom interpreter of Olympus' documentation, which walks equations from the last to the first.
@@ -15,9 +15,9 @@ from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, 
 from hovis.ir.operations import PACKAGE, drop, keep, make_tuple
 from hovis.ir.quoting import place, quote
 from hovis.lattice import Const, Type
-from hovis.library.inverses import INVERSES, Inverse, Rule, Unknown
-from hovis.library.numpy import inverses as _rows  # noqa: F401  # filled by being imported
-from hovis.transforms.rules import Writer
+from hovis.library.numpy.adjoints import inverses as _rows  # noqa: F401  # filled by being imported
+from hovis.library.tables.inverses import INVERSES, Inverse, Rule, Unknown
+from hovis.transforms.rule_tracing import Writer
 
 
 def inverted(function: Function, wanted: Sequence[int], count: int, name: str) -> Function:

@@ -10,34 +10,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.ops import (
-    arranging,
-    calculus,
-    contractions,
-    exceptions,
-    fft,
-    flats,
-    indexing,
-    linalg,
-    methods,
-    ordering,
-    pymath,
-    python,
-    ranges,
-    reductions,
-    sequences,
-    shaping,
-    standin,
-    statistics,
-    status,
-    storing,
-    tapes,
-    ufuncs,
-    written,
-)
-from hovis_xla.ops.python import L, Row
-from hovis_xla.ops.shaping import VIEWS
-from hovis_xla.types import Operand
+from hovis_xla.emit.values import Operand
+from hovis_xla.ops import standin
+from hovis_xla.ops.array import contractions, errstate, fft, linalg, ranges, reductions, ufuncs
+from hovis_xla.ops.array import manipulation as array_manipulation
+from hovis_xla.ops.array.manipulation import VIEWS
+from hovis_xla.ops.indexing import attribute_stores, indexing, stores
+from hovis_xla.ops.memory import tapes
+from hovis_xla.ops.models import calculus, statistics, traced_rows, ufunc_methods
+from hovis_xla.ops.models import manipulation as manipulation_models
+from hovis_xla.ops.scalar import exceptions, math_module, ordering, python_numbers, sequences
+from hovis_xla.ops.scalar.python_numbers import L, Row
 
 __all__ = ["FOLDABLE", "ROWS", "VIEWS"]
 
@@ -61,41 +44,44 @@ def _first_of(*rows: Row) -> Row:
 def _numpy_first() -> dict[Any, Row]:
     rows: dict[Any, Row] = {}
     for fn, row in ufuncs.MIXED.items():
-        rows[fn] = _first_of(row, python.ROWS[fn]) if fn in python.ROWS else row
+        rows[fn] = _first_of(row, python_numbers.ROWS[fn]) if fn in python_numbers.ROWS else row
     for fn, row in ufuncs.TRUTHS.items():
-        rows[fn] = _first_of(row, python.ROWS[fn])
+        rows[fn] = _first_of(row, python_numbers.ROWS[fn])
     for cls in (int, float, complex):
-        rows[cls] = _first_of(python.ROWS[cls], ufuncs.CONVERSIONS(cls, python.ROWS[cls]))
-    for fn, row in pymath.ROWS.items():
-        rows[fn] = _first_of(row, _as_floats(row)) if fn in pymath.MATH else row
+        rows[cls] = _first_of(python_numbers.ROWS[cls], ufuncs.CONVERSIONS(cls, python_numbers.ROWS[cls]))
+    for fn, row in math_module.ROWS.items():
+        rows[fn] = _first_of(row, _as_floats(row)) if fn in math_module.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
-        rows[fn] = storing.in_place(plain, rows.get(plain) or python.ROWS[plain])
-    rows[operator.imatmul] = storing.in_place(operator.matmul, contractions.ROWS[operator.matmul])
+        rows[fn] = stores.in_place(plain, rows.get(plain) or python_numbers.ROWS[plain])
+    rows[operator.imatmul] = stores.in_place(operator.matmul, contractions.ROWS[operator.matmul])
     return rows
 
 
 def _as_floats(row: Row) -> Row:
     """``math.sqrt`` of a NumPy scalar: as of the float."""
-    convert = ufuncs.CONVERSIONS(float, python.ROWS[float])
+    convert = ufuncs.CONVERSIONS(float, python_numbers.ROWS[float])
 
     def of_scalars(low: L, *xs: Operand) -> Operand | None:
-        converted = [(python.class_of(x) and x) or convert(low, x) for x in xs]
+        converted = [(python_numbers.class_of(x) and x) or convert(low, x) for x in xs]
         return None if any(c is None for c in converted) else row(low, *converted)
 
     return of_scalars
 
 
 #: Their models are in the table as soon as they are imported.
-WRITTEN: Final = (arranging, calculus, statistics)
+WRITTEN: Final = (manipulation_models, calculus, statistics)
 
 def _combined() -> dict[Any, Row]:
     """All rows; of several for one callable the first that has an answer."""
-    rows = {**standin.MODELS, **python.ROWS, **_numpy_first()}
-    for module in (ufuncs, methods, reductions, shaping, ranges, indexing, contractions, fft, linalg, status, storing, sequences, ordering, tapes, written):
+    rows = {**standin.MODELS, **python_numbers.ROWS, **_numpy_first()}
+    for module in (
+        ufuncs, ufunc_methods, reductions, array_manipulation, ranges, indexing, contractions, fft, linalg, errstate, stores,
+        sequences, ordering, tapes, traced_rows,
+    ):  # fmt: skip
         rows.update(module.ROWS)
-    for table in (pymath.LATER, sequences.LATER, ordering.LATER, written.LATER):
+    for table in (math_module.LATER, sequences.LATER, ordering.LATER, traced_rows.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})
-    for table in (written.SOONER, exceptions.SOONER, indexing.SOONER, flats.SOONER):
+    for table in (traced_rows.SOONER, exceptions.SOONER, indexing.SOONER, attribute_stores.SOONER):
         rows.update({fn: _first_of(row, rows[fn]) if fn in rows else row for fn, row in table.items()})
     return rows
 
@@ -106,5 +92,5 @@ ROWS: Final[dict[Any, Row]] = _combined()
 FOLDABLE: Final = frozenset({
     *(f for f in vars(operator).values() if callable(f) and f not in {operator.pow, operator.lshift, operator.mul, operator.concat, operator.imul}),
     builtins.len, builtins.abs, builtins.min, builtins.max, builtins.round, builtins.divmod, int, float, bool, complex, isinstance, issubclass, type, slice,
-    operator.mul, *(fn for fn in pymath.MATH), np.prod, np.dtype,
+    operator.mul, *(fn for fn in math_module.MATH), np.prod, np.dtype,
 })  # fmt: skip

@@ -18,12 +18,12 @@ import numpy
 
 from hovis.ir import operations
 from hovis.ir.model import Op
-from hovis_xla import emit
-from hovis_xla.emit import T
-from hovis_xla.ops.arith import any_of
-from hovis_xla.ops.python import L, Row
-from hovis_xla.slots import tensor
-from hovis_xla.types import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, NumberUnknown, Operand, ShapeUnknown, Struct, Val, num_of_value
+from hovis_xla.emit import builder
+from hovis_xla.emit.block_slots import tensor
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.values import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerable, Num, NumberUnknown, Operand, ShapeUnknown, Struct, Val, num_of_value
+from hovis_xla.ops.scalar.arithmetic import any_of
+from hovis_xla.ops.scalar.python_numbers import L, Row
 
 #: NumPy as models see it: what its functions give are stand-ins, of which its static types know nothing.
 np: Final[Any] = numpy
@@ -108,7 +108,7 @@ class StandIn:
 
     def refuse(self) -> None:
         """Where this truth (or one of these) holds, Python does the call again: it raises, or knows better."""
-        self.low.bail_if(any_of(emit.convert(self.tensor, BOOL)))
+        self.low.bail_if(any_of(builder.convert(self.tensor, BOOL)))
 
 
 def _operator(fn: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
@@ -163,7 +163,7 @@ def operand_of(low: L, value: Any) -> Operand:
     if isinstance(value, np.ndarray):
         if value.nbytes > MOST_BYTES:
             raise NotLowerable("a constant array of megabytes")
-        return Val(Num(ARRAY, value.dtype, value.shape), emit.constant(value).ir)
+        return Val(Num(ARRAY, value.dtype, value.shape), builder.constant(value).ir)
     return Known(value)
 
 
@@ -247,7 +247,7 @@ def numbers(x: StandIn, count: int) -> StandIn:
 
 def as_python(truth: StandIn) -> StandIn:
     """``bool(truth)``: Python's."""
-    return StandIn(truth.low, Val(Num(PYTHON, BOOL), emit.convert(emit.reshape(truth.tensor, ()), BOOL).ir))
+    return StandIn(truth.low, Val(Num(PYTHON, BOOL), builder.convert(builder.reshape(truth.tensor, ()), BOOL).ir))
 
 
 def arrayed(x: Any, low: Any = None) -> Any:

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import hovis
-from tests.differential.compare import TookTooLong, observe
-from tests.differential.drawing.corpus import samples
+from tests.differential.harness.compare import TookTooLong, observe
+from tests.differential.harness.drawing.corpus import samples
 
 #: Programs of more instructions than this are only held against how they end.
 MOST = 1200

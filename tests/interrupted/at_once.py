@@ -20,10 +20,10 @@ import warnings
 from typing import Any
 
 import hovis
-from tests.differential.choices import Seeded
-from tests.differential.compare import TookTooLong, _drain, _Picture, limit
-from tests.differential.drawing import MODULES, THEMES, draw
-from tests.differential.program import Program
+from tests.differential.harness.choices import Seeded
+from tests.differential.harness.compare import TookTooLong, _drain, _Picture, limit
+from tests.differential.harness.drawing import MODULES, THEMES, draw
+from tests.differential.harness.program import Program
 
 ALONE = [theme for theme in THEMES if not hasattr(MODULES.get(theme), "MUTATED") and theme not in ("forks", "lifetimes")]
 THREADS, TIMES = 4, 4

@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 
 import hovis
-from hovis import once
+from hovis.base import once
 
 once.PATIENCE = 0.5
 #: So many objects there are before the collector of garbage looks, and so many are missing when a trace begins.

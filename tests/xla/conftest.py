@@ -12,10 +12,10 @@ import pytest
 def _run_by_xla(monkeypatch, request):
     monkeypatch.setenv("HOVIS_TARGET", "xla")
     monkeypatch.setenv("HOVIS_CACHE_DIR", "off")
-    monkeypatch.setattr("hovis_xla.executable.QUICKLY", zlib.crc32(request.node.name.encode()) % 2 == 0)
+    monkeypatch.setattr("hovis_xla.runtime.executable.QUICKLY", zlib.crc32(request.node.name.encode()) % 2 == 0)
 
 
 @pytest.fixture
 def in_full(monkeypatch):
     """The first call has the program that all others have."""
-    monkeypatch.setattr("hovis_xla.executable.QUICKLY", False)
+    monkeypatch.setattr("hovis_xla.runtime.executable.QUICKLY", False)

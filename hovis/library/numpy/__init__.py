@@ -14,9 +14,11 @@ import numpy as np
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library, Primitive
-from hovis.library.numpy import composed, creation, fft, indexing, linalg, printing, random, reductions, shaping, status, tangents, tapes, ufuncs
-from hovis.library.numpy.array import array_of, concerns, dtype_of, is_array, of_dtype, rank_of
-from hovis.library.numpy.shapes import Facts, Shape
+from hovis.library.numpy.adjoints import tangents, tapes
+from hovis.library.numpy.rules import composite, creation, fft, indexing, linalg, manipulation, random, reductions, ufuncs
+from hovis.library.numpy.types import errstate, text
+from hovis.library.numpy.types.arrays import array_of, concerns, dtype_of, is_array, of_dtype, rank_of
+from hovis.library.numpy.types.shapes import Facts, Shape
 
 __all__ = ["ATTRIBUTES", "ATTRIBUTE_DIMS", "NUMPY", "Facts", "concerns", "numpy_over"]
 
@@ -24,7 +26,7 @@ NUMPY: Final = Library(
     "numpy",
     {
         r.fn: r
-        for module in (composed, creation, fft, indexing, linalg, printing, random, reductions, shaping, status, tangents, tapes, ufuncs)
+        for module in (composite, creation, fft, indexing, linalg, text, random, reductions, manipulation, errstate, tangents, tapes, ufuncs)
         for r in module.ROWS
     },
 )

@@ -4,16 +4,17 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine import enums, iteration
-from hovis.engine.folding import _MISSING, reify
-from hovis.engine.heap import VObj, reachable
-from hovis.engine.lookups import lookup
-from hovis.engine.machine import Machine
-from hovis.engine.values import STRONG, Known, Labels, Ref, V, labels_of
+from hovis.engine.calls import enums
+from hovis.engine.control import iteration
+from hovis.engine.machine.constant_folding import _MISSING, reify
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj, reachable
+from hovis.engine.state.type_lookup import lookup
+from hovis.engine.state.values import STRONG, Known, Labels, Ref, V, labels_of
 from hovis.lattice import AbstractValue, Const
 from hovis.lattice.constants import is_immutable, is_key
 from hovis.library.core import Library
-from hovis.library.operators import one_of_many
+from hovis.library.language.operators import one_of_many
 
 VIRTUAL: Final = Library("virtual")
 

@@ -1,13 +1,13 @@
-"""The hints of :mod:`hovis.hints`, as the engine takes them."""
+"""The hints of :mod:`hovis.base.hints`, as the engine takes them."""
 
 from typing import Any, Final
 
-from hovis.engine import iteration
-from hovis.engine.entering import call_function
-from hovis.engine.heap import reachable
-from hovis.engine.machine import Machine
-from hovis.engine.values import STRONG, Dyn, Known, Ref, V
-from hovis.hints import dynamic, static, unroll
+from hovis.base.hints import dynamic, static, unroll
+from hovis.engine.calls.inline_python import call_function
+from hovis.engine.control import iteration
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import reachable
+from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V
 from hovis.ir.model import Param
 from hovis.lattice import Type
 from hovis.library.virtual.base import Args, Named, action

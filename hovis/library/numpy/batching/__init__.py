@@ -1,5 +1,5 @@
-"""Rows of the table of batching (:mod:`hovis.library.batching`), for NumPy's functions and for Python's numbers."""
+"""Rows of the table of batching (:mod:`hovis.library.tables.batching`), for NumPy's functions and for Python's numbers."""
 
-from hovis.library.numpy.batching import contractions, elementwise, indexing, reducing, shaping
+from hovis.library.numpy.batching import contractions, elementwise, indexing, manipulation, reductions
 
-__all__ = ["contractions", "elementwise", "indexing", "reducing", "shaping"]
+__all__ = ["contractions", "elementwise", "indexing", "reductions", "manipulation"]

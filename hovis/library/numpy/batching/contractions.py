@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.library.batching import batched
 from hovis.library.numpy.batching.base import rank
+from hovis.library.tables.batching import batched
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.errors import Declined
-from hovis.library.batching import Rule, batched, by
+from hovis.library.numpy.adjoints.tangents import afresh
 from hovis.library.numpy.batching.base import aligned
-from hovis.library.numpy.tangents import afresh
-from hovis.library.numpy.ufuncs import ELEMENTWISE, IN_PLACE, OPERATORS
+from hovis.library.numpy.rules.ufuncs import ELEMENTWISE, IN_PLACE, OPERATORS
+from hovis.library.tables.batching import Rule, batched, by
 
 
 def each_element(fn: Any) -> Rule:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from hovis.errors import Declined
-from hovis.library.batching import batched
+from hovis.library.numpy.adjoints.cotangents import updated
 from hovis.library.numpy.batching.base import rank, spread, widened
-from hovis.library.numpy.cotangents import updated
+from hovis.library.tables.batching import batched
 
 
 def subscript(lanes: int, which: tuple[Any, ...], array: Any, index: Any) -> tuple[Any, Any, int, int]:

@@ -1,5 +1,11 @@
-"""How the functions of NumPy change with their arguments: a module a subject, each fills :data:`hovis.library.derivatives.TABLE`."""
+"""How the functions of NumPy change with their arguments: a module a subject, each fills :data:`hovis.library.tables.derivatives.TABLE`."""
 
-from hovis.library.numpy.derivatives import arithmetic, arranging, calculus, contractions, linear_algebra, mathematics, padding, python, reducing, others  # isort: skip
+# The last, of functions whose derivative is none or unknown, is of what is in no other.
+# isort: off
+from hovis.library.numpy.derivatives import arithmetic, manipulation, calculus, contractions, linear_algebra, math_module, padding, ir_operations, reductions
+from hovis.library.numpy.derivatives import none_or_unknown
+# isort: on
 
-__all__ = ["arithmetic", "arranging", "calculus", "contractions", "linear_algebra", "mathematics", "others", "padding", "python", "reducing"]
+__all__ = [
+    "arithmetic", "calculus", "contractions", "ir_operations", "linear_algebra", "manipulation", "math_module", "none_or_unknown", "padding", "reductions",
+]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hovis.library.derivatives import constant, pull, push
-from hovis.library.numpy.derivatives.partials import elementwise
-from hovis.library.numpy.tangents import choose, conjugate, fitted, is_complex, spread
+from hovis.library.numpy.adjoints.tangents import choose, conjugate, fitted, is_complex, spread
+from hovis.library.numpy.derivatives.elementwise import elementwise
+from hovis.library.tables.derivatives import constant, pull, push
 
 # ------------------------------------------------------------------------------------------------- operators
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from hovis.errors import Declined
-from hovis.library.derivatives import absent, constant, defined, linear, pull, push
-from hovis.library.numpy.tangents import choose, fitted, rank_of
+from hovis.library.numpy.adjoints.tangents import choose, fitted, rank_of
+from hovis.library.tables.derivatives import absent, constant, defined, linear, pull, push
 
 # ------------------------------------------------------------------------------------------------- Fourier transforms
 

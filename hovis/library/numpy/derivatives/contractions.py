@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from hovis.library.derivatives import defined, linear, multilinear, pull, push
-from hovis.library.numpy.tangents import conjugate, depth, fitted, in_a_row, rank_of, shape_of
+from hovis.library.numpy.adjoints.tangents import conjugate, depth, fitted, in_a_row, rank_of, shape_of
+from hovis.library.tables.derivatives import defined, linear, multilinear, pull, push
 
 
 def swapped(x: Any) -> Any:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from hovis.errors import Declined
-from hovis.library.derivatives import constant, defined, pull, push
+from hovis.library.numpy.adjoints.tangents import conjugate, fitted, is_complex, zeros_like
 from hovis.library.numpy.derivatives.contractions import swapped
-from hovis.library.numpy.tangents import conjugate, fitted, is_complex, zeros_like
+from hovis.library.tables.derivatives import constant, defined, pull, push
 
 inv: Any = np.linalg.inv
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hovis.errors import Declined
-from hovis.library.derivatives import defined
+from hovis.library.tables.derivatives import defined
 
 _STATISTICS: dict[str, Any] = {"mean": np.mean, "median": np.median, "maximum": np.max, "minimum": np.min}
 

@@ -1,0 +1,334 @@
+"""Instructions to a code object: jumps, caches, line table and exception table, as CPython's Python/assemble.c makes them.
+
+What differs between Python versions is asked of the running one (``opcode.opmap``, and what its own compiler emits
+for a sample), so that no table of version numbers is needed.
+"""
+
+import dis
+import itertools
+import opcode
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Final
+
+from hovis.backend.line_table import Position, locate
+from hovis.bytecode.normalize import UNREADABLE
+
+
+class _Opcodes(dict[str, int]):
+    """Opcodes by name.  On a Python for which nothing is assembled, those that it lacks are NOPs."""
+
+    def __missing__(self, name: str) -> int:
+        if UNREADABLE is None:
+            raise KeyError(name)
+        return self.get("NOP", 0)
+
+
+OP: Final[dict[str, int]] = _Opcodes(opcode.opmap)
+
+#: Does ``not`` and every conditional jump want an exact bool (3.13)?
+STRICT_BOOL: Final = "TO_BOOL" in OP
+#: 3.11 says twice how many arguments a call has, and puts NULL before the callable.
+PRECALL: Final = OP.get("PRECALL")
+NULL_FIRST: Final = "KW_NAMES" in OP
+#: Conditional jumps of 3.11 know both directions.
+DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
+
+#: END_FOR leaves the iterator to a POP_TOP behind it (3.13).
+END_FOR_POPS_ONE: Final = "CALL_KW" in OP
+
+_raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
+#: How many code units each instruction takes with its caches, and what is behind its first.
+_SIZES: Final[list[int]] = [1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])]
+_EMPTY: Final = [b""] + [bytes(2 * size - 2) for size in range(1, max(_SIZES) + 1)]
+
+LOAD_CONST: Final = OP["LOAD_CONST"]
+LOAD_FAST: Final = OP["LOAD_FAST"]
+STORE_FAST: Final = OP["STORE_FAST"]
+DELETE_FAST: Final = OP["DELETE_FAST"]
+LOAD_DEREF: Final = OP["LOAD_DEREF"]
+POP_TOP: Final = OP["POP_TOP"]
+COPY: Final = OP["COPY"]
+SWAP: Final = OP["SWAP"]
+POP_EXCEPT: Final = OP["POP_EXCEPT"]
+RERAISE: Final = OP["RERAISE"]
+#: Moves a local onto the stack (3.12).
+TAKE_FAST: Final = OP.get("LOAD_FAST_AND_CLEAR")
+_EXTENDED_ARG: Final = OP["EXTENDED_ARG"]
+
+#: What turns a StopIteration that leaves a generator into a RuntimeError, where its own code has to (3.12).
+STOPITERATION_ERROR: Final = (OP["CALL_INTRINSIC_1"], 3) if "CALL_INTRINSIC_1" in OP else ()
+
+#: (instruction, the next one) -> one for both, whose argument has both locals in a nibble each (3.13).
+_FUSED: Final = {
+    (OP[first], OP[second]): OP[f"{first}_{second}"]
+    for first in ("LOAD_FAST", "STORE_FAST")
+    for second in ("LOAD_FAST", "STORE_FAST")
+    if f"{first}_{second}" in OP
+}
+
+#: Instructions that cannot raise.
+_HARMLESS: Final = frozenset(OP[name] for name in ("LOAD_FAST", "LOAD_CONST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_AND_CLEAR", "PUSH_NULL", "COPY") if name in OP)
+
+NOWHERE: Final[Position] = (None, None, None, None)
+
+
+def argument_of(expression: str, name: str) -> int:
+    """The argument that this Python's compiler gives the instruction called name in a sample expression."""
+    return next(i.arg for i in dis.get_instructions(compile(expression, "", "eval")) if i.opname == name and i.arg is not None)
+
+
+def _in_generator(statement: str, name: str) -> int:
+    """The same for a statement in a generator function; 0 if the instruction has no argument."""
+    code = compile(f"def f():\n try:\n  {statement}\n finally:\n  f", "", "exec").co_consts[0]
+    return next(i.arg or 0 for i in dis.get_instructions(code) if i.opname == name)
+
+
+#: The arguments of YIELD_VALUE in a ``yield`` and in a ``yield from``; what follows it is RESUME 1 or 2.
+YIELD: Final = _in_generator("yield", "YIELD_VALUE")
+YIELD_FROM: Final = _in_generator("yield from f", "YIELD_VALUE")
+
+
+class Label:
+    """A place to jump to: the index of an instruction, once it is known."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at = -1
+
+
+class Region:
+    """What an exception does: the stack is cut to depth, then on at label (``lasti``: with the raising offset beneath)."""
+
+    __slots__ = ("depth", "label", "lasti")
+
+    def __init__(self, label: Label, depth: int, lasti: bool = False) -> None:
+        self.label, self.depth, self.lasti = label, depth, lasti
+
+
+class Assembly:
+    """Instructions in order.  ``place`` and ``region`` hold for those that come; ``depth`` follows the stack."""
+
+    def __init__(self) -> None:
+        self.ops: list[int] = []
+        self.args: list[int] = []
+        self.places: list[object] = []
+        self.regions: list[Region | None] = []
+        self.jumps: dict[int, Label] = {}
+        self.derefs: list[int] = []
+        self.place: object = None
+        self.region: Region | None = None
+        self.depth = 0
+        self.high = 0
+        self._barrier = 0
+
+    def do(self, op: int, arg: int = 0, effect: int = 0) -> None:
+        """Append an instruction that changes the stack's depth by effect."""
+        depth = self.depth = self.depth + effect
+        if depth > self.high:
+            self.high = depth
+        ops = self.ops
+        if _FUSED and len(ops) > self._barrier and arg < 16:
+            both = _FUSED.get((ops[-1], op))
+            if both is not None and self.args[-1] < 16 and self.regions[-1] is self.region:
+                ops[-1] = both
+                self.args[-1] = self.args[-1] << 4 | arg
+                return
+        ops.append(op)
+        self.args.append(arg)
+        self.places.append(self.place)
+        self.regions.append(self.region)
+
+    def cover(self, region: Region) -> None:
+        """What comes is in region, and so must be an instruction in front of it that raises nothing.
+
+        Where the exception of an inlined call is looked up, 3.13 takes the unit before the CALL (Python/ceval.c, resume_with_error).
+        """
+        self.region = region
+        if END_FOR_POPS_ONE:
+            if len(self.ops) > self._barrier and self.ops[-1] in _HARMLESS:
+                self.regions[-1] = region
+            else:
+                self.do(OP["NOP"])
+
+    def grow(self, count: int) -> None:
+        """So many values are on the stack that no instruction before this one put there."""
+        self.depth += count
+        self.high = max(self.high, self.depth)
+
+    def deref(self, op: int, cell: int, effect: int) -> None:
+        """An instruction on a closure cell; cells are numbered behind the locals, whose number is not known yet."""
+        self.derefs.append(len(self.ops))
+        self.do(op, cell, effect)
+
+    def bind(self, label: Label) -> None:
+        """The next instruction is where label points."""
+        label.at = self._barrier = len(self.ops)
+
+    def jump(self, label: Label, quiet: bool = False) -> None:
+        """Go on at label; quiet: a jump back at which nobody looks for signals."""
+        self._jump(OP["JUMP_FORWARD"] if label.at < 0 else OP["JUMP_BACKWARD_NO_INTERRUPT"] if quiet else OP["JUMP_BACKWARD"], label, 0)
+
+    def _jump(self, op: int, label: Label, effect: int) -> None:
+        self.jumps[len(self.ops)] = label
+        self.do(op, 0, effect)
+        self._barrier = len(self.ops)
+
+    def jump_if(self, test: str, label: Label, quiet: bool = False) -> None:
+        """Pop a value, go on at label if it is ``test``: TRUE, FALSE, NONE or NOT_NONE (quiet: see jump)."""
+        backward = label.at >= 0
+        if DIRECTED and not (backward and quiet):
+            self._jump(OP[f"POP_JUMP_{'BACKWARD' if backward else 'FORWARD'}_IF_{test}"], label, -1)
+        elif not backward:
+            self._jump(OP[f"POP_JUMP_IF_{test}"], label, -1)
+        else:
+            over = Label()
+            self._jump(OP[f"POP_JUMP_{'FORWARD_' if DIRECTED else ''}IF_{OPPOSITE[test]}"], over, -1)
+            self.jump(label, quiet)
+            self.bind(over)
+
+    def send(self, ended: Label) -> Label:
+        """Send the value on top to the receiver beneath it, or go on at ended; the place to do it again."""
+        again = Label()
+        self.bind(again)
+        self._jump(OP["SEND"], ended, 0)
+        return again
+
+    def send_again(self, again: Label) -> None:
+        """Back to a SEND, where nobody may interrupt."""
+        self._jump(OP["JUMP_BACKWARD_NO_INTERRUPT"], again, 0)
+
+    def for_iter(self, exhausted: Label) -> None:
+        """Push the next item of the iterator on top, or go on at exhausted, without the iterator."""
+        self._jump(OP["FOR_ITER"], exhausted, 1)
+
+    # --------------------------------------------------------------------------------------------- to bytes
+
+    def layout(self) -> list[int]:
+        """The offset of every instruction in code units, and of the end; arguments of jumps are filled in."""
+        ops, args = self.ops, self.args
+        sizes = [_SIZES[op] if arg <= 0xFF else _SIZES[op] + 1 + (arg > 0xFFFF) + (arg > 0xFFFFFF) for op, arg in zip(ops, args, strict=True)]
+        while True:
+            starts = list(itertools.accumulate(sizes, initial=0))
+            settled = True
+            for k, label in self.jumps.items():
+                arg = args[k] = abs(starts[label.at] - starts[k + 1])
+                need = _SIZES[ops[k]] + (arg > 0xFF) + (arg > 0xFFFF)
+                if need > sizes[k]:
+                    sizes[k] = need
+                    settled = False
+            if settled:
+                return starts
+
+    def bytecode(self, starts: list[int]) -> bytes:
+        """``co_code``."""
+        out = bytearray()
+        for k, (op, arg) in enumerate(zip(self.ops, self.args, strict=True)):
+            size = _SIZES[op]
+            extra = starts[k + 1] - starts[k] - size
+            while extra:
+                out += bytes((_EXTENDED_ARG, arg >> 8 * extra & 0xFF))
+                extra -= 1
+            out.append(op)
+            out.append(arg & 0xFF)
+            if size > 1:
+                out += _EMPTY[size]
+        return bytes(out)
+
+    def exception_table(self, starts: list[int]) -> bytes:
+        """``co_exceptiontable`` (Objects/exception_handling_notes.txt)."""
+        out = bytearray()
+        regions = self.regions
+        k, end = 0, len(regions)
+        while k < end:
+            region, first = regions[k], k
+            while k < end and regions[k] is region:
+                k += 1
+            if region is not None:
+                entry = (starts[first], starts[k] - starts[first], starts[region.label.at], region.depth << 1 | region.lasti)
+                at = len(out)
+                for number in entry:
+                    _big_endian(out, number)
+                out[at] |= 0x80
+        return bytes(out)
+
+    def line_table(self, starts: list[int], first_line: int, position: Callable[[object], Position]) -> bytes:
+        """``co_linetable`` (Objects/locations.md)."""
+        out = bytearray()
+        line = first_line
+        places = self.places
+        k, end = 0, len(places)
+        while k < end:
+            place, first = places[k], k
+            while k < end and places[k] is place:
+                k += 1
+            line = locate(out, starts[k] - starts[first], line, position(place))
+        return bytes(out)
+
+
+OPPOSITE: Final = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+
+
+def _big_endian(out: bytearray, value: int) -> None:
+    shift = 0
+    while value >> shift + 6:
+        shift += 6
+    while shift:
+        out.append(0x40 | value >> shift & 0x3F)
+        shift -= 6
+    out.append(value & 0x3F)
+
+
+def unique(name: str, taken: set[str], given: bool = False) -> str:
+    """name, made an identifier that is not taken; takes it.  given: by that name a caller passes an argument, whatever it is."""
+    if not given and not name.isidentifier():
+        name = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_")[:40] or "value"
+        if not name.isidentifier():
+            name = "v" + name
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    taken.add(found)
+    return found
+
+
+def make_code(
+    assembly: Assembly,
+    constants: Sequence[object],
+    names: Sequence[str],
+    variables: Sequence[str],
+    cells: Sequence[str],
+    arguments: tuple[int, int, int],
+    flags: int,
+    file: str,
+    name: str,
+    qualname: str,
+    first_line: int,
+    position: Callable[[object], Position],
+) -> tuple[CodeType, list[int]]:
+    """The code object, and the offset of every instruction in code units.  arguments: all but keyword-only, positional-only, keyword-only."""
+    for k in assembly.derefs:
+        assembly.args[k] += len(variables)
+    starts = assembly.layout()
+    code = CodeType(
+        *arguments,
+        len(variables),
+        assembly.high,
+        flags,
+        assembly.bytecode(starts),
+        tuple(constants),
+        tuple(names),
+        tuple(variables),
+        file,
+        name,
+        qualname,
+        first_line,
+        assembly.line_table(starts, first_line, position),
+        assembly.exception_table(starts),
+        tuple(cells),
+        (),
+    )
+    return code, starts
+

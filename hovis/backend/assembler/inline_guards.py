@@ -1,0 +1,106 @@
+"""Looks at the environment, written where they are taken: a global is loaded and compared, as quickly as the original loads it.
+
+What finds a change asks the whole test (``Look.hold``), out of the way: a number may be another object of the same value.
+"""
+
+from types import CellType
+from typing import TYPE_CHECKING, Any, Final
+
+from hovis.backend.assembler.encode import OP, Label
+from hovis.ir import operations as ops
+from hovis.ir.model import Op, Operand
+from hovis.lattice import Const
+
+if TYPE_CHECKING:
+    from hovis.backend.assembler.instruction_selection import Item, Linear
+
+#: More tests than this in one place are made by a call.
+MOST: Final = 8
+_TYPE: Final = type
+
+
+class Look:
+    """The labels of a look that is written where it is taken, and the code of the whole test.
+
+    failed  a test has failed       raised  a test has found nothing to compare       held  everything is as it was
+    """
+
+    __slots__ = ("failed", "held", "place", "raised", "whole")
+
+    def __init__(self, place: object, whole: "list[Item]") -> None:
+        self.failed, self.raised, self.held = Label(), Label(), Label()
+        self.place, self.whole = place, whole
+
+
+def write(linear: "Linear", cond: Operand) -> Look | None:
+    """Write the tests of a branch on a look, if they are few and quick: they go on at labels where they fail."""
+    if not isinstance(cond, Op) or cond.callee is not ops.unchanged or cond not in linear.inline or not isinstance(cond.args[0], Const):
+        return None
+    environment: Any = cond.args[0].value
+    probes = environment.probes()
+    tests = None if probes is None else _tests(linear, probes)
+    if tests is None or len(tests) > MOST:
+        return None
+    linear.at(cond.location)
+    items, linear.items = linear.items, []
+    linear.callee(environment.hold)
+    linear.call(0)
+    look = Look(cond.location, linear.items)
+    linear.items = items
+    linear.macro(lambda writer: writer.within(look.raised))
+    for how, holder, name, value in tests:
+        _compare(linear, how, holder, name, value)
+        linear.macro(lambda writer: writer.asm.jump_if("FALSE", look.failed))
+    linear.macro(lambda writer: writer.within(None))
+    return look
+
+
+def _tests(linear: "Linear", probes: Any) -> list[Any] | None:
+    """Each test once; a name that the module does not have, and Python has, is one global of the residual's."""
+    namespace = linear.namespace
+    found = namespace.get("__builtins__")
+    builtin = found if isinstance(found, dict) else getattr(found, "__dict__", None)
+    tests: dict[Any, Any] = {}
+    for probe in probes:
+        how, holder, name, _ = probe
+        tests.setdefault((how, id(holder), name if isinstance(name, str) else (type(name), id(name))), probe)
+    for key, (how, holder, name, value) in list(tests.items()):
+        if how == "item" and type(name) is str and name.isidentifier():
+            hidden = "absent", id(namespace), name
+            if holder is namespace:
+                tests[key] = "global", holder, name, value
+            elif holder is builtin and tests.pop(hidden, None) is not None:
+                tests[key] = "global", namespace, name, value
+    return list(tests.values())
+
+
+def _compare(linear: "Linear", how: str, holder: Any, name: Any, value: Any) -> None:
+    """Push whether a test holds."""
+    if how == "absent":
+        linear.constant(name)
+        linear.constant(holder)
+        linear.do(OP["CONTAINS_OP"], 1, -1)
+        return
+    if how == "global":
+        linear.do(OP["LOAD_GLOBAL"], linear.pool.name(name) << 1, 1)
+    elif how == "class":
+        linear.callee(_TYPE)
+        linear.constant(holder)
+        linear.call(1)
+    elif how == "kind":
+        linear.callee(_TYPE)
+        linear.constant(holder)
+        linear.constant(name)
+        linear.do(OP["BINARY_SUBSCR"], 0, -1)
+        linear.call(1)
+    elif type(holder) is CellType and linear.user_cell(holder, None):
+        linear.cell(OP["LOAD_DEREF"], linear.user_cells[id(holder), None], 1)
+    elif how == "attribute":
+        linear.constant(holder)
+        linear.attribute(name)
+    else:
+        linear.constant(holder)
+        linear.constant(name)
+        linear.do(OP["BINARY_SUBSCR"], 0, -1)
+    linear.constant(value)
+    linear.do(OP["IS_OP"], 0, -1)

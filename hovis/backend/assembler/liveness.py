@@ -1,0 +1,282 @@
+"""What the assembler has to know of a Function as a whole: order, uses, liveness, open handlers, who sees exceptions."""
+
+from collections.abc import Callable
+from typing import Final
+
+from hovis.backend.assembler.covered_calls import joined
+from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Op, Operand, Param, Raise, Return, Terminator, Value, edges
+from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed, raised
+from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
+from hovis.passes.rewriting import ByIdentity
+
+#: Exact classes whose values end without anybody noticing.
+_QUIET: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range, type(...), type(NotImplemented), type(UNBOUND)})
+
+
+def may_finalize(kind: AbstractValue) -> bool:
+    """Does it matter when a value of this type dies?  A finalizer may run, or (arrays) much memory be given back."""
+    if isinstance(kind, Const):
+        return type(kind.value) not in _QUIET
+    if isinstance(kind, Array):
+        return True
+    if isinstance(kind, Type):
+        return kind.cls not in _QUIET
+    if isinstance(kind, Union):
+        return any(map(may_finalize, kind.members))
+    if isinstance(kind, Partial):
+        return kind.cls is not tuple or any(map(may_finalize, kind.parts))
+    return not isinstance(kind, Bottom)
+
+
+class Flow:
+    """The reachable part of a Function in reverse postorder, and what is live where."""
+
+    def __init__(self, function: Function) -> None:
+        self.is_generator = function.is_generator
+        first, self.covered = joined(function)
+        # what exceptions alone lead to stands out of the way
+        self.order = _reverse_postorder(first, _without_errors)
+        likely = set(self.order)
+        self.order += [block for block in _reverse_postorder(first, self._ways) if block not in likely]
+        self.index = {block: k for k, block in enumerate(self.order)}
+        #: is anything caught here that is raised?
+        self.catches = bool(self.covered) or any(isinstance(block.terminator, Invoke) for block in self.order)
+        #: how often each value is used, by what is itself needed
+        self.uses: dict[Operand, int] = {}
+        #: block params that anything uses
+        self.needed: set[Param] = set()
+        self.home: dict[Operand, int] = {}
+        self.incoming: dict[Block, list[tuple[int, Edge]]] = {block: [] for block in self.order}
+        #: how many exceptions are being handled where a block begins
+        self.handlers: dict[Block, int] = {self.order[0]: 0}
+        for k, block in enumerate(self.order):
+            self._scan(k, block)
+        self._need()
+        self.live_in = self._liveness()
+
+    def _scan(self, k: int, block: Block) -> None:
+        home, uses = self.home, self.uses
+        for param in block.params:
+            home[param] = k
+        handlers = self.handlers[block]
+        for op in block.all_ops():
+            home[op] = k
+            if op.callee is enter_handler:
+                handlers += 1
+            elif op.callee is leave_handler:
+                handlers -= 1
+                assert handlers >= 0, "leave_handler without an open handler"
+            for value in op.operands():
+                if not isinstance(value, Const):
+                    uses[value] = uses.get(value, 0) + 1
+            if op in self.covered:
+                self._leave(k, self.covered[op], handlers)
+        terminator = block.terminator
+        last = _operand(terminator)
+        if isinstance(last, Param | Op):
+            uses[last] = uses.get(last, 0) + 1
+        for edge in edges(terminator):
+            self._leave(k, edge, handlers)
+
+    def _leave(self, k: int, edge: Edge, handlers: int) -> None:
+        assert len(edge.args) == len(edge.block.params), "an edge's arguments do not fit its block"
+        assert self.handlers.setdefault(edge.block, handlers) == handlers, "paths with different open handlers meet"
+        self.incoming[edge.block].append((k, edge))
+
+    def leaving(self, block: Block) -> list[Edge]:
+        """All edges out of block: those of the calls in it, then those of its end."""
+        covered = self.covered
+        found = [covered[op] for op in block.ops if op in covered] if covered else []
+        return found + list(edges(block.terminator))
+
+    def _need(self) -> None:
+        """Find the params that are needed, then count the uses by edges that fill those."""
+        todo = [value for value in self.uses if isinstance(value, Param)]
+        self.needed.update(todo)
+        sources: dict[Param, list[Operand]] = {}
+        for entering in self.incoming.values():
+            for _, edge in entering:
+                for param, value in zip(edge.block.params, edge.args, strict=True):
+                    if not isinstance(value, Const):
+                        sources.setdefault(param, []).append(value)
+        while todo:
+            for value in sources.get(todo.pop(), ()):
+                if isinstance(value, Param) and value not in self.needed:
+                    self.needed.add(value)
+                    todo.append(value)
+        for param in self.needed:
+            for value in sources.get(param, ()):
+                self.uses[value] = self.uses.get(value, 0) + 1
+
+    def _ways(self, block: Block) -> list[Edge]:
+        """The edges out of block, the most likely one first."""
+        covered = self.covered
+        raising = [covered[op] for op in block.ops if op in covered] if covered else []
+        return [*edges(block.terminator), *raising]
+
+    def moves(self, edge: Edge) -> list[tuple[Param, Operand]]:
+        """What an edge's target really wants to be given."""
+        needed = self.needed
+        return [(param, value) for param, value in zip(edge.block.params, edge.args, strict=True) if param in needed]
+
+    def _liveness(self) -> list[set[Value]]:
+        """What is live where each block begins, its params apart; by bit sets over the values that cross blocks."""
+        bits: dict[Operand, int] = {}
+        exposed = [0] * len(self.order)
+        defined = [0] * len(self.order)
+        home = self.home
+        for k, block in enumerate(self.order):
+            for value in self._used_in(block):
+                if isinstance(value, Const | Caught) or home[value] == k:
+                    continue
+                bit = bits.get(value)
+                if bit is None:
+                    bit = bits[value] = 1 << len(bits)
+                    defined[home[value]] |= bit
+                exposed[k] |= bit
+        live = exposed[:]
+        successors = [[self.index[edge.block] for edge in self.leaving(block)] for block in self.order]
+        changed = True
+        while changed:
+            changed = False
+            for k in range(len(live) - 1, -1, -1):
+                out = 0
+                for s in successors[k]:
+                    out |= live[s]
+                now = exposed[k] | out & ~defined[k]
+                if now != live[k]:
+                    live[k] = now
+                    changed = True
+        values: list[Value] = list(bits)  # type: ignore[arg-type]  # only Params and Ops got a bit
+        return [members(values, bit) for bit in live]
+
+    def _used_in(self, block: Block) -> list[Operand]:
+        found = [value for op in block.all_ops() for value in op.operands()]
+        last = _operand(block.terminator)
+        if last is not None:
+            found.append(last)
+        for edge in self.leaving(block):
+            found += [value for _, value in self.moves(edge)]
+        return found
+
+    def live_on(self, edge: Edge) -> set[Value]:
+        """What has to be there when edge is taken."""
+        found = set(self.live_in[self.index[edge.block]])
+        found.update(value for _, value in self.moves(edge) if isinstance(value, Param | Op))
+        return found
+
+    def ends_at_once(self, block: Block) -> bool:
+        """Does the function end in block before anything else happens?"""
+        return not block.ops and isinstance(block.terminator, Return | Raise)
+
+class Sightings:
+    """May anybody look at the traceback of an exception that was caught here, before it leaves the function again?"""
+
+    def __init__(self, flow: Flow) -> None:
+        self.next: dict[Operand, list[Param]] = {}
+        self.users: dict[Operand, list[tuple[Block, int, Op]]] = {}
+        self.shown: set[Operand] = set()
+        self.leaving = flow.leaving
+        for block in flow.order:
+            for k, op in enumerate(block.all_ops()):
+                for value in op.operands():
+                    if not isinstance(value, Const):
+                        self.users.setdefault(value, []).append((block, k, op))
+            for edge in flow.leaving(block):
+                for param, value in zip(edge.block.params, edge.args, strict=True):
+                    if isinstance(value, Param | Op):
+                        self.next.setdefault(value, []).append(param)
+            if isinstance(block.terminator, Return) or (isinstance(block.terminator, Raise) and not block.terminator.again):
+                self.shown.add(block.terminator.value)
+
+    def of(self, exception: Value) -> bool:
+        """Its own uses, and, once it is being handled, opaque calls: ``traceback.print_exc`` asks for it."""
+        seen: set[Value] = {exception}
+        todo: list[Value] = [exception]
+        while todo:
+            value = todo.pop()
+            if value in self.shown:
+                return True
+            for block, k, op in self.users.get(value, ()):
+                if op.callee in _TRACES:
+                    if op not in seen:
+                        seen.add(op)
+                        todo.append(op)
+                elif op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1, self.leaving)):
+                    return True
+            for param in self.next.get(value, ()):
+                if param not in seen:
+                    seen.add(param)
+                    todo.append(param)
+        return False
+
+
+def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]]) -> bool:
+    """Until the handler ends that has just begun: an opaque call, or another exception, of which this one is the context?"""
+    seen = {block}
+    todo = [(block, start, 1)]
+    while todo:
+        at, first, depth = todo.pop()
+        for op in list(at.all_ops())[first:]:
+            depth += (op.callee is enter_handler) - (op.callee is leave_handler)
+            if depth == 0:
+                break
+            if op.callee is raised or (op.effect & (Effect.OPAQUE | Effect.IO | Effect.RAISES) and op.callee not in _BLIND):
+                return True
+        else:
+            if isinstance(at.terminator, Raise) and not at.terminator.again:
+                return True
+            for edge in leaving(at):
+                if edge.block not in seen:
+                    seen.add(edge.block)
+                    todo.append((edge.block, 0, depth))
+    return False
+
+
+def _operand(terminator: Terminator) -> Operand | None:
+    """What the terminator itself uses, edges and an Invoke's op apart."""
+    if isinstance(terminator, Branch):
+        return terminator.cond
+    if isinstance(terminator, Return | Raise):
+        return terminator.value
+    return None
+
+
+#: They give back the exception that they are given.
+_TRACES: Final = ByIdentity((caught_at, passed))
+#: They take an exception without looking at its traceback.
+_BLIND: Final = ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
+
+
+def members(values: list[Value], bits: int) -> set[Value]:
+    """The values whose bits are set."""
+    found = set()
+    while bits:
+        low = bits & -bits
+        found.add(values[low.bit_length() - 1])
+        bits ^= low
+    return found
+
+
+def _without_errors(block: Block) -> list[Edge]:
+    """The edges on which nothing is raised."""
+    end = block.terminator
+    return [end.ok] if isinstance(end, Invoke) else list(edges(end))
+
+
+def _reverse_postorder(entry: Block, ways: Callable[[Block], list[Edge]]) -> list[Block]:
+    """The blocks that these ways reach, each before those it dominates, the likely successor next if it can be."""
+    seen = {entry}
+    order: list[Block] = []
+    path = [(entry, ways(entry))]
+    while path:
+        block, left = path[-1]
+        if not left:
+            order.append(block)
+            path.pop()
+            continue
+        target = left.pop().block
+        if target not in seen:
+            seen.add(target)
+            path.append((target, ways(target)))
+    return order[::-1]

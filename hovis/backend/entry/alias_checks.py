@@ -1,0 +1,160 @@
+"""Which arguments have to be told from the objects that were folded.
+
+An argument that *is* one of them could be written to under that other name.  Asked for is what the residual does with an
+argument: where all that it would call of the folded objects is C code that only reads, or is not there at all
+(``row[0]`` of an object without ``__getitem__`` raises), nothing has to be tested.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType
+from typing import Any, Final
+
+from hovis.engine.state.type_lookup import is_python_class
+from hovis.ir import operations as ops
+from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, callees, edges
+from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis.lattice import Any as AnyType
+
+#: Classes whose special methods do what is known of them.
+_PLAIN: Final = frozenset({object, list, dict, tuple, set, frozenset, int, float, bool, complex, str, bytes, bytearray, range})
+#: An op that does nothing of this writes to nobody.
+_ACTS: Final = Effect.WRITES | Effect.OPAQUE | Effect.IO | Effect.RANDOM | Effect.CLOCK
+#: Values of these classes lead nowhere.
+_SCALARS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range})
+
+
+def _readers() -> dict[int, tuple[tuple[str, ...], ...]]:
+    """Per callee, the special methods that it may call of each operand."""
+    found: dict[int, tuple[tuple[str, ...], ...]] = {}
+    key = ("__index__", "__hash__", "__eq__")
+    found[id(operator.getitem)] = (("__getitem__", "__missing__"), key)
+    found[id(operator.contains)] = (("__contains__", "__iter__", "__getitem__"), key)
+    for name, mirrored in (("lt", "gt"), ("le", "ge"), ("eq", "eq"), ("ne", "ne")):
+        compared = (f"__{name}__", f"__{mirrored}__", "__eq__")
+        found[id(getattr(operator, name))] = found[id(getattr(operator, mirrored))] = (compared, compared)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+        names = (f"__{name}__", f"__r{name}__")
+        found[id(getattr(operator, f"__{name}__"))] = (names, names)
+        found[id(getattr(operator, f"__i{name}__"))] = ((f"__i{name}__", *names), names)
+    for callee in (bool, operator.truth, operator.not_):
+        found[id(callee)] = (("__bool__", "__len__"),)
+    found[id(len)] = (("__len__",),)
+    found[id(iter)] = (("__iter__", "__getitem__"),)
+    found[id(str)] = found[id(repr)] = (("__str__", "__repr__"),)
+    found[id(ops.format_value)] = (("__format__", "__str__", "__repr__"), ())
+    return found
+
+
+#: All these callees live as long as their modules.
+_READERS: Final = _readers()
+
+
+def stands_apart(params: Iterable[Param], function: Function, static: tuple[object, ...]) -> Iterator[tuple[Callable[[Any], bool], Param]]:
+    """The test for each argument that has to be told from folded objects; ``held`` of a test are those that it could be."""
+    if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
+        return
+    uses = _Uses(function)
+    static = (*static, *_attributes(static))
+    for param in params:
+        held = [s for s in static if _fits(param.type, type(s))]
+        if held and uses.may_write(param, held):
+            yield _test(held), param
+
+
+def _attributes(static: Iterable[object]) -> Iterator[object]:
+    """Where folded instances have their attributes: who has such a dict writes to them."""
+    for held in static:
+        if is_python_class(type(held)) and isinstance(found := getattr(held, "__dict__", None), dict):
+            yield found
+
+
+def _test(held: Sequence[object]) -> Callable[[Any], bool]:
+    ids = {id(s): s for s in held}
+
+    def apart(value: Any) -> bool:
+        return id(value) not in ids
+
+    apart.held, apart.ids = tuple(held), ids  # type: ignore[attr-defined]
+    return apart
+
+
+def _fits(kind: AbstractValue, cls: type) -> bool:
+    return isinstance(kind, AnyType | Union) or (isinstance(kind, Type) and kind.cls is cls)
+
+
+class _Uses:
+    """Where each value goes: ops (and as which operand), and the parameters of blocks and of Functions that are called."""
+
+    def __init__(self, function: Function) -> None:
+        self.ops: dict[Operand, list[tuple[Op, int]]] = {}
+        self.params: dict[Operand, list[Param]] = {}
+        for one in callees(function):
+            for block in one.blocks:
+                self._scan(block)
+
+    def _scan(self, block: Block) -> None:
+        for op in block.all_ops():
+            for k, value in enumerate(op.operands()):
+                if not isinstance(value, Const):
+                    self.ops.setdefault(value, []).append((op, k))
+        for edge in edges(block.terminator):
+            for param, value in zip(edge.block.params, edge.args, strict=True):
+                if not isinstance(value, Const):
+                    self.params.setdefault(value, []).append(param)
+
+    def may_write(self, param: Param, held: list[object]) -> bool:
+        """Could the residual write to one of held, should param be that object?"""
+        seen: set[Operand] = set()
+        todo: list[tuple[Operand, bool]] = [(param, True)]
+        while todo:
+            value, itself = todo.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            todo += [(other, itself) for other in self.params.get(value, ())]
+            for op, k in self.ops.get(value, ()):
+                if isinstance(op.callee, Function) and not op.kwargs:
+                    todo.append((op.callee.params[k], itself))
+                    leads = True
+                else:
+                    asked = _asked(op, k) if itself else None
+                    leads = asked is None or any(_leads(s, name) for s in held for name in asked)
+                    if op.effect & _ACTS and (asked is None or not all(_reads(type(s), name) for s in held for name in asked)):
+                        return True
+                if leads and not (isinstance(op.type, Type) and op.type.cls in _SCALARS):
+                    todo.append((op, False))
+        return False
+
+
+def _asked(op: Op, k: int) -> tuple[str, ...] | None:
+    """The special methods that op may call of its operand number k; None: it may do anything."""
+    names = _READERS.get(id(op.callee))
+    if names is None or op.kwargs or len(op.args) > len(names):
+        return None
+    return names[k]
+
+
+def _leads(held: object, name: str) -> bool:
+    """May the special method of this name give what one could write to?  The items of a dict of numbers and texts are none of that."""
+    if name == "__getitem__" and type(held) is dict and all(type(item) in _SCALARS for item in held.values()):
+        return False
+    return _finds(type(held), name) is not None
+
+
+def _finds(cls: type, name: str) -> object | None:
+    return next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), None)
+
+
+def _reads(cls: type, name: str) -> bool:
+    """Is this special method of a folded object not there, or C code that writes to nothing and gives the object to nobody?"""
+    found: Any = _finds(cls, name)
+    if found is None:
+        return True
+    if name == "__hash__" or (name[2] == "i" and name not in _NOT_IN_PLACE):
+        # as a key it is in the KeyError, and in the dict
+        return False
+    return isinstance(found, WrapperDescriptorType | MethodDescriptorType | GetSetDescriptorType) and found.__objclass__ in _PLAIN
+
+
+_NOT_IN_PLACE: Final = ("__index__", "__iter__")

@@ -1,0 +1,1 @@
+"""A residual as a module of its own, which imports without hovis."""

@@ -1,0 +1,1 @@
+"""Rewrites of generated source towards what a person would write."""

@@ -1,0 +1,1 @@
+"""From a Function to statements of Python: structured control flow, names, expressions."""

@@ -1,0 +1,500 @@
+"""Ops as expressions and statements of Python: syntax where Python has it, else a call.
+
+Syntax trees are made (``ast``), so that parentheses are never a question.
+"""
+
+import ast
+import operator
+import re
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.backend.assembler.selection_rules import constant_of, is_constant
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect, Op, Operand, Value
+from hovis.ir.naming import is_name
+from hovis.lattice import Const, Type, Union
+
+#: What writes an operand.
+Write = Callable[[Operand], ast.expr]
+
+_BINARY: Final[dict[Any, type[ast.operator]]] = {
+    operator.add: ast.Add, operator.sub: ast.Sub, operator.mul: ast.Mult, operator.truediv: ast.Div, operator.floordiv: ast.FloorDiv,
+    operator.mod: ast.Mod, operator.pow: ast.Pow, operator.matmul: ast.MatMult, operator.lshift: ast.LShift, operator.rshift: ast.RShift,
+    operator.and_: ast.BitAnd, operator.or_: ast.BitOr, operator.xor: ast.BitXor,
+}  # fmt: skip
+#: In-place operators: statements.
+IN_PLACE: Final[dict[Any, type[ast.operator]]] = {
+    getattr(operator, "i" + plain.__name__.strip("_")): symbol for plain, symbol in _BINARY.items()
+}
+_COMPARED: Final[dict[Any, type[ast.cmpop]]] = {
+    operator.lt: ast.Lt, operator.le: ast.LtE, operator.eq: ast.Eq, operator.ne: ast.NotEq, operator.gt: ast.Gt, operator.ge: ast.GtE,
+    operator.is_: ast.Is, operator.is_not: ast.IsNot, operator.contains: ast.In,
+}  # fmt: skip
+_UNARY: Final[dict[Any, type[ast.unaryop]]] = {operator.neg: ast.USub, operator.pos: ast.UAdd, operator.invert: ast.Invert, operator.not_: ast.Not}
+
+#: Types whose values an augmented assignment can't change in place.
+_UNCHANGING: Final = (int, float, bool, complex, str, bytes, tuple, frozenset)
+#: Ops that are statements: no expression does the same.
+_STATEMENTS: Final = frozenset(
+    {operator.setitem, operator.delitem, ops.drop, ops.raise_now, ops.raise_from, ops.raise_current, ops.unpack, ops.unpack_star, *IN_PLACE}
+)
+
+
+def is_expression(op: Op) -> bool:
+    """Is there an expression for op?"""
+    callee = op.callee
+    if callee in (setattr, delattr) and len(op.args) > 1 and attribute(op.args[1]):
+        return False
+    try:
+        return callee not in _STATEMENTS
+    except TypeError:
+        return True
+
+
+def evaluation_order(op: Op) -> list[Operand]:
+    """The operands in the order in which Python evaluates them where op is written as it is here."""
+    callee, args = op.callee, op.args
+    if callee is operator.setitem:
+        return [args[2], args[0], args[1]]
+    if callee is operator.contains:
+        return [args[1], args[0]]
+    if callee is setattr and not is_expression(op):
+        return [args[2], args[0]]
+    return list(op.operands())
+
+
+def attribute(value: Operand) -> str | None:
+    """The name of an attribute that can be written behind a dot (and is not changed by a class around it)."""
+    name = value.value if isinstance(value, Const) else None
+    return name if type(name) is str and is_attribute(name) else None
+
+
+def is_attribute(name: str) -> bool:
+    """Can name be written behind a dot, wherever that stands?"""
+    return is_name(name) and not (name.startswith("__") and not name.endswith("__"))
+
+
+# ------------------------------------------------------------------------------------------------- constants
+
+
+def literal(value: Any) -> ast.expr | None:
+    """The syntax of a constant that is written out, None if it has none."""
+    kind = type(value)
+    if value is None or value is True or value is False or value is Ellipsis or kind in (str, bytes):
+        return ast.Constant(value)
+    if kind is int:
+        # larger ones can't be read back as text
+        return _signed(value) if value.bit_length() < 4000 else None
+    if kind is float and value == value and value not in (float("inf"), float("-inf")):
+        return _signed(value)
+    if kind is complex and value.real == 0 and repr(value)[0] != "-" and repr(value.imag) not in ("nan", "inf", "-inf"):
+        return ast.Constant(value)
+    if kind is slice:
+        bounds = [literal(part) for part in (value.start, value.stop, value.step)]
+        if None in bounds:
+            return None
+        made = ast.Call(ast.Name("slice", ast.Load()), bounds, [])  # type: ignore[arg-type]
+        mark(made, "slice")
+        return made
+    if kind is tuple:
+        parts = [literal(item) for item in value]
+        return None if None in parts else ast.Tuple(parts, ast.Load())  # type: ignore[arg-type]
+    return None
+
+
+def _signed(value: Any) -> ast.expr:
+    text = repr(value)
+    return ast.UnaryOp(ast.USub(), ast.Constant(-value)) if text.startswith("-") else ast.Constant(value)
+
+
+# ------------------------------------------------------------------------------------------------- expressions
+
+
+def expression(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr:
+    """op as an expression; write gives that of an operand, named that of a known object."""
+    rule = _RULES.get(id(op.callee)) if not isinstance(op.callee, Value) else None
+    found = rule(op, write, named) if rule is not None and not op.kwargs else None
+    return _call(op, write, named) if found is None else found
+
+
+def _call(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr:
+    keywords = [ast.keyword(name, write(value)) for name, value in op.kwargs]
+    if not all(is_name(name) for name, _ in op.kwargs):
+        keywords = [ast.keyword(None, ast.Dict([ast.Constant(name) for name, _ in op.kwargs], [one.value for one in keywords]))]
+    callee = op.callee
+    if isinstance(callee, Value):
+        return ast.Call(write(callee), [write(a) for a in op.args], keywords)
+    if isinstance(callee, types.MethodDescriptorType) and op.args and _is_surely(op, op.args[0], callee.__objclass__):
+        if not isinstance(op.args[0], Const) or type(op.args[0].value) in (str, re.Pattern):
+            method = ast.Attribute(write(op.args[0]), callee.__name__, ast.Load())
+            return ast.Call(method, [write(a) for a in op.args[1:]], keywords)
+    return ast.Call(named(callee), [write(a) for a in op.args], keywords)
+
+
+def _is_exactly(value: Operand, cls: type) -> bool:
+    if isinstance(value, Const):
+        return type(value.value) is cls
+    return isinstance(getattr(value, "type", None), Type) and value.type.cls is cls  # type: ignore[union-attr]
+
+
+def _is_surely(op: Op, value: Operand, cls: type) -> bool:
+    """The same of an operand of op; where something is known of the result, it is not None any more."""
+    kind = getattr(value, "type", None)
+    if isinstance(kind, Union) and not op.effect & Effect.OPAQUE:
+        return {getattr(t, "cls", None) for t in kind.members} == {cls, type(None)}
+    return _is_exactly(value, cls)
+
+
+_Rule = Callable[[Op, Write, Callable[[object], ast.expr]], ast.expr | None]
+#: All these callees live as long as their modules: their ids are good keys.
+_RULES: Final[dict[int, _Rule]] = {}
+
+
+def _rule(*callees: object) -> Callable[[_Rule], _Rule]:
+    def register(rule: _Rule) -> _Rule:
+        for callee in callees:
+            _RULES[id(callee)] = rule
+        return rule
+
+    return register
+
+
+@_rule(ops.yield_)
+def _yield(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Yield(write(op.args[0]))
+
+
+@_rule(ops.yield_from)
+def _yield_from(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.YieldFrom(write(op.args[0]))
+
+
+@_rule(ops.ended_generator)
+def _ended_generator(op: Op, write: Write, named: Any) -> ast.expr | None:
+    # a text can't hold the code: another one of that name will do
+    return ast.Call(named(op.callee), [write(a) for a in op.args[:2]], [])
+
+
+@_rule(ops.yield_rest)
+def _yield_rest(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.YieldFrom(ast.Call(named(ops.going_on), [write(op.args[0])], []))
+
+
+@_rule(*_BINARY)
+def _binary(op: Op, write: Write, named: Any) -> ast.expr | None:
+    if len(op.args) != 2:
+        return None
+    return ast.BinOp(write(op.args[0]), _BINARY[op.callee](), write(op.args[1]))
+
+
+#: Classes whose instances compare to True or False.
+_NUMBERS: Final = (int, float, bool)
+
+
+@_rule(*_COMPARED)
+def _compared(op: Op, write: Write, named: Any) -> ast.expr | None:
+    left, right = op.args if op.callee is not operator.contains else op.args[::-1]
+    made = ast.Compare(write(left), [_COMPARED[op.callee]()], [write(right)])
+    # of these the opposite comparison is the negation
+    if any(_is_exactly(left, c) and _is_exactly(right, c) for c in (int, str, bool)):
+        mark(made, "ordered")
+    elif any(_is_exactly(left, c) for c in _NUMBERS) and any(_is_exactly(right, c) for c in _NUMBERS):
+        mark(made, "compared")
+    elif is_constant(right, ops.END):
+        mark(made, "ended")
+    return made
+
+
+@_rule(*_UNARY)
+def _unary(op: Op, write: Write, named: Any) -> ast.expr | None:
+    if op.callee is operator.not_:
+        return ast.UnaryOp(ast.Not(), tested(write(op.args[0])))
+    return ast.UnaryOp(_UNARY[op.callee](), write(op.args[0]))
+
+
+@_rule(operator.getitem)
+def _getitem(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Subscript(write(op.args[0]), _index(op.args[1], write), ast.Load())
+
+
+def _index(index: Operand, write: Write) -> ast.expr:
+    """What stands in the brackets: a slice with colons."""
+    if isinstance(index, Const) and type(index.value) is slice:
+        shown = [None if part is None else literal(part) for part in (index.value.start, index.value.stop, index.value.step)]
+        if all(made is not None or part is None for made, part in zip(shown, (index.value.start, index.value.stop, index.value.step), strict=True)):
+            return ast.Slice(*shown)
+    found = write(index)
+    if marked(found, "slice") and isinstance(found, ast.Call):
+        return _colons(found.args)
+    if isinstance(found, ast.Tuple) and found.elts:
+        return ast.Tuple([_colons(one.args) if marked(one, "slice") and isinstance(one, ast.Call) else one for one in found.elts], ast.Load())
+    return found
+
+
+def _colons(bounds: list[ast.expr]) -> ast.Slice:
+    """``a:b:c``; a bound that is None is none."""
+    shown = [None if isinstance(one, ast.Constant) and one.value is None else one for one in bounds]
+    return ast.Slice(*([None, *shown] if len(shown) == 1 else shown))
+
+
+@_rule(slice)
+def _slice(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(slice), [write(a) for a in op.args], [])
+    mark(made, "slice")
+    return made
+
+
+@_rule(ops.unpack, ops.unpack_star)
+def _unpack(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(op.callee), [write(a) for a in op.args], [])
+    mark(made, "unpack")
+    return made
+
+
+@_rule(ops.dict_update, ops.list_extend)
+def _update(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(op.callee), [write(a) for a in op.args], [])
+    mark(made, "update")
+    return made
+
+
+@_rule(getattr)
+def _getattr(op: Op, write: Write, named: Any) -> ast.expr | None:
+    name = attribute(op.args[1]) if len(op.args) == 2 else None
+    return ast.Attribute(write(op.args[0]), name, ast.Load()) if name else None
+
+
+@_rule(ops.traceback_of)
+def _traceback(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Attribute(write(op.args[0]), "__traceback__", ast.Load())
+
+
+@_rule(ops.current_exception)
+def _current_exception(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Call(named(sys.exception), [], [])
+
+
+@_rule(ops.make_tuple)
+def _tuple(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Tuple([write(a) for a in op.args], ast.Load())
+
+
+@_rule(ops.make_list)
+def _list(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.List([write(a) for a in op.args], ast.Load())
+
+
+@_rule(ops.make_set)
+def _set(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Set([write(a) for a in op.args]) if op.args else ast.Call(named(set), [], [])
+
+
+@_rule(ops.make_dict)
+def _dict(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Dict([write(a) for a in op.args[::2]], [write(a) for a in op.args[1::2]])
+
+
+@_rule(ops.apply)
+def _apply(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Call(write(op.args[0]), [ast.Starred(write(op.args[1]), ast.Load())], [ast.keyword(None, write(op.args[2]))])
+
+
+@_rule(ops.apply_positional)
+def _apply_positional(op: Op, write: Write, named: Any) -> ast.expr | None:
+    return ast.Call(write(op.args[0]), [ast.Starred(write(op.args[1]), ast.Load())], [])
+
+
+@_rule(ops.apply_all)
+def _apply_all(op: Op, write: Write, named: Any) -> ast.expr | None:
+    function, star, double, names, *values = op.args
+    nothing = isinstance(double, Const) and double.value is None
+    if not isinstance(names, Const) or not (nothing or getattr(double, "type", None) == Type(dict)):
+        return None
+    given: tuple[str, ...] = constant_of(names)
+    if not all(map(is_name, given)):
+        return None
+    count = len(values) - len(given)
+    keywords = [ast.keyword(name, write(v)) for name, v in zip(given, values[count:], strict=True)]
+    keywords += [] if nothing else [ast.keyword(None, write(double))]
+    return ast.Call(write(function), [*map(write, values[:count]), ast.Starred(write(star), ast.Load())], keywords)
+
+
+@_rule(ops.format_value)
+def _format(op: Op, write: Write, named: Any) -> ast.expr | None:
+    part = _formatted(op, write)
+    return None if part is None else ast.JoinedStr([part])
+
+
+def _formatted(op: Op, write: Write) -> ast.FormattedValue | None:
+    """``{value:spec}``, if the spec is known."""
+    spec = op.args[1].value if len(op.args) == 2 and isinstance(op.args[1], Const) else None if len(op.args) == 2 else ""
+    if type(spec) is not str:
+        return None
+    value, conversion = op.args[0], -1
+    if isinstance(value, Op) and value.callee in (repr, ascii):
+        shown = write(value)
+        if isinstance(shown, ast.Call) and len(shown.args) == 1:
+            return ast.FormattedValue(shown.args[0], ord("r") if value.callee is repr else ord("a"), _spec(spec))
+    return ast.FormattedValue(write(value), conversion, _spec(spec))
+
+
+def _spec(text: str) -> ast.JoinedStr | None:
+    return ast.JoinedStr([ast.Constant(text)]) if text else None
+
+
+@_rule(ops.join_strings)
+def _join(op: Op, write: Write, named: Any) -> ast.expr | None:
+    parts: list[ast.expr] = []
+    for arg in op.args:
+        if isinstance(arg, Const) and type(arg.value) is str:
+            parts.append(ast.Constant(arg.value))
+            continue
+        shown = write(arg)
+        if isinstance(shown, ast.JoinedStr):
+            parts += shown.values
+        elif _is_exactly(arg, str):
+            parts.append(ast.FormattedValue(shown, -1, None))
+        else:
+            return None
+    return ast.JoinedStr(parts)
+
+
+@_rule(ops.exception_matches)
+def _matches(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(ops.exception_matches), [write(a) for a in op.args], [])
+    mark(made, "matches")
+    return made
+
+
+@_rule(iter)
+def _iter(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(iter), [write(a) for a in op.args], [])
+    if len(op.args) == 1:
+        mark(made, "iter")
+    return made
+
+
+@_rule(next)
+def _next(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(next), [write(a) for a in op.args], [])
+    if len(op.args) == 2 and is_constant(op.args[1], ops.END):
+        mark(made, "own next" if getattr(getattr(op.args[0], "type", None), "cls", None) in _ITERATORS else "next")
+    return made
+
+
+#: Iterators whose ``iter`` is themselves.
+_NOTHING: Final[tuple[Any, ...]] = ((), {}.values(), {}.items(), set(), range(0), "", b"", [], {})
+_ITERATORS: Final = frozenset({*(type(iter(empty)) for empty in _NOTHING), type(reversed(list[int]())), zip, map, enumerate, filter})
+
+
+# ------------------------------------------------------------------------------------------------- conditions
+
+
+@_rule(bool)
+def _bool(op: Op, write: Write, named: Any) -> ast.expr | None:
+    made = ast.Call(named(bool), [write(a) for a in op.args], [])
+    if len(op.args) == 1:
+        mark(made, "bool")
+    return made
+
+
+def tested(cond: ast.expr) -> ast.expr:
+    """What is only tested need not be made a bool."""
+    while marked(cond, "bool") and isinstance(cond, ast.Call):
+        cond = cond.args[0]
+    return cond
+
+
+def mark(node: ast.expr, what: str) -> None:
+    """Note what op an expression was, for those who look for it in the tree."""
+    node.was = what  # type: ignore[attr-defined]
+
+
+def marked(node: ast.AST | None, *what: str) -> bool:
+    return getattr(node, "was", None) in what
+
+
+def negated(cond: ast.expr) -> ast.expr:
+    """``not cond``, simpler where there is an operator for it that always means that."""
+    if isinstance(cond, ast.UnaryOp) and isinstance(cond.op, ast.Not):
+        return cond.operand
+    if marked(cond, "bool") and isinstance(cond, ast.Call):
+        cond = tested(cond)
+    if isinstance(cond, ast.Compare) and len(cond.ops) == 1 and type(cond.ops[0]) in _OPPOSITE:
+        if isinstance(cond.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn) or marked(cond, "ordered"):
+            made = ast.Compare(cond.left, [_OPPOSITE[type(cond.ops[0])]()], cond.comparators)
+            mark(made, getattr(cond, "was", ""))
+            return made
+    return ast.UnaryOp(ast.Not(), cond)
+
+
+_OPPOSITE: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
+}  # fmt: skip
+
+
+def both(kind: ast.boolop, *parts: ast.expr) -> ast.expr:
+    """``a and b``, ``a or b``, without parentheses that say nothing."""
+    flat: list[ast.expr] = []
+    for part in parts:
+        flat += part.values if isinstance(part, ast.BoolOp) and type(part.op) is type(kind) else [part]
+    return ast.BoolOp(kind, flat)
+
+
+# ------------------------------------------------------------------------------------------------- statements
+
+
+def statement(op: Op, target: str | None, write: Write, named: Callable[[object], ast.expr], held: Callable[[Operand], bool]) -> list[ast.stmt]:
+    """op as statements; target is the variable of its result, held says what a variable holds."""
+    callee = op.callee
+    if callee is operator.setitem:
+        return [ast.Assign([ast.Subscript(write(op.args[0]), _index(op.args[1], write), ast.Store())], write(op.args[2]))]
+    if callee is operator.delitem:
+        return [ast.Delete([ast.Subscript(write(op.args[0]), _index(op.args[1], write), ast.Del())])]
+    if callee is setattr and not is_expression(op):
+        return [ast.Assign([ast.Attribute(write(op.args[0]), attribute(op.args[1]) or "", ast.Store())], write(op.args[2]))]
+    if callee is delattr and not is_expression(op):
+        return [ast.Delete([ast.Attribute(write(op.args[0]), attribute(op.args[1]) or "", ast.Del())])]
+    if callee is ops.drop:
+        shown = write(op.args[0])
+        return [ast.Delete([ast.Name(shown.id, ast.Del())])] if held(op.args[0]) and isinstance(shown, ast.Name) else []
+    if callee is ops.list_extend and target is None and held(op.args[0]):
+        name, more = write(op.args[0]), write(op.args[1])
+        if isinstance(name, ast.Name) and isinstance(more, ast.Tuple):
+            return [ast.AugAssign(ast.Name(name.id, ast.Store()), ast.Add(), more)]
+    if callee is ops.raise_now:
+        return [ast.Raise(write(op.args[0]), None)]
+    if callee is ops.raise_from:
+        return [ast.Raise(write(op.args[0]), write(op.args[1]))]
+    if callee is ops.raise_current:
+        return [ast.Raise(None, None)]
+    if callee in IN_PLACE:
+        return _in_place(op, target, write)
+    shown = expression(op, write, named)
+    if target is None:
+        return [ast.Expr(shown)]
+    return [assign(target, shown, op)]
+
+
+def _in_place(op: Op, target: str | None, write: Write) -> list[ast.stmt]:
+    first = write(op.args[0])
+    target = target or "_"
+    found: list[ast.stmt] = []
+    if not (isinstance(first, ast.Name) and first.id == target):
+        found.append(ast.Assign([ast.Name(target, ast.Store())], first))
+    found.append(ast.AugAssign(ast.Name(target, ast.Store()), IN_PLACE[op.callee](), write(op.args[1])))
+    return found
+
+
+def assign(target: str, shown: ast.expr, value: Operand | None = None) -> ast.stmt:
+    """``target = shown``; ``target += …`` where that is the same."""
+    kind = getattr(value, "type", None)
+    if isinstance(shown, ast.BinOp) and isinstance(shown.left, ast.Name) and shown.left.id == target:
+        if isinstance(kind, Type) and kind.cls in _UNCHANGING:
+            return ast.AugAssign(ast.Name(target, ast.Store()), shown.op, shown.right)
+    return ast.Assign([ast.Name(target, ast.Store())], shown)
+

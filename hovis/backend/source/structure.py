@@ -1,0 +1,369 @@
+"""From jumps to ``if``, ``while`` and ``try``: the blocks of a Function as a tree of statements.
+
+The tree of dominators says what stands inside of what (Ramsey: Beyond Relooper, 2022): a block that one way leads to
+stands where that way leads; one where several meet stands behind all of them, and to go there is to leave what is around.
+*Regions* are blocks that have to stand in one statement: the blocks of a loop, the blocks whose exceptions one handler
+catches, the blocks where an exception is being handled.  What they lead to stands behind them.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from hovis.backend.source.legalize import Apart, Cut, cut, is_error, landings_apart, prepare, reducible
+from hovis.ir.analysis.control_flow import Dominators, natural_loops, predecessors, reverse_postorder
+from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Operand, Raise, Return, edges
+from hovis.ir.operations import enter_handler, leave_handler
+from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
+
+#: Ops of a block that returns or raises and may stand inside of a loop that it is no part of.
+SMALL: Final = 4
+#: So many early ends in a row are written one behind the other: as one inside of the other they would be too deep.
+LONG: Final = 32
+
+
+# ------------------------------------------------------------------------------------------------- the tree
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """The statements of a block, without its end."""
+
+    block: Block
+
+
+@dataclass(slots=True, eq=False)
+class Moves:
+    """What the parameters behind an edge become."""
+
+    edge: Edge
+
+
+@dataclass(slots=True, eq=False)
+class Leave:
+    """Go to where this block stands: behind a Labeled around this, or (again) at the head of a While around it."""
+
+    block: Block
+    again: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Labeled:
+    """What may be left for ``block``, which stands right behind it."""
+
+    block: Block
+    body: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class While:
+    """Without end, but for what leaves it."""
+
+    block: Block
+    body: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    block: Block
+    then: "Tree"
+    other: "Tree"
+
+
+@dataclass(slots=True, eq=False)
+class Try:
+    """``handler`` is entered by any exception out of the calls that stand in ``body``; landing is its first block.
+
+    ``other`` is what follows where there was none, if body is left for ``block``.
+    """
+
+    landing: Block
+    body: "Tree"
+    handler: "Tree"
+    block: Block | None = None
+    other: "Tree | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class End:
+    """The block's Return or Raise."""
+
+    block: Block
+    handling: Operand | None = None
+
+
+Statement = Body | Moves | Leave | Labeled | While | If | Try | End
+Tree = list[Statement]
+
+
+# ------------------------------------------------------------------------------------------------- regions
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """Blocks that stand in one statement: a loop, what a handler watches over, a handler."""
+
+    kind: str
+    header: Block
+    blocks: set[Block]
+    landing: Block | None = None
+
+
+def structured(function: Function) -> "Tree":
+    """The tree of function, which is a private copy and is changed."""
+    prepare(function)
+    while True:
+        try:
+            reducible(function)
+            return Structurer(function).tree()
+        except Cut as found:
+            block = found.args[0]
+            block.terminator = Jump(Edge(cut(function, block, len(block.ops))))
+        except Apart as apart:
+            landings_apart(function, apart.args[0])
+        function.blocks[:] = reverse_postorder(function.blocks[0])
+
+
+class Structurer:
+    """Builds the tree of a prepared Function; raises Unstructured where its jumps go criss-cross."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.dom = Dominators(function)
+        self.number = self.dom.number
+        self.incoming = predecessors(function)
+        loops = natural_loops(function, self.dom)
+        assert loops.reducible
+        self.headers = {loop.header for loop in loops.loops}
+        self.regions = [Region("loop", loop.header, set(loop.blocks)) for loop in loops.loops]
+        self.depth = self._depths()
+        self.tries: dict[Block, Region] = {}
+        for block in self.dom.order:
+            errors = [source for source, edge in self.incoming[block] if source in self.dom and is_error(source, edge)]
+            if errors:
+                self._watch(block, errors)
+        self._check_nesting()
+        self.follows: dict[Block, list[Block]] = {}
+        self.inline: set[Block] = set()
+        self._place()
+
+    def _depths(self) -> dict[Block, int]:
+        """How many handlers are open at the start of each block."""
+        found = {self.function.blocks[0]: 0}
+        for block in self.dom.order:
+            depth = found[block] + sum((op.callee is enter_handler) - (op.callee is leave_handler) for op in block.ops)
+            for edge in edges(block.terminator):
+                found.setdefault(edge.block, depth)
+        return found
+
+    def _parent(self, block: Block) -> Block:
+        return self.dom.order[self.dom.parent[self.number[block]]]
+
+    # --------------------------------------------------------------------------------------------- what a handler watches over
+
+    def _watch(self, landing: Block, sources: list[Block]) -> None:
+        """The blocks of the try statement whose handler begins with landing, and of the handler."""
+        header = self._parent(landing)
+        body = self._between(header, set(sources))
+        calls = set(sources)
+        if any(effect_of(op) & MAY_RAISE for op in header.ops):
+            raise Cut(header)
+        for block in body:
+            if any(effect_of(op) & MAY_RAISE for op in block.ops):
+                raise Apart(landing)
+            if isinstance(block.terminator, Invoke) and block not in calls and not self.dom.dominates(header, block.terminator.error.block):
+                raise Apart(landing)
+        self.tries[landing] = Region("try", header, body, landing)
+        self.regions.append(self.tries[landing])
+        handler = {landing}
+        if landing.ops and landing.ops[0].callee is enter_handler:
+            handler = self._handling(landing)
+        elif not self._sees(landing):
+            handler |= {b for b in self.dom.order if self.dom.dominates(landing, b)}
+        self.regions.append(Region("handler", landing, handler))
+
+    def _handling(self, landing: Block) -> set[Block]:
+        """The blocks that begin while the exception that came to landing is being handled."""
+        found, todo = {landing}, [landing]
+        while todo:
+            for edge in edges(todo.pop().terminator):
+                if edge.block not in found and self.depth[edge.block] > self.depth[landing]:
+                    found.add(edge.block)
+                    todo.append(edge.block)
+        return found
+
+    def _between(self, header: Block, sources: set[Block]) -> set[Block]:
+        """The blocks on the ways from header to sources (which header dominates)."""
+        found = {header}
+        todo = list(sources)
+        while todo:
+            block = todo.pop()
+            if block not in found:
+                found.add(block)
+                todo += [source for source, _ in self.incoming[block] if source in self.dom]
+        return found
+
+    def _sees(self, landing: Block) -> bool:
+        """Could something behind landing tell that it stands in an except clause?"""
+        inside = [b for b in self.dom.order if self.dom.dominates(landing, b)]
+        return any(sees_handled(op) for b in inside for op in b.all_ops()) or any(isinstance(b.terminator, Raise) and not b.terminator.again for b in inside)
+
+    def _check_nesting(self) -> None:
+        """Regions are disjoint or one is inside the other."""
+        for handler in (r for r in self.regions if r.kind == "handler"):
+            for loop in self.regions:
+                if loop.kind == "loop" and handler.header in loop.blocks:
+                    # what returns or raises is in no loop by itself, but may stand in one
+                    loop.blocks |= handler.blocks
+        self.regions.sort(key=lambda r: (len(r.blocks), r.kind != "try"))
+        innermost: dict[Block, list[Region]] = {}
+        for region in self.regions:
+            for block in region.blocks:
+                for other in innermost.get(block, ()):
+                    if not other.blocks <= region.blocks:
+                        raise Apart(self._to_part(region, other))
+                innermost.setdefault(block, []).append(region)
+        #: the regions around each block, the innermost first
+        self.around = innermost
+        for block in self.dom.order:
+            end = block.terminator
+            if isinstance(end, Invoke):
+                inner = next(region for region in innermost[block] if region.kind == "try")
+                if inner.landing is not end.error.block:
+                    # the inner handler would catch what is for the outer one
+                    raise Apart(self._to_part(inner, self.tries[end.error.block]))
+
+    def _to_part(self, *overlapping: Region) -> Block:
+        """Of two statements that overlap, the handler of a try of several calls."""
+        for region in overlapping:
+            if region.landing is not None and len(self.incoming[region.landing]) > 1:
+                return region.landing
+        raise AssertionError("statements overlap")
+
+    # --------------------------------------------------------------------------------------------- what stands where
+
+    def _place(self) -> None:
+        for block in self.dom.order[1:]:
+            if block in self.tries:
+                continue
+            owner = self._owner(block)
+            forward = [s for s, _ in self.incoming[block] if s in self.dom and self.number[s] < self.number[block]]
+            beside = owner is self._parent(block) and self._beside(owner, block)
+            if len(forward) == 1 and (beside or self._ends(forward[0], block)):
+                self.inline.add(block)
+            else:
+                self.follows.setdefault(owner, []).append(block)
+
+    def _beside(self, owner: Block, block: Block) -> bool:
+        """Do both stand in the same statements (or block in more of them)?"""
+        return all(region in self.around.get(block, ()) for region in self.around.get(owner, ()))
+
+    def _owner(self, block: Block) -> Block:
+        """The block behind which this one stands: its dominator, or the head of what the dominator is inside of and it is not."""
+        owner, mine = self._parent(block), self.around.get(block, [])
+        moved = True
+        while moved:
+            moved = False
+            for region in self.around.get(owner, ()):
+                if region not in mine:
+                    head = region.header
+                    if region.kind == "handler":
+                        head = self.tries[head].header
+                    if head is not owner:
+                        owner, moved = head, True
+                        break
+        return owner
+
+    def _ends(self, source: Block, block: Block) -> bool:
+        """Does block do little, and then return or raise?  It may stand inside of a loop, if that is left for others as well."""
+        if not isinstance(block.terminator, Return | Raise) or len(block.ops) > SMALL:
+            return False
+        left = [region for region in self.around.get(source, ()) if region not in self.around.get(block, ())]
+        return all(region.kind == "loop" and self._main_exit(region) is not block for region in left)
+
+    def _main_exit(self, loop: Region) -> Block | None:
+        """What stands behind a loop: where its head leaves it for, else the last of all that it is left for."""
+        for edge in edges(loop.header.terminator):
+            if edge.block not in loop.blocks:
+                return edge.block
+        found = [edge.block for block in loop.blocks for edge in edges(block.terminator) if edge.block not in loop.blocks]
+        return max(found, key=self.number.__getitem__, default=None)
+
+    # --------------------------------------------------------------------------------------------- the tree
+
+    def tree(self) -> Tree:
+        return self._at(self.function.blocks[0])
+
+    def _at(self, block: Block) -> Tree:
+        """block, what is inside of it, and what stands behind it; along long rows of blocks, not down."""
+        done: Tree = []
+        while True:
+            code = self._node(block)
+            follows = sorted(self.follows.get(block, ()), key=self.number.__getitem__)
+            for region in self._begun(block):
+                code = self._behind(code, [f for f in follows if f in region.blocks])
+                follows = [f for f in follows if f not in region.blocks]
+                if region.kind == "loop":
+                    code = [While(block, code)]
+                else:
+                    assert region.landing is not None
+                    code = [Try(region.landing, code, self._at(region.landing))]
+            if not follows:
+                return done + code
+            block = follows.pop()
+            done.append(Labeled(block, self._behind(code, follows)))
+
+    def _begun(self, block: Block) -> list[Region]:
+        """The statements that begin at block, the innermost first."""
+        return [region for region in self.around.get(block, ()) if region.header is block and region.kind != "handler"]
+
+    def _behind(self, code: Tree, follows: list[Block]) -> Tree:
+        for block in follows:
+            code = [Labeled(block, code), *self._at(block)]
+        return code
+
+    def _node(self, block: Block) -> Tree:
+        """block, and what comes after it in the same statements; long chains of calls and of early ends are gone along, not down."""
+        code: Tree = []
+        while True:
+            code.append(Body(block))
+            match block.terminator:
+                case Jump():
+                    edge = block.terminator.edge
+                case Invoke():
+                    edge = block.terminator.ok
+                case Branch():
+                    edge = block.terminator.false
+                    one = self._go(block, block.terminator.true)
+                    if not isinstance(one[-1], End) or _early_ends(block) < LONG:
+                        return [*code, If(block, one, self._go(block, edge))]
+                    code.append(If(block, one, []))
+                case _:
+                    return [*code, End(block)]
+            if edge.block not in self.inline or not self._alone(edge.block) or self._again(block, edge):
+                return code + self._go(block, edge)
+            code += [Moves(edge)] if edge.args else []
+            block = edge.block
+
+    def _alone(self, block: Block) -> bool:
+        """Does no statement begin at block, and nothing stand behind it?"""
+        return not self.follows.get(block) and not self._begun(block)
+
+    def _again(self, source: Block, edge: Edge) -> bool:
+        return edge.block in self.headers and self.number[edge.block] <= self.number[source]
+
+    def _go(self, source: Block, edge: Edge) -> Tree:
+        target = edge.block
+        moves: Tree = [Moves(edge)] if edge.args else []
+        if self._again(source, edge):
+            return [*moves, Leave(target, True)]
+        if target in self.inline:
+            return moves + self._at(target)
+        return [*moves, Leave(target)]
+
+
+def _early_ends(block: Block) -> int:
+    """How many branches that begin here, one behind the other, return or raise on one side; up to LONG."""
+    count = 0
+    while count < LONG and isinstance(block.terminator, Branch) and isinstance(block.terminator.true.block.terminator, Return | Raise):
+        block, count = block.terminator.false.block, count + 1
+    return count

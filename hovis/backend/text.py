@@ -1,0 +1,422 @@
+"""A Function as the text of a Python function.
+
+``structure`` says which statements stand inside of which, ``variables`` what has a name, ``expressions`` how an op is
+written.  Here they are put together: jumps become falling through, ``break`` and ``continue`` where that leads to the
+same place, and a variable that says where to go where not.
+"""
+
+import ast
+import builtins
+import enum
+import itertools
+import linecache
+import operator
+import sys
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from hovis.backend.polish.temporaries import renumbered
+from hovis.backend.polish.tidy import tidy_function
+from hovis.backend.source import expressions
+from hovis.backend.source.head import Arrival
+from hovis.backend.source.legalize import caught_places, error_edges, handling_again, raise_as_it_is
+from hovis.backend.source.naming import Variables
+from hovis.backend.source.outline_nested import outline
+from hovis.backend.source.statements import WAY, Jumps, Simplifier
+from hovis.backend.source.structure import structured
+from hovis.base.warning_filters import warnings_are
+from hovis.ir import operations as ops
+from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Raise, Return, callees
+from hovis.ir.naming import identifier, is_name, printable
+from hovis.lattice import Const
+from hovis.passes.rewriting import copy
+
+
+class Source:
+    """The text of a function called ``name``, and what the names in it stand for that are no imports.
+
+    definitions   the functions alone
+    imports       name → the module and what of it (None for all of it)
+    given         name → the object that has to be given
+    original      the name of the function that answers calls that do not fit, if the text does nothing else with it
+    """
+
+    def __init__(self, name: str, definitions: str, names: "Names", original: str | None = None) -> None:
+        self.name = name
+        self.definitions = definitions
+        self.imports = dict(names.imports)
+        self.given = dict(names.given)
+        self.original = original
+        self.text = names.header() + definitions
+
+    def load(self) -> Any:
+        """The function, made from the text; a traceback out of it shows the text's lines."""
+        file = f"<source of {self.name} {next(_loaded)}>"
+        linecache.cache[file] = len(self.text), None, self.text.splitlines(keepends=True), file
+        scope: dict[str, Any] = dict(self.given)
+        with warnings_are("ignore"):  # what is folded may read as a mistake: ``None[0]``
+            code = compile(self.text, file, "exec")
+        exec(code, scope)
+        return scope[self.name]
+
+
+_loaded = itertools.count(1)
+
+
+def render(function: Function, namespace: Mapping[str, object], arrival: "Callable[[Names], Arrival] | None" = None) -> Source:
+    """The text of function and of the residual functions that it calls; known objects are called as in namespace.
+
+    ``arrival`` makes the head of function; without one it takes its parameters as they are.
+    """
+    functions = callees(function)
+    names = Names(namespace, functions)
+    head = arrival(names) if arrival is not None else None
+    writers = [_Writer(copy_alone(one), names) for one in functions]
+    for writer in writers:
+        names.variables |= {*writer.variables.names.values(), WAY}
+    definitions = [writer.definition(names.function(one), head if one is function else None) for one, writer in zip(functions, writers, strict=True)]
+    texts = [ast.unparse(ast.fix_missing_locations(definition)) for definition in reversed(definitions)]
+    used = Counter(item.id for definition in definitions for item in ast.walk(definition) if isinstance(item, ast.Name))
+    names.keep(set(used))
+    original = names.original if used[names.original] == 1 else None
+    return Source(names.function(function), "\n\n\n".join(texts) + "\n", names, original)
+
+
+def copy_alone(function: Function) -> Function:
+    """A copy of function that still calls the others themselves."""
+    others = [one for one in callees(function) if one is not function]
+    made = copy(function)
+    back = dict(zip(callees(made)[1:], others, strict=True))
+    for op in made.ops():
+        if isinstance(op.callee, Function):
+            op.callee = function if op.callee is made else back.get(op.callee, op.callee)
+    return made
+
+
+# ------------------------------------------------------------------------------------------------- names of known objects
+
+
+class Names:
+    """How known objects are called in the text."""
+
+    def __init__(self, namespace: Mapping[str, object], functions: list[Function]) -> None:
+        self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if type(name) is str and is_name(name)}
+        self.taken: dict[str, object] = {}
+        self.given: dict[str, object] = {}
+        self.imports: dict[str, tuple[str, str | None]] = {}
+        #: the name of what answers calls that do not fit
+        self.original = ""
+        self._found: dict[int, str] = {}
+        self._kept: list[object] = []
+        #: names that variables of some function have: what is known must not be called so
+        self.variables: set[str] = set()
+        self._functions: dict[int, str] = {}
+        for one in functions:
+            self._functions[id(one)] = self._free(identifier(one.name.removesuffix(".1")), shadowing=True)
+
+    def function(self, one: Function) -> str:
+        return self._functions[id(one)]
+
+    def reserved(self, name: str) -> bool:
+        """May no variable have this name?"""
+        return name in self.taken or hasattr(builtins, name) or name in _MODULES
+
+    def __call__(self, value: object) -> ast.expr:
+        """The expression for a known object."""
+        if isinstance(value, Function) and id(value) in self._functions:
+            return _name(self.function(value))
+        shown = expressions.literal(value)
+        if shown is not None:
+            for item in ast.walk(shown) if "slice" in self.variables else ():
+                if isinstance(item, ast.Name):
+                    item.id = self._place(slice)
+            return shown
+        if type(value) is tuple and value and all(type(part) is type and part.__module__ == "builtins" for part in value):
+            return ast.Tuple([self(part) for part in value], ast.Load())
+        parts = self._place(value).split(".")
+        made: ast.expr = _name(parts[0])
+        for part in parts[1:]:
+            made = ast.Attribute(made, part, ast.Load())
+        return made
+
+    def _call(self, value: Any) -> str:
+        if value is ops.END or value is ops.UNBOUND:
+            return self._import(ops.__name__, repr(value), repr(value), value)
+        own = getattr(value, "__name__", None)
+        own = own if type(own) is str and is_name(own) else None
+        if own and getattr(builtins, own, None) is value and own not in self._functions.values() and own not in self.variables:
+            return own
+        if isinstance(value, types.ModuleType):
+            return self._import(value.__name__, None, self.namespace.get(id(value)) or value.__name__.rpartition(".")[2], value)
+        home = _public(getattr(value, "__module__", None), own, value)
+        module = sys.modules.get(home) if type(home) is str else None
+        if own and isinstance(module, types.ModuleType) and "__main__" not in str(home).split(".") and getattr(module, own, None) is value:
+            if home in _MODULES:
+                return f"{self._import(home, None, home, module)}.{own}"
+            return self._import(str(home), own, self._apart(own), value)
+        for owner, attribute in find_owner(value):
+            return f"{self._place(owner)}.{attribute}"
+        name = self._free(self._apart(self.namespace.get(id(value)) or identifier(own or f"{type(value).__name__}_")))
+        self.given[name] = value
+        return name
+
+    def _place(self, owner: object) -> str:
+        found = self._found.get(id(owner))
+        if found is None:
+            found = self._found[id(owner)] = self._call(owner)
+            self._kept.append(owner)
+        return found
+
+    def _apart(self, name: str) -> str:
+        """What is specialized here was another function before."""
+        return f"original_{name}" if name in self._functions.values() else name
+
+    def _import(self, module: str, item: str | None, name: str, value: object) -> str:
+        name = identifier(name)
+        name = self._free(name) if self.taken.get(name) is not value else name
+        self.taken[name] = value
+        self.imports[name] = module, item
+        return name
+
+    def _free(self, wanted: str, shadowing: bool = False) -> str:
+        """A name that nothing has; with shadowing, it may be that of a builtin."""
+        name, count = wanted, 1
+        while name in self.taken or name in self.variables or (hasattr(builtins, name) and not shadowing):
+            count += 1
+            name = f"{wanted}{count}" if wanted.endswith("_") else f"{wanted}_{count}"
+        self.taken[name] = None
+        return name
+
+    def keep(self, used: set[str]) -> None:
+        """Forget what the text does not mention."""
+        self.imports = {name: line for name, line in self.imports.items() if name in used}
+        self.given = {name: value for name, value in self.given.items() if name in used}
+
+    def header(self) -> str:
+        """The imports, and as comments what has to be given."""
+        lines = import_lines(self.imports)
+        lines += [f"# {name} = {_short(value)}" for name, value in self.given.items()]
+        return "\n".join(lines) + "\n\n\n" if lines else ""
+
+
+def import_lines(imports: Mapping[str, tuple[str, str | None]]) -> list[str]:
+    """The import statements for names; of a module that no statement names, what does the same."""
+    found = []
+    for name, (module, item) in imports.items():
+        if not all(map(is_name, module.split("."))) or not is_name(item or "_"):
+            whole = f"__import__({module!r}, fromlist=['*'])"
+            found.append(f"{name} = {whole if item is None else f'getattr({whole}, {item!r})'}")
+            continue
+        line = f"import {module}" if item is None else f"from {module} import {item}"
+        found.append(line if name == (item or module) else f"{line} as {name}")
+    return sorted(found, key=lambda line: (line.startswith("from"), line))
+
+
+#: Modules whose functions are called by the module's name.
+_MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys", "cmath", "string"})
+
+
+def find_owner(value: Any) -> Iterator[tuple[object, str]]:
+    """What value is an attribute of: an enum's member, a method of a class."""
+    if isinstance(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value and expressions.is_attribute(str(value._name_)):
+        yield type(value), str(value._name_)
+    if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
+        owner, name = value.__objclass__, value.__name__
+        if getattr(owner, name, None) is value and importable(owner):
+            yield owner, name
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, type) and getattr(value.__self__, value.__name__, None) == value:
+        if importable(value.__self__):
+            yield value.__self__, value.__name__
+    if isinstance(value, types.FunctionType | type) and "." in value.__qualname__ and "<" not in value.__qualname__:
+        yield from _within(value)
+
+
+def _within(value: Any) -> Iterator[tuple[object, str]]:
+    """The class that a function or class was defined in."""
+    outer, _, name = value.__qualname__.rpartition(".")
+    owner: Any = sys.modules.get(value.__module__)
+    for part in outer.split("."):
+        owner = getattr(owner, part, None)
+    if isinstance(owner, type) and owner.__dict__.get(name) is value and expressions.is_attribute(name) and importable(owner):
+        yield owner, name
+
+
+def importable(cls: type) -> bool:
+    """Can a class be found in its module?"""
+    found: Any = sys.modules.get(cls.__module__)
+    for part in cls.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is cls
+
+
+def _public(home: Any, name: str | None, value: object) -> Any:
+    """The module that a user would import value from: what is in ``_operator`` is in ``operator``."""
+    if type(home) is str and home.startswith(ops.__name__):
+        return ops.__name__
+    if type(home) is str and name and home.startswith("_"):
+        module = sys.modules.get(home.lstrip("_"))
+        if module is not None and getattr(module, name, None) is value:
+            return home.lstrip("_")
+    return home
+
+
+def _short(value: object) -> str:
+    """In one line."""
+    if isinstance(value, types.FunctionType | type):
+        return printable(f"{'the class' if isinstance(value, type) else 'the function'} {value.__qualname__}")
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"a {type(value).__qualname__}"
+    return printable(text if len(text) <= 100 else text[:97] + "...")
+
+
+def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, context or ast.Load())
+
+
+# ------------------------------------------------------------------------------------------------- one function
+
+
+class _Writer:
+    """Writes one Function."""
+
+    def __init__(self, function: Function, names: Names) -> None:
+        self.function = function
+        self.names = names
+        self.tree = structured(function)
+        self.variables = Variables(function, names.reserved)
+        #: what stands behind calls that only raise
+        self.nowhere = {b.terminator.ok.block for b in function.blocks if isinstance(b.terminator, Invoke) and b.terminator.op.callee in _RAISING}
+        #: landings → the parameter that is what the except clause caught
+        self.caught = {edge.block: edge.block.params[k] for _, edge in error_edges(function) for k in caught_places(edge)}
+        #: the landings of the except clauses around what is being written
+        self.handled: list[Block] = []
+        self._own: dict[str, str] = {}
+
+    def definition(self, name: str, arrival: Arrival | None) -> ast.FunctionDef:
+        parameters = [ast.arg(self.variables.name(p)) for p in self.function.params]
+        body = tidy_function(Jumps(self).lower(Simplifier(self).tree(self.tree)))
+        while body and isinstance(body[-1], ast.Return) and (body[-1].value is None or _is_none(body[-1].value)) and len(body) > 1:
+            body.pop()
+        if self.function.is_generator and not any(isinstance(node, ast.Yield | ast.YieldFrom) for part in body for node in ast.walk(part)):
+            body += [ast.Return(None), ast.Expr(ast.Yield(None))]
+        kept = {self.variables.name(p) for p in self.function.params} | set(self.names.taken)
+        body = renumbered(body, kept)
+        body = outline(body, {self.variables.name(p) for p in self.function.params}, self.own_name)
+        if arrival is not None:
+            body = [*arrival.head(self.function, self.variables.name), *body]
+            return _function_def(name, arrival.parameters(), body or [ast.Pass()])
+        arguments = ast.arguments([], parameters, None, [], [], None, [])
+        return _function_def(name, arguments, body or [ast.Pass()])
+
+    def own_name(self, wanted: str) -> str:
+        """A variable that is no value's; the same one each time."""
+        found = self._own.get(wanted)
+        if found is None:
+            taken = {*self.variables.names.values(), *self._own.values()}
+            found = next(n for n in itertools.chain([wanted], (f"{wanted}_{k}" for k in itertools.count(2))) if n not in taken and not self.names.reserved(n))
+            self._own[wanted] = found
+            self.names.variables.add(found)
+        return found
+
+    def error_name(self, landing: Block) -> str | None:
+        """The variable of what an except clause caught, if anything asks for it."""
+        param = self.caught.get(landing)
+        return self.variables.name(param) if param is not None and self.variables.uses.get(param) else None
+
+    # --------------------------------------------------------------------------------------------- operands and ops
+
+    def write(self, operand: Operand) -> ast.expr:
+        if isinstance(operand, Const):
+            return self.names(operand.value)
+        assert not isinstance(operand, Caught)
+        if isinstance(operand, Op) and operand in self.variables.nested:
+            return self.expression(operand)
+        return _name(self.variables.name(operand))
+
+    def expression(self, op: Op) -> ast.expr:
+        return expressions.expression(op, self.write, self.names)
+
+    def body(self, block: Block) -> list[ast.stmt]:
+        """The statements of a block; behind them, for a call that is watched, what its handler is given and the call."""
+        found: list[ast.stmt] = []
+        for op in self.variables.statements(block):
+            found += self.statement(op)
+        if isinstance(block.terminator, Invoke):
+            found += self.moves(block.terminator.error)
+            found += self.statement(block.terminator.op)
+        return found
+
+    def statement(self, op: Op) -> list[ast.stmt]:
+        target = self.variables.name(op) if self.variables.uses.get(op) else None
+        if op.callee is ops.drop and op.args[0] in self.variables.nested:
+            return [ast.Expr(self.write(op.args[0]))]  # no variable holds it: it ends with the statement
+        if op.callee is ops.drop and (op not in self.variables.last or op in self.variables.unsaid):
+            return []
+        if op.callee is handling_again:
+            return [ast.Raise(self.write(op.args[0]), None)]
+        return expressions.statement(op, target, self.write, self.names, lambda v: not isinstance(v, Const))
+
+    def condition(self, cond: Operand) -> ast.expr:
+        """The expression for an exact bool that is only tested."""
+        while isinstance(cond, Op) and cond in self.variables.nested and cond.callee is bool and len(cond.args) == 1:
+            cond = cond.args[0]
+        if isinstance(cond, Op) and cond in self.variables.nested and cond.callee is operator.not_:
+            return ast.UnaryOp(ast.Not(), self.condition(cond.args[0]))
+        return self.write(cond)
+
+    def moves(self, edge: Edge) -> list[ast.stmt]:
+        """Assignments to the parameters behind edge, in an order in which none is read too late."""
+        waiting: list[tuple[str, ast.expr, Operand]] = []
+        for param, arg in zip(edge.block.params, edge.args, strict=True):
+            nothing = isinstance(arg, Const) and arg.value is ops.UNBOUND and param in self.variables.unread
+            if arg is not CAUGHT and not nothing and not self.variables.same(param, arg) and self.variables.uses.get(param):
+                waiting.append((self.variables.name(param), self.write(arg), arg))
+        found: list[ast.stmt] = []
+        while waiting:
+            for k, (target, shown, arg) in enumerate(waiting):
+                if not any(target in read_names(other) for j, (_, other, _) in enumerate(waiting) if j != k):
+                    found.append(expressions.assign(target, shown, arg))
+                    del waiting[k]
+                    break
+            else:
+                targets = ast.Tuple([_name(target, ast.Store()) for target, _, _ in waiting], ast.Store())
+                found.append(ast.Assign([targets], ast.Tuple([shown for _, shown, _ in waiting], ast.Load())))
+                waiting = []
+        return found
+
+    def end(self, block: Block) -> list[ast.stmt]:
+        """The block's Return or Raise."""
+        end = block.terminator
+        assert isinstance(end, Return | Raise)
+        if block in self.nowhere:
+            return []
+        if isinstance(end, Return):
+            return [ast.Return(self.write(end.value))]
+        if end.again and self.handled and self.handled[-1].params[:1] == (end.value,):
+            return [ast.Raise(None, None)]
+        if end.again:
+            return [ast.Expr(ast.Call(self.names(raise_as_it_is), [self.write(end.value)], []))]
+        return [ast.Raise(self.write(end.value), None)]
+
+
+#: Ops that never give a result.
+_RAISING: Final = (ops.raise_now, ops.raise_from, ops.raise_current, handling_again)
+
+
+def read_names(tree: ast.AST) -> set[str]:
+    """The names that are read in an expression."""
+    return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name)}
+
+
+def _is_none(shown: ast.expr) -> bool:
+    return isinstance(shown, ast.Constant) and shown.value is None
+
+
+def _function_def(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    made = ast.FunctionDef(name, arguments, body, [], None, None)
+    made.type_params = []  # type: ignore[attr-defined]  # 3.12
+    return made

@@ -1,0 +1,104 @@
+"""Jumps made short, so that what the compilers of the versions lay out differently looks alike."""
+
+from collections.abc import Sequence
+
+from hovis.bytecode.instructions import TERMINAL, Handler, Instruction
+from hovis.bytecode.stack_layout import Step
+
+_INVERSE = {"true": "false", "false": "true", "none": "not_none", "not_none": "none"}
+
+
+def thread(steps: Sequence[Step]) -> tuple[list[Instruction], list[int]]:
+    """The instructions, and the height of the stack before each.
+
+    A jump to a Jump goes where that goes; what is then out of reach is dropped, and so is a Jump to the next
+    instruction; a Jump to a Return becomes a Return; a Branch around a Jump becomes the opposite Branch.
+    """
+    steps = list(steps)
+    for at, step in enumerate(steps):
+        if step.target >= 0:
+            step.target = _final(steps, step)
+            if step.op == "Jump" and steps[step.target].op == "Return":
+                steps[at] = steps[step.target]
+    kept, count = list(range(len(steps))), -1
+    while len(kept) != count:  # twice as a rule; once more where a handler was there for a Jump alone
+        count = len(kept)
+        kept = _straighten(steps, _reachable(steps, kept))
+    index = {old: new for new, old in enumerate(kept)}
+    return [_instruction(steps[old], index) for old in kept], [steps[old].depth for old in kept]
+
+
+def _final(steps: Sequence[Step], step: Step) -> int:
+    """Where a jump ends up, and with it what CPython does on the way; an empty endless loop stays where it is."""
+    target = step.target
+    seen = {target}
+    while steps[target].op == "Jump":
+        _take_poll(step, steps[target])
+        target = steps[target].target
+        if target in seen:
+            break
+        seen.add(target)
+    return target
+
+
+def _take_poll(step: Step, other: Step) -> None:
+    """step jumps where another jump has led, too."""
+    if step.polled is None:
+        step.polled, step.poll, step.poll_depth = other.polled, other.poll, other.poll_depth
+
+
+def _reachable(steps: Sequence[Step], order: Sequence[int]) -> list[int]:
+    """Those of ``order`` that can be reached from the first, when each goes on to the next."""
+    place = [-1] * len(steps)
+    for index, at in enumerate(order):
+        place[at] = index
+    seen = bytearray(len(order))
+    work = [0] if order else []
+    while work:
+        index = work.pop()
+        while not seen[index]:
+            seen[index] = 1
+            step = steps[order[index]]
+            if step.target >= 0:
+                work.append(place[step.target])
+            if step.handler >= 0:
+                work.append(place[step.handler])
+            if step.poll >= 0:
+                work.append(place[step.poll])
+            if step.op in TERMINAL:
+                break
+            index += 1
+    return [at for index, at in enumerate(order) if seen[index]]
+
+
+def _straighten(steps: Sequence[Step], kept: Sequence[int]) -> list[int]:
+    """Without the Jumps that lead to the next instruction, or that a Branch need only step over."""
+    targets = {steps[old].target for old in kept}  # a Jump among them is an endless loop
+    result: list[int] = []
+    for place, old in enumerate(kept):
+        step = steps[old]
+        if step.op == "Jump" and old not in targets:
+            following = kept[place + 1] if place + 1 < len(kept) else -1
+            if step.target == following:
+                continue
+            before = steps[result[-1]] if result else None
+            if before is not None and before.op == "Branch" and before.target == following:
+                before.arg, before.target = _INVERSE[before.arg], step.target
+                before.polled, before.poll, before.poll_depth = step.polled, step.poll, step.poll_depth
+                continue
+        result.append(old)
+    return result
+
+
+def _instruction(step: Step, index: dict[int, int]) -> Instruction:
+    op, arg, raw = step.op, step.arg, step.raw
+    if step.target >= 0:
+        arg = (arg, index[step.target]) if op == "Branch" else index[step.target]
+    handler = None
+    if step.handler >= 0 and raw.entry is not None:
+        handler = Handler(index[step.handler], step.handler_depth, raw.entry.lasti)
+    polled, poll = step.polled, None
+    if polled is not None and polled.entry is not None and step.poll >= 0:
+        poll = Handler(index[step.poll], step.poll_depth, polled.entry.lasti)
+    # what the constructor of a NamedTuple does, without the call in between
+    return tuple.__new__(Instruction, (op, arg, raw.position, handler, raw.offset, polled is not None, poll))

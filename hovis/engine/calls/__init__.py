@@ -1,0 +1,1 @@
+"""Calls: inlining of Python functions, builtins, operators, enumerations, calls that are traced by themselves."""

@@ -1,0 +1,42 @@
+"""Calls that stay for what they do, and of which it is known what they will probably give: the residual looks whether they have.
+
+Where one gives something else, the rest is a world in which nothing is assumed (as behind a guard that failed).
+"""
+
+import operator
+
+from hovis.engine.machine.call_results import finish, opaque
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.specialization_tables import GiveUp
+from hovis.engine.state.values import STRONG, Known, V
+from hovis.ir.model import Effect
+from hovis.lattice import Type
+from hovis.lattice.constants import is_immutable, same_constant
+from hovis.library.core import Stand
+
+
+def call(m: Machine, callee: Known, stand: Stand, args: list[V], kwargs: dict[str, V]) -> int | None:
+    """Call what a known object is, or holds; only as the last thing that an instruction does, which leaves the result on the stack."""
+    values = [m.resolve(value) for value in args]
+    named = {name: m.resolve(value) for name, value in kwargs.items()}
+    expected = None
+    if m.state.world < 2 and all(isinstance(value, Known) for value in (*values, *named.values())):
+        assert stand.expected is not None
+        expected = stand.expected(m, callee, values, named)
+    if m.guesses:
+        if expected is None:
+            raise GiveUp("nothing is expected of a call")
+        return finish(m, expected, "value")
+    result = opaque(m, callee, values, named)
+    if expected is None:
+        return finish(m, result, "value")
+    for value in (*values, *named.values()):
+        m.use(value, STRONG)
+    test = same_constant if is_immutable(expected.value) else operator.is_
+    same = m.emit(test, [result, expected], type=Type(bool), effect=Effect.PURE)
+    other = m.state.fork()
+    other.world = 2
+    other.frames[-1].stack.append(result)
+    other.frames[-1].pc += 1
+    m.split(same, other)
+    return finish(m, expected, "value")

@@ -1,0 +1,1 @@
+"""Control flow beyond branches: iteration, generators, exceptions, pattern matching."""

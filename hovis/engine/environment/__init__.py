@@ -1,0 +1,1 @@
+"""What the trace reads of its environment, and how a residual looks whether that still holds (guards)."""

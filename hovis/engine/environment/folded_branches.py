@@ -1,0 +1,77 @@
+"""Branches that are decided while tracing, and what they were decided by."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from hovis.bytecode.instructions import Code, effect
+from hovis.ir.operations import UNBOUND
+from hovis.lattice.constants import PLAIN
+
+#: Reads of the environment that are remembered until a branch is decided.
+RECENT: Final = 32
+#: The classes of flags, and of what derives from them (enumerations).
+_FLAGS: Final = (bool, int, float, str)
+#: Kinds of guards of what is looked at as a whole (see guards.Guard).
+_WHOLE: Final = ("items", "dict")
+_PARTS: Final = ("item", "index", "slot", "cell", "class")
+
+
+def may_be_told(kind: str, value: Any) -> bool:
+    """Might what was read tell a loop to end: is it a plain value, or all that a container holds?"""
+    if kind == "class":
+        value = value[-1][1] if value else UNBOUND
+    return kind in _WHOLE or (kind in _PARTS and (value is None or type(value) in PLAIN or issubclass(type(value), _FLAGS)))
+
+
+class Folded:
+    """A branch that was decided while tracing: where it stands, where it does not lead, by what labels, and what was read for it."""
+
+    __slots__ = ("code", "labels", "other", "pc", "told")
+
+    def __init__(self, code: Code, pc: int, other: int, labels: Any, told: tuple[Any, ...]) -> None:
+        self.code, self.pc, self.other, self.labels, self.told = code, pc, other, labels, told
+
+    def leaves(self, sometimes: bool) -> bool:
+        """Is it part of a loop that iterates over nothing, and would the other way leave that (sometimes: perhaps, before the next round)?"""
+        loop = self._loop()
+        if not loop or self.code.instructions[min(loop)].op == "ForIter":
+            return False
+        if self.other in loop and sometimes:
+            heads, follow = self.code.loop_heads, self.code.successors
+            return not _reached([self.other], lambda at: [to for to in follow[at] if to not in heads] if at in loop else ()) <= loop
+        return self.other not in loop
+
+    def _loop(self) -> set[int]:
+        """The instructions that lead to the branch, and that it leads to."""
+        follow = self.code.successors
+        behind = _reached([self.pc], lambda at: follow[at])
+        before: dict[int, list[int]] = {}
+        for at in behind:
+            for to in follow[at]:
+                before.setdefault(to, []).append(at)
+        found = _reached(before.get(self.pc, ()), lambda at: before.get(at, ()))
+        return found & behind | {self.pc} if found else set()
+
+
+def _reached(first: Iterable[int], follow: Any) -> set[int]:
+    seen = set(first)
+    todo = list(seen)
+    while todo:
+        for to in follow(todo.pop()):
+            if to not in seen:
+                seen.add(to)
+                todo.append(to)
+    return seen
+
+
+def begins(code: Code, branch: int) -> int:
+    """Where the computation begins of what a branch tests."""
+    at, missing = branch, 1
+    while at and missing > 0:
+        at -= 1
+        instruction = code.instructions[at]
+        if instruction.op in ("Branch", "Jump", "ForIter", "Return", "Raise", "Reraise"):
+            return at + 1
+        pops, pushes = effect(instruction.op, instruction.arg)
+        missing += pops - pushes
+    return at

@@ -1,0 +1,308 @@
+"""The environment that was read while tracing: guards, and where the residual looks at it again.
+
+A fold that reads a global, a cell, an attribute, a class or what a known container holds is a *guard*.  Those that are
+read before the first opaque call are tested on entry; after an opaque call the residual looks again (``unchanged`` in
+the IR) before it relies on anything more.  Where something has changed it goes on in a world in which nothing of the
+environment is folded (docs: "Opaque calls and the frozen environment").
+"""
+
+import gc
+from collections.abc import Callable, Iterable
+from operator import is_
+from types import CellType, FunctionType
+from typing import Any, Final, NamedTuple
+
+from hovis.engine.environment.logging_calls import fate
+from hovis.ir.operations import UNBOUND
+from hovis.lattice.constants import is_immutable, same_constant
+
+_HEAP_TYPE: Final = 1 << 9
+_IMMUTABLE_TYPE: Final = 1 << 8
+
+#: As many items of a container are compared where a residual looks whether it is as it was; what holds more is read at run time.
+MOST_COMPARED: Final = 1000
+
+
+class Guard(NamedTuple):
+    """A read of the environment that was folded: ``holder`` by ``name`` gave ``value``.
+
+    item      a dictionary by key (UNBOUND: it has no such key)     index     a list by index
+    items     all that a list, set or tuple holds                    dict      all that a dictionary holds
+    slot      an instance by the name of a slot
+    class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
+    kinds     a dictionary by key: the class of what it holds is one of these
+    type      the class of an instance                               cell      the contents of a cell
+    function  the code of a function                         defaults  what its parameters have for defaults
+    names     the name and the qualified name of a function
+    asked     an abstract class about another class: that one, and the answer
+    logs      a logger by a level: what becomes of what it is given
+    library   a function that was called while tracing: its footprint (see footprints)
+    """
+
+    kind: str
+    holder: Any
+    name: Any
+    value: Any
+
+
+class Probe(NamedTuple):
+    """A test of the environment that takes an instruction or two; that something is missing where it looks fails it like any other change.
+
+    how      item: ``holder[name] is value``        absent: ``name not in holder``
+             attribute: ``holder.name is value``    class: ``type(holder) is value``    kind: ``type(holder[name]) is value``
+    """
+
+    how: str
+    holder: Any
+    name: Any
+    value: Any
+
+
+class Consulted(Exception):
+    """The environment was asked where it cannot be relied upon; ``always`` if it changes too often to be folded at all."""
+
+    def __init__(self, always: bool = False) -> None:
+        self.always = always
+
+
+class Look:
+    """Where the residual looks at the environment again: the keys of the guards that are relied upon from there on.
+
+    hold says whether they hold: a function, which becomes that of the guards where it is called first.
+    """
+
+    __slots__ = ("guards", "hold", "keys")
+
+    def __init__(self) -> None:
+        self.keys: set[Any] = set()
+        self.guards: tuple[Guard, ...] = ()
+        self.hold: FunctionType = FunctionType(_first.__code__, globals(), "hold", (self,))
+
+    def __repr__(self) -> str:
+        return f"<{len(self.guards)} guards>"
+
+    def probes(self) -> list[Probe] | None:
+        """What there is to test, where all of it is quickly tested; numbers and strings may hold that are other objects than these."""
+        found: list[Probe] = []
+        for guard in self.guards:
+            probes = _probes(guard)
+            if probes is None:
+                return None
+            found += probes
+        return found
+
+
+def _first(look: Look) -> bool:
+    """The first call of what says whether guards hold: the next ones are of the test itself."""
+    made: Any = compile_guards(look.guards)
+    hold = look.hold
+    hold.__defaults__, hold.__code__ = made.__defaults__, made.__code__
+    return hold()  # type: ignore[no-any-return]
+
+
+def can_change(cls: type) -> bool:
+    """Can somebody assign to attributes of this class?"""
+    return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE_TYPE
+
+
+def places(cls: type, name: str) -> tuple[tuple[dict[str, Any], object], ...]:
+    """Where an attribute of a class stands: the dictionaries along the MRO, down to the one that has it."""
+    found: list[tuple[dict[str, Any], object]] = []
+    for base in cls.__mro__:
+        there = vars(base)
+        if can_change(base):
+            found.append((dictionary_of(base), there.get(name, UNBOUND)))
+        if name in there:
+            break
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------------- testing guards
+
+
+def _probes(guard: Guard) -> list[Probe] | None:
+    """The probes of a guard, None if there are none for it."""
+    kind, holder, name, value = guard
+    if kind == "item":
+        return [_item(holder, name, value)]
+    if kind == "class":
+        return [_item(held, name, found) for held, found in value]
+    if kind == "index":
+        return [Probe("item", holder, name, value)]
+    if kind == "kinds" and len(value) == 1:
+        return [Probe("kind", holder, name, value[0])]
+    if kind == "function":
+        return [Probe("attribute", holder, "__code__", value)]
+    if kind == "defaults":
+        return [Probe("attribute", holder, at, held) for at, held in zip(("__defaults__", "__kwdefaults__"), value, strict=True)]
+    if kind == "bases":
+        return [] if _has_its_bases_for_good(holder) else [Probe("attribute", holder, "__mro__", value)]
+    if kind == "type":
+        return [Probe("class", holder, None, value)]
+    if kind == "cell" and value is not UNBOUND:
+        return [Probe("attribute", holder, "cell_contents", value)]
+    return None
+
+
+def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
+    return Probe("absent", held, key, None) if value is UNBOUND else Probe("item", held, key, value)
+
+
+def _has_its_bases_for_good(cls: type) -> bool:
+    """Does CPython let nobody assign to the ``__bases__`` of a class, as it is derived from object alone (``compatible_for_assignment``)?"""
+    return type(cls) is type and cls.__mro__ == (cls, object)
+
+
+class _Writer:
+    """The tests of guards as Python text: what they compare are defaults of parameters, the fastest of variables."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {}
+        self.names: dict[int, str] = {}
+        self.tests: list[str] = []
+        self.written: set[Any] = set()
+
+    def name(self, value: object) -> str:
+        found = self.names.get(id(value))
+        if found is None:
+            found = self.names[id(value)] = f"v{len(self.names)}"
+            self.scope[found] = value
+        return found
+
+    def same(self, read: str, value: object) -> str:
+        """Identity; numbers and strings have none that anybody could see."""
+        test = f"{read} is {self.name(value)}"
+        if value is None or type(value) is bool or not is_immutable(value):
+            return test
+        return f"({test} or {self.name(same_constant)}({read}, {self.name(value)}))"
+
+    def probe(self, probe: Probe) -> None:
+        how, holder, name, value = probe
+        place = how, id(holder), name if isinstance(name, str) else (type(name), id(name))
+        if place in self.written:
+            return
+        self.written.add(place)
+        at = repr(name) if type(name) is str else self.name(name)
+        if how == "absent":
+            self.tests.append(f"{at} not in {self.name(holder)}")
+        elif how == "item":
+            self.tests.append(self.same(f"{self.name(holder)}[{at}]", value))
+        elif how == "kind":
+            self.tests.append(f"type({self.name(holder)}[{at}]) is {self.name(value)}")
+        elif how == "attribute":
+            self.tests.append(self.same(f"{self.name(holder)}.{name}", value))
+        else:
+            self.tests.append(f"type({self.name(holder)}) is {self.name(value)}")
+
+    def write(self, guard: Guard) -> None:
+        probes = _probes(guard)
+        if probes is not None:
+            for probe in probes:
+                self.probe(probe)
+            return
+        kind, holder, name, value = guard
+        if kind == "slot":
+            self.tests.append(self.same(f"{self.name(getattr)}({self.name(holder)}, {name!r}, {self.name(UNBOUND)})", value))
+        elif kind == "names":
+            at, (plain, qualified) = self.name(holder), value
+            self.tests.append(f"{at}.__name__ == {plain!r} and {at}.__qualname__ == {qualified!r}")
+        elif kind == "asked":
+            cls, answer = value
+            self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
+        elif kind == "logs":
+            self.tests.append(f"{self.name(fate)}({self.name(holder)}, {name}) == {value!r}")
+        elif kind == "kinds":
+            self.tests.append(f"any(type({self.name(holder)}[{name!r}]) is kind for kind in {self.name(value)})")
+        elif kind == "library":
+            for part in value.guards:
+                self.write(part)
+        elif kind == "cell":
+            self.tests.append(f"{self.name(contents_of)}({self.name(holder)}) is {self.name(UNBOUND)}")
+        else:
+            check = _same_items if kind == "items" else _same_pairs
+            self.tests.append(f"{self.name(check)}({self.name(holder)}, {self.name(value)})")
+
+
+def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
+    """A function that says whether all guards hold."""
+    writer = _Writer()
+    for guard in guards:
+        writer.write(guard)
+    if not writer.tests:
+        return _always
+    parameters = ", ".join(f"{name}={name}" for name in writer.scope)
+    lines = ["  if not (" + " and ".join(writer.tests[k : k + 16]) + "): return False" for k in range(0, len(writer.tests), 16)]
+    text = f"def holds({parameters}):\n try:\n" + "\n".join(lines) + "\n  return True\n except (LookupError, ValueError):\n  return False"
+    exec(text, writer.scope)
+    holds: Callable[[], bool] = writer.scope["holds"]
+    return holds
+
+
+def failing(guards: Iterable[Guard]) -> list[Guard]:
+    """The guards that do not hold."""
+    return [guard for guard in guards if not compile_guards([guard])()]
+
+
+def _always() -> bool:
+    return True
+
+
+def dictionary_of(cls: type) -> dict[str, Any]:
+    """The dictionary behind the proxy that a class shows of it (to read, never to write)."""
+    held: Any = next(iter(gc.get_referents(vars(cls))), None)
+    return held if type(held) is dict else vars(cls)  # type: ignore[return-value]
+
+
+def _same_items(now: Any, then: tuple[Any, ...]) -> bool:
+    return len(now) == len(then) and all(map(is_, now, then))
+
+
+def _same_pairs(now: dict[Any, Any], then: tuple[tuple[Any, ...], tuple[Any, ...]]) -> bool:
+    keys, values = then
+    return len(now) == len(keys) and all(map(is_, now, keys)) and all(map(is_, now.values(), values))
+
+
+def contents_of(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def contents(held: Any) -> "tuple[str, Any, Any] | None":
+    """The guard of all that a known container holds: kind, holder and value; None if its class guards enough."""
+    if isinstance(held, list | set | frozenset | tuple):
+        return "items", held, tuple(held)
+    if isinstance(held, dict):
+        return "dict", held, (tuple(held), tuple(held.values()))
+    if isinstance(held, CellType):
+        return "cell", held, contents_of(held)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- where it is relied upon
+
+
+def too_large(looks: Iterable[Look]) -> set[Any]:
+    """The keys of guards by which a residual would compare much whenever it looks."""
+    guards = (guard for look in looks for guard in look.guards if guard.kind in ("items", "dict"))
+    return {(kind, id(held), name) for kind, held, name, _ in guards if len(held) > MOST_COMPARED}
+
+
+def spread(entries: Iterable[Any], looks: Iterable[set[Any]]) -> None:
+    """What is relied upon behind an edge is relied upon before it, back to where the residual looks, or to the entry.
+
+    looks: the keys that are relied upon there; those of all between are left as they are.
+    """
+    behind: dict[int, list[set[Any]]] = {}
+    for entry in entries:
+        for (_, target, _), reads in (*zip(entry.exits, entry.tails, strict=True), *zip(entry.calls, entry.call_tails, strict=True)):
+            behind.setdefault(id(reads), []).append(target.reads)
+    for keys in looks:
+        seen, todo = {id(keys)}, [keys]
+        while todo:
+            for reads in behind.get(id(todo.pop()), ()):
+                if id(reads) not in seen:
+                    seen.add(id(reads))
+                    todo.append(reads)
+                    keys |= reads

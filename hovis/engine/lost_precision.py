@@ -1,0 +1,39 @@
+"""What had too many values to be told apart, for ``explain``: the user's variables that are unknown only because of that."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from hovis.engine.state.frames_and_heap import State
+from hovis.engine.state.values import Dyn
+from hovis.ir.model import Location
+
+if TYPE_CHECKING:
+    from hovis.engine.worklist import Engine
+
+#: So the remark ends.
+JOINED: Final = "has too many values to be told apart here"
+
+
+def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
+    """What, where, and which hint would change it; each variable once."""
+    seen: set[str] = set()
+    for site, forced in engine.tables.forced.items():
+        for path in forced:
+            for entry in engine.entries.get(site, {}).values():
+                name = _variable(engine, entry.state, path)
+                if name is not None and name not in seen:
+                    seen.add(name)
+                    engine.state = entry.state
+                    yield f"{name} {JOINED}", engine.location(), f"hovis.static({name}) here would tell all of them apart"
+
+
+def _variable(engine: "Engine", state: State, path: int) -> str | None:
+    """The name of the user's variable, if that is what stands there and it is unknown."""
+    part = engine.tables.paths.parts[path]
+    if len(part) != 3 or part[1] != "local" or part[0] >= len(state.frames):
+        return None
+    code = state.frames[part[0]].code
+    value = engine.value_at(state, path)
+    if not isinstance(value, Dyn) or part[2] >= len(code.names) or code.filename.startswith(engine.package):
+        return None
+    return code.names[part[2]] if code.names[part[2]].isidentifier() else None

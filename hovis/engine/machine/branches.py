@@ -1,0 +1,223 @@
+"""Decisions: known ones are followed, unknown ones become branches, and what they tell is remembered."""
+
+import operator
+from typing import Any, Final
+
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.frames_and_heap import State, substitute
+from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.values import TEST, WEAK, Dyn, Known, Ref, V, labels_of
+from hovis.ir.model import Op
+from hovis.ir.operations import END, UNBOUND
+from hovis.lattice import ANY, Const, Type, Union, contains
+from hovis.lattice import Any as AnyType
+from hovis.lattice.constants import PLAIN
+
+_SINGLETONS = (None, True, False, Ellipsis, NotImplemented, END, UNBOUND)
+
+
+def identical(m: Machine, a: V, b: V) -> Known | None:
+    """``a is b``, if it is known."""
+    a, b = m.resolve(a), m.resolve(b)
+    if isinstance(a, Ref) and isinstance(b, Ref):
+        if a.aid == b.aid:
+            return Known(True, labels_of(a, b))
+        one, other = m.state.heap[a.aid], m.state.heap[b.aid]
+        if one.kind == other.kind == "method":
+            return None
+        if one.cls is other.cls is tuple and not m.tables.tuples_seen:
+            m.tables.tuples_seen = True
+            raise Restart("tuples")
+        return Known(False, labels_of(a, b)) if one.node is None or other.node is None else None
+    if isinstance(a, Known) and isinstance(b, Known):
+        same = a.value is b.value
+        if not same and type(a.value) is type(b.value) and type(a.value) in (int, float, str, bytes, tuple, complex, frozenset) and a.value == b.value:
+            return None
+        labels = labels_of(a, b)
+        if not same and any(x.value is END or x.value is UNBOUND for x in (a, b)):
+            # of values that meet it is known that they are none of these
+            return Known(False)
+        if labels:
+            m.mark(labels, TEST)
+        return Known(same, labels)
+    if isinstance(a, Ref) or isinstance(b, Ref):
+        ref, other_value = (a, b) if isinstance(a, Ref) else (b, a)
+        assert isinstance(ref, Ref)
+        obj = m.state.heap[ref.aid]
+        if obj.node is None or (isinstance(other_value, Known) and not _could_be(Type(obj.cls), other_value.value)):
+            # nothing outside can be a virtual object
+            return Known(False, labels_of(ref))
+        return None
+    return _by_type(a, b)
+
+
+def _by_type(a: V, b: V) -> Known | None:
+    if isinstance(a, Dyn) and isinstance(b, Dyn):
+        return None
+    dyn, known = (a, b) if isinstance(a, Dyn) else (b, a)
+    if not isinstance(dyn, Dyn) or not isinstance(known, Known):
+        return None
+    value = known.value
+    if (value is END and not dyn.maybe_end) or (value is UNBOUND and not dyn.maybe_unbound):
+        return Known(False)
+    declines = value is NotImplemented and isinstance(dyn.value, Op) and dyn.value.callee in _ANSWERED
+    if declines or not _could_be(dyn.type, value) or (isinstance(value, type) and _of_another_class(dyn.value, value)):
+        return Known(False)
+    if isinstance(dyn.type, Type) and dyn.type.cls is type(None) and value is None:
+        return Known(True)
+    return None
+
+
+#: Operators: where every candidate declines they raise, or fall back on identity.
+_ANSWERED: Final = frozenset(
+    (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt, operator.le, operator.gt, operator.ge,
+     operator.eq, operator.ne)
+)  # fmt: skip
+
+
+def _of_another_class(asked: Any, cls: type) -> bool:
+    """Is asked ``type(x)`` of an x that is surely no instance of cls itself?"""
+    if not isinstance(asked, Op) or asked.callee is not type or len(asked.args) != 1:
+        return False
+    kind = getattr(asked.args[0], "type", ANY)
+    members = kind.members if isinstance(kind, Union) else (kind,)
+    return all(isinstance(t, Type) and t.cls is not cls for t in members)
+
+
+def _could_be(kind: Any, value: object) -> bool:
+    """Might a value of this type be that object?"""
+    return contains(kind, value)
+
+
+def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
+    """Branch on an exact bool: jump to target if it is jump_if."""
+    if isinstance(value, Known):
+        if value.labels:
+            m.mark(value.labels, WEAK)
+        jumps = value.value is jump_if
+        m.folded(target if not jumps else m.frame.pc + 1, value.labels)
+        return target if jumps else None
+    assert isinstance(value, Dyn), value
+    if value.lost:
+        m.mark(value.lost, TEST if _chooses(value.value) else WEAK)
+    frame = m.frame
+    next_pc = frame.pc + 1
+    m.meet(len(m.state.frames) - 1, next_pc, target)
+    merges = m.tables.merge.setdefault(frame.ctx, set())
+    merges.add(next_pc)
+    merges.add(target)
+    location, at = m.location(), frame.pc
+    true = m.state
+    false = true.fork()
+    true.frames[-1].pc = target if jump_if else next_pc
+    false.frames[-1].pc = next_pc if jump_if else target
+    narrow(true, value.value, True)
+    narrow(false, value.value, False)
+    return m.branch(value, true, false, location, at)
+
+
+def _chooses(cond: Any) -> bool:
+    """Is the outcome that of an equality or membership, which chooses, and not of a comparison, which counts?"""
+    while isinstance(cond, Op) and cond.callee is operator.not_:
+        cond = cond.args[0]
+    return isinstance(cond, Op) and cond.callee in (operator.eq, operator.ne, operator.contains, operator.is_, operator.is_not)
+
+
+def narrow(state: State, cond: Any, truth: bool) -> None:
+    """What the outcome of a test says about the values that were tested."""
+    if isinstance(cond, Op):
+        rule = _NARROWING.get(cond.callee) if not isinstance(cond.callee, Op) else None
+        if rule is not None:
+            rule(state, cond, truth)
+    if not isinstance(cond, Const):
+        substitute(state, cond, Known(truth))
+
+
+def _not(state: State, cond: Op, truth: bool) -> None:
+    narrow(state, cond.args[0], not truth)
+
+
+def _is(state: State, cond: Op, truth: bool) -> None:
+    a, b = cond.args
+    if isinstance(b, Const) and any(b.value is s for s in _SINGLETONS) and not isinstance(a, Const):
+        if truth:
+            substitute(state, a, Known(b.value))
+        elif b.value is END:
+            _retype(state, a, without(getattr(a, "type", ANY), Type(type(END))), always=True)
+        else:
+            _remove(state, a, Type(type(b.value)) if b.value is None or b.value is UNBOUND else None)
+    elif truth and isinstance(b, Const) and isinstance(b.value, type) and isinstance(a, Op) and a.callee is type:
+        _retype(state, a.args[0], Type(b.value))
+
+
+def _is_not(state: State, cond: Op, truth: bool) -> None:
+    _is(state, cond, not truth)
+
+
+def _remove(state: State, value: Any, kind: Any) -> None:
+    """value is not of this type: a Union loses it."""
+    if kind is None:
+        return
+    held = getattr(value, "type", None)
+    _retype(state, value, without(held, kind))
+
+
+def without(held: Any, kind: Any) -> Any:
+    """A Union without one of its members; anything else stays."""
+    if isinstance(held, Union) and kind in held.members:
+        rest = held.members - {kind}
+        return next(iter(rest)) if len(rest) == 1 else Union(rest)
+    return held
+
+
+def _retype(state: State, value: Any, kind: Any, always: bool = False) -> None:
+    if isinstance(value, Const):
+        return
+    held = getattr(value, "type", None)
+    if held == kind and not always:
+        return
+    substitute(state, value, Dyn(value, kind))
+
+
+def _isinstance(state: State, cond: Op, truth: bool) -> None:
+    value, classes = cond.args
+    held = getattr(value, "type", None)
+    if not isinstance(held, Union) or not isinstance(classes, Const):
+        return
+    fits = {t for t in held.members if isinstance(t, Type) and _instance_of(t.cls, classes.value)}
+    rest = fits if truth else held.members - fits
+    if rest and len(rest) < len(held.members):
+        _retype(state, value, next(iter(rest)) if len(rest) == 1 else Union(frozenset(rest)))
+
+
+def _instance_of(cls: type, classes: Any) -> bool:
+    try:
+        return issubclass(cls, classes)
+    except TypeError:
+        return False
+
+
+def _equal(state: State, cond: Op, truth: bool) -> None:
+    a, b = cond.args
+    if not truth or isinstance(a, Const):
+        a, b = b, a
+    if not truth or not isinstance(b, Const) or isinstance(a, Const) or isinstance(getattr(a, "type", None), AnyType):
+        return
+    kind = type(b.value)
+    exact = getattr(a, "type", None) == Type(kind)
+    if exact and (kind in PLAIN or (kind is float and b.value != 0)):
+        substitute(state, a, Known(b.value))
+
+
+def _not_equal(state: State, cond: Op, truth: bool) -> None:
+    _equal(state, cond, not truth)
+
+
+_NARROWING: dict[Any, Any] = {
+    operator.not_: _not,
+    operator.is_: _is,
+    operator.is_not: _is_not,
+    operator.eq: _equal,
+    operator.ne: _not_equal,
+    isinstance: _isinstance,
+}

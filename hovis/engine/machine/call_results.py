@@ -1,0 +1,141 @@
+"""What becomes of the result of a call, and the call of which nothing is known."""
+
+import abc
+import functools
+import operator
+import types
+from collections.abc import Callable, Hashable, Iterable
+from typing import Final
+
+from hovis.engine.machine import frame_inspection
+from hovis.engine.machine.machine import Landing, Machine
+from hovis.engine.state import class_templates, observed_identity
+from hovis.engine.state.heap import holds
+from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.values import ENDS, Dyn, Known, V
+from hovis.ir import operations
+from hovis.ir.model import Effect
+from hovis.lattice import ANY, AbstractValue
+from hovis.lattice.constants import is_immutable
+
+
+def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
+    """Put a result where it belongs: on the stack, or nowhere.  A control code passes through."""
+    if isinstance(result, int):
+        return result
+    if result is None:
+        return m.unreachable()
+    if class_templates.ALL and isinstance(result, Known):
+        result = _behind(m, result)
+    if mode == "discard":
+        return None
+    m.push(result)
+    if mode != "value":
+        return after(m, mode)
+    return None
+
+
+def _behind(m: Machine, result: Known) -> V:
+    """A value; if it is a token of a template, what it stands for."""
+    found = class_templates.actual(m.state.heap, result)
+    if isinstance(found, Known) and found.value is class_templates.CHANGED:
+        token = class_templates.of(result.value)
+        assert token is not None
+        return m.emit(getattr, [Known(token.template.cls), Known(token.name)], effect=Effect.READS | Effect.RAISES)
+    return found
+
+
+def leave_class(m: Machine, template: class_templates.Template, why: str) -> None:
+    """The statement that defined a class is left to CPython from now on: trace again."""
+    m.tables.real_classes.setdefault(template.body, why)
+    raise Restart("class")
+
+
+#: Builtins that write to a class.
+_WRITERS: Final = (setattr, delattr, type.__setattr__, type.__delattr__, getattr(abc, "_abc_register", None))
+
+
+def _name(callee: object) -> str:
+    held = callee.value if isinstance(callee, Known) else callee
+    return str(getattr(held, "__name__", "a callee that is not known"))
+
+
+def _changes_classes(callee: object) -> bool:
+    """Might a callee that is given a class write to it?"""
+    if isinstance(callee, Known):
+        callee = callee.value
+    if isinstance(callee, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
+        return callee in _WRITERS
+    if isinstance(callee, type):
+        return bool(callee.__flags__ & _HEAP_TYPE) and callee.__module__ != "builtins"
+    own = str(getattr(callee, "__module__", "")).startswith(operations.__name__)
+    return not own or callee in (operations.apply, operations.apply_positional)
+
+
+_HEAP_TYPE: Final = 1 << 9
+
+
+def after(m: Machine, mode: str) -> int | None:
+    """What a call is followed by, its result on the stack (the modes other than value and discard)."""
+    return AFTER[mode](m)
+
+
+#: mode → what to do with the result on the stack; filled by the modules that use a mode.
+AFTER: dict[str, Callable[[Machine], int | None]] = {}
+
+
+def opaque(
+    m: Machine,
+    callee: object,
+    args: list[V],
+    kwargs: dict[str, V] | None = None,
+    land: Landing | None = None,
+    kind: AbstractValue = ANY,
+    dims: tuple[V | None, ...] | None = None,
+) -> Dyn:
+    """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
+    args = observed_identity.kept(m, callee, args, kwargs)
+    frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
+    looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
+    for value in (*args, *(kwargs or {}).values()):
+        if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
+            m.thaw(value.value)
+        if class_templates.ALL and isinstance(value, Known) and (template := class_templates.template_of(value.value)) is not None and _changes_classes(callee):
+            leave_class(m, template, f"it is given to {_name(callee)}")
+    if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
+        m.tables.eager_classes = True
+        raise Restart("class")
+    if kind is ANY and isinstance(callee, Hashable):
+        kind = m.library.always.get(callee, ANY)
+    made = m.emit(callee, args, kwargs, kind, dims=dims, land=land)
+    if holds(kind) or (kind is ANY and id(callee) not in _QUIET):
+        made.ends, m.endings = ENDS, True
+    return made
+
+
+#: They hand out what a container holds, not the container.
+_LOOKING: Final = (operator.contains, operator.getitem, dict.get, len)
+
+
+def _gives_nothing_away(callee: object, container: V) -> bool:
+    """Would nobody who gets hold of what this plain container holds have something to write to?"""
+    held = container.value if isinstance(container, Known) else None
+    if type(held) is dict:
+        held = () if callee is operator.contains else held.values()
+    return isinstance(held, Iterable) and type(held) in _PLAIN and not any(map(may_be_written, held))
+
+
+_PLAIN: Final = frozenset({tuple, list, set, frozenset, type({}.values())})
+
+#: What gives a value that somebody else holds, or one that has no end to be seen; by id.
+_QUIET: Final = frozenset(map(id, (getattr, next, iter, type, dict.get, dict.setdefault, *(f for f in vars(operator).values() if callable(f)))))
+
+
+_SENTINEL: Final = type(operations.END)
+
+
+def may_be_written(value: object) -> bool:
+    """Is it an object that a callee which is given it may well write to?"""
+    if is_immutable(value) or isinstance(value, _SENTINEL | type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
+        return False
+    return not isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)

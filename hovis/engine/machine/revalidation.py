@@ -1,0 +1,59 @@
+"""What the caller passed and an opaque call may have changed: read again, and tested.
+
+The residual reads the real cell and compares it with what was known: the same goes on as before, on the other side
+nothing is known of the object any more (engine.md, "Opaque calls and the frozen environment").
+"""
+
+import operator
+from typing import Any
+
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.values import Dyn, Known, Ref, V
+from hovis.ir.model import Effect
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Type
+
+
+def suspect(m: Machine, value: V) -> VObj | None:
+    """The object behind value, if its contents are known but for a test."""
+    if isinstance(value, Ref):
+        obj = m.state.heap[value.aid]
+        if obj.forgotten == "suspect":
+            return obj
+    return None
+
+
+def read(m: Machine, container: V, key: V, callee: Any) -> bool:
+    """Read a cell of a suspect container, leave the result on the stack; False: not mine.
+
+    Only as the last thing an instruction does: the side on which the test fails goes on behind it.
+    """
+    obj = suspect(m, container)
+    if obj is None or not isinstance(container, Ref) or not isinstance(key, Known) or not obj.keys:
+        return False
+    index = obj.find(key.value)
+    if index < 0:
+        return False
+    found = m.emit(callee, [Dyn(obj.node, Type(obj.cls)), key], effect=Effect.READS | Effect.RAISES)  # type: ignore[arg-type]
+    cell = obj.cells[index]
+    test, same = _test(m, found, cell)
+    if test is not None:
+        changed = m.state.fork()
+        changed.heap[container.aid] = obj.replace(forgotten=True, cells=(), keys=())
+        changed.frames[-1].stack.append(found)
+        changed.frames[-1].pc += 1
+        changed.world = 2
+        m.split(test, changed)
+    m.push(same)
+    return True
+
+
+def _test(m: Machine, found: Dyn, cell: V) -> tuple[Dyn | None, V]:
+    """Is what was read what was known?  And what it is known as then."""
+    if isinstance(cell, Dyn):
+        if isinstance(cell.type, AnyType) or type(cell.type) is not Type:
+            return None, found
+        cls = m.emit(type, [found], effect=Effect.PURE)
+        return m.emit(operator.is_, [cls, Known(cell.type.cls)], type=Type(bool), effect=Effect.PURE), Dyn(found.value, cell.type)
+    return m.emit(operator.is_, [found, cell], type=Type(bool), effect=Effect.PURE), cell

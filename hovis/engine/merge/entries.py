@@ -1,0 +1,59 @@
+"""Entries: specialized blocks under construction.
+
+An *entry* is a site, a key, and the join of all states that arrived there with that key.
+"""
+
+from typing import Any
+
+from hovis.engine.state.frames_and_heap import State
+from hovis.engine.state.values import Labels
+from hovis.ir.model import Block, Edge, Effect, Function, Op, Param
+from hovis.lattice import BOTTOM, AbstractValue
+
+
+class Entry:
+    """A specialised block under construction; for functions also what is known of its result."""
+
+    __slots__ = (
+        "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "joined", "key",
+        "marked", "number", "params", "passed", "queued", "reads", "result", "sealed", "site", "state", "tails", "told",
+    )  # fmt: skip
+
+    def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
+        self.site = site
+        self.key = key
+        self.state = State([], {})
+        self.params: dict[int, Param] = {}
+        #: the label of the slot with path 0; those of the others follow
+        self.base = 0
+        self.depends: dict[int, Labels] = {}
+        self.marked: dict[int, int] = {}
+        self.joined: set[int] = set()
+        self.block = Block()
+        self.exits: list[tuple[Edge, Entry, State]] = []
+        self.calls: list[tuple[Op, Entry, State]] = []
+        self.number = 0
+        #: what is relied upon of the environment before the residual looks again, and what at each exit and call was last
+        self.reads: set[Any] = set()
+        self.tails: list[set[Any]] = []
+        self.call_tails: list[set[Any]] = []
+        #: what was read of the environment that might tell a loop to end, and the branches that were decided (see environment_loops)
+        self.told: set[Any] = set()
+        self.folded: dict[Any, Any] = {}
+        #: heads of loops to which it has jumped back without looking for signals
+        self.passed: set[tuple[int, int]] = set()
+        self.queued = False
+        self.evaluated = False
+        #: are the parameters of its block fixed?
+        self.sealed = False
+        self.function = function
+        self.result: AbstractValue = BOTTOM
+        self.effect = Effect.PURE
+        self.callers: set[Entry] = set()
+        #: START: parameters that are one of a few constants
+        self.choices: tuple[tuple[int, tuple[object, ...]], ...] = ()
+
+    @property
+    def begins_function(self) -> bool:
+        """Does a residual function begin here, or a generator, but START?  Its body stands in the context of the key that it has had when it was made."""
+        return self.function is not None and self.site[0] != "start"

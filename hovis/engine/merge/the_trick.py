@@ -1,0 +1,54 @@
+"""A value that is one of a few constants, and chooses: it is compared with them, and known on each way ("The Trick").
+
+A guest program that calls and returns keeps return addresses on a stack.  Where these had to leave the keys, because a
+guest function is called from many places, the address that is popped is one of those that were joined.  The next state of
+an automaton is one of those that its table has under the key.
+"""
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from hovis.engine.state.frames_and_heap import State, substitute
+from hovis.engine.state.values import STRONG, Dyn, Known
+from hovis.ir.model import Block, Branch, Edge, Effect, Jump, Op
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import PLAIN, same_constant
+
+if TYPE_CHECKING:
+    from hovis.engine.merge.merging import Meeting
+
+
+def choosing(m: "Meeting", site: Any, state: State) -> Dyn | None:
+    """Such a value in state, in a slot that belongs into the keys of site and is not joined anywhere."""
+    if m.final is None:
+        m.final = {path for forced in m.tables.forced.values() for path, strength in forced.items() if strength == STRONG}
+    if m.final or m.tables.looked_up:
+        for path in m.wanted_at(site):
+            if path not in m.final:
+                value = m.value_at(state, path)
+                if type(value) is Dyn and value.among:
+                    return value
+    return None
+
+
+def dispatch(m: "Meeting", edge: Edge, state: State, value: Dyn) -> None:
+    """Arrive once for each of the constants that value may be."""
+    choices = value.among
+    assert choices is not None
+    here, m.state = m.state, state
+    location = m.location()
+    m.state = here
+    for choice in choices[:-1]:
+        exact = type(choice) in PLAIN and value.type == Type(type(choice))
+        test = Op(operator.eq if exact else same_constant, (value.value, Const(choice)), (), Type(bool), None, Effect.PURE, location)
+        block, rest = Block((), [test]), Block()
+        edge.block, edge.args = block, ()
+        equal, other = Edge(block), Edge(rest)
+        block.terminator = Branch(test, equal, other, location)
+        edge = Edge(rest)
+        rest.terminator = Jump(edge, location)
+        known = state.fork()
+        substitute(known, value.value, Known(choice))
+        m.edge(equal, known)
+    substitute(state, value.value, Known(choices[-1]))
+    m.edge(edge, state)

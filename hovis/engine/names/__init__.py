@@ -1,0 +1,1 @@
+"""Names: local variables, cells, globals, ``locals()``, the namespaces of class bodies."""

@@ -1,0 +1,1 @@
+"""Objects: classes, instances, functions, attributes and descriptors, finalizers."""

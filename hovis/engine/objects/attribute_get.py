@@ -1,0 +1,530 @@
+"""Reading attributes (CPython: Objects/object.c, Objects/typeobject.c, Objects/moduleobject.c).
+
+``get`` goes by the class of the value, as tp_getattro does: an instance's attributes are found by ``generic``, those
+of a class, a module, a super object by routines of their own, and whatever the class makes of it by its hooks.
+"""
+
+import collections
+import operator
+import types
+from typing import Any, Final
+
+from hovis.engine.calls import builtin_payload, models
+from hovis.engine.environment.guards import can_change, dictionary_of
+from hovis.engine.machine import exceptions
+from hovis.engine.machine.call_results import finish
+from hovis.engine.machine.machine import Machine
+from hovis.engine.objects import class_attributes, descriptors, functions, instances
+from hovis.engine.objects.descriptors import Access
+from hovis.engine.objects.instances import UNKNOWN
+from hovis.engine.state import class_templates
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, in_slot, is_data, is_python_class, own_getattribute
+from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
+from hovis.engine.traced import slot_protocols
+from hovis.ir import operations as ops
+from hovis.ir.model import Effect
+from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice.constants import is_immutable
+
+#: What a read of an attribute does that runs nothing of the user's.
+QUIET: Final = Effect.READS | Effect.RAISES
+
+
+def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
+    """``value.name`` (PyObject_GetAttr)."""
+    acted = models.acting(m, value)
+    if acted is not None:
+        return models.get_attribute(m, value, acted, name, mode)
+    value = m.resolve(value)
+    if isinstance(value, Ref):
+        found = _of_kind(m, value, m.state.heap[value.aid], name, mode)
+        if found is not NOT_MODELLED:
+            return found  # type: ignore[no-any-return]
+    elif isinstance(value, Known):
+        if value.labels and type(value.value) not in descriptors.NUMBERS:
+            m.mark(value.labels, STRONG)
+        if isinstance(value.value, types.ModuleType):
+            return _of_module(m, value, value.value, name, mode)
+        if isinstance(value.value, type):
+            return _of_class(m, value, value.value, name, mode)
+    cls = m.class_of(value)
+    if isinstance(value, Dyn) and value.lost and (cls is None or is_python_class(cls)):
+        # objects have met here of which one would know what is in them
+        m.use(value)
+    if cls is None or (isinstance(value, Dyn) and m.doubts() and is_data(cls, name)):
+        return left(m, value, name, mode)
+    return _of_instance(m, value, cls, name, mode)
+
+
+def left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE, kind: AbstractValue = ANY) -> int | None:
+    """The real object is asked."""
+    return finish(m, m.emit(getattr, [value, Known(name)], type=kind, effect=effect), mode)
+
+
+# ------------------------------------------------------------------------------------------------- instances
+
+
+def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int | None:
+    """By the class's ``__getattribute__`` and ``__getattr__`` (slot_tp_getattr_hook)."""
+    found = find(cls, "__getattr__")
+    hook = None if found is ABSENT else Known(found)
+    if own_getattribute(cls):
+        getter = find(cls, "__getattribute__")
+        if not isinstance(getter, FUNCTION):
+            return left(m, value, name, mode)
+        access = Access(name, value, Known(cls), mode, hook)
+        return descriptors.run(m, Known(getter), [value, Known(name)], access)
+    return generic(m, Access(name, value, Known(cls), mode, hook), cls)
+
+
+def _as_unknown(m: Machine, value: V) -> Dyn:
+    """A known array, of whose contents nothing is to be said."""
+    if isinstance(value, Dyn):
+        return value
+    assert isinstance(value, Known)
+    held: Any = value.value
+    return Dyn(Const(held), m.library.of_value(held), tuple(Known(d, value.labels) for d in held.shape))
+
+
+def generic(m: Machine, access: Access, cls: type) -> int | None:
+    """What the class says if it says it first, what the instance has, what else the class says (_PyObject_GenericGetAttrWithDict)."""
+    value, name = access.value, access.name
+    assert value is not None
+    rule = m.library.attributes.get((cls, name)) if isinstance(value, Dyn) or cls in m.library.abstractions else None
+    if rule is not None:
+        found = rule(m, _as_unknown(m, value))
+        if found is not None:
+            return finish(m, found, access.mode)
+    if cls in m.library.fixed and isinstance(value, Known):
+        constant = getattr(value.value, name, ABSENT)
+        if is_immutable(constant) or isinstance(constant, type) or type(constant) in m.library.fixed or type(constant).__module__ == "numpy":
+            return finish(m, Known(constant, value.labels), access.mode)
+    raw = class_attribute(m, cls, name)
+    if isinstance(raw, Thawed):
+        return _thawed(m, access, cls, raw)
+    if raw is not ABSENT and type(raw) is not FUNCTION and answers_first(raw):
+        return _data(m, access, cls, raw)
+    own = instances.own(m, value, cls, name)
+    if own is UNKNOWN:
+        return _maybe_own(m, access, cls, raw)
+    if own is not ABSENT:
+        return finish(m, own, access.mode)
+    return _of_class_or_missing(m, access, raw)
+
+
+def _of_class_or_missing(m: Machine, access: Access, raw: Any) -> int | None:
+    """The instance has nothing by that name."""
+    value = access.value
+    assert value is not None
+    if raw is ABSENT:
+        return missing(m, access, f"'{_name(m, value)}' object has no attribute '{access.name}'")
+    done = descriptors.get(m, raw, access)
+    return left(m, value, access.name, access.mode) if done is NOT_MODELLED else done
+
+
+def _name(m: Machine, value: V) -> str:
+    cls = m.class_of(value)
+    assert cls is not None
+    return ops.name_of_class(cls)
+
+
+def missing(m: Machine, access: Access, complaint: str) -> int | None:
+    """Nobody has the attribute: ``__getattr__``, or AttributeError."""
+    value = access.owner if access.value is None else access.value
+    if access.hook is not None:
+        depth = len(m.state.frames)
+        return descriptors.asked(m, m.call(access.hook, [value, Known(access.name)], {}, access.mode), depth, access)
+    return m.raise_new(AttributeError, complaint, name=Known(access.name), obj=value)
+
+
+def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    """The instance may have an attribute of its own by this name: where it matters the residual looks.
+
+    It matters for what is no plain value.  Where the instance has one, the rest is a world in which nothing is
+    assumed (as behind a guard that failed); the frame is back before the instruction there.
+    """
+    value, name = access.value, access.name
+    assert value is not None
+    if raw is ABSENT or find(type(raw), "__get__") is ABSENT:
+        if access.hook is None or not instances.dict_descriptor(cls) or raw is not ABSENT:
+            return left(m, value, name, access.mode, QUIET if access.hook is None else Effect.OPAQUE)
+        return m.call(Known(slot_protocols.own_or_ask), [value, Known(name), access.hook], {}, access.mode)
+    may_split = access.mode == "value" and m.state.world < 2 and m.frame.code.instructions[m.frame.pc].op in ("GetAttr", "GetMethod")
+    if not may_split or not instances.dict_descriptor(cls):
+        return left(m, value, name, access.mode, QUIET if access.hook is None and descriptors.runs_nothing(raw) else Effect.OPAQUE)
+    lacks = m.emit(ops.lacks, [value, Known(name), Known(cls)], type=Type(bool), effect=Effect.READS)
+    shadowed = m.state.fork()
+    shadowed.world = 2
+    shadowed.frames[-1].stack.append(value)
+    m.split(lacks, shadowed)
+    return _of_class_or_missing(m, access, raw)
+
+
+def _data(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    """A data descriptor: a property, a slot, a field of C code."""
+    value, name, mode = access.value, access.name, access.mode
+    assert value is not None
+    if instances.is_slot(raw) and is_python_class(raw.__objclass__):
+        return _slot(m, access, cls, raw)
+    if type(raw) is _FIELD and (inside := builtin_payload.held(m, value)) is not None:
+        return m.call(Known(operator.getitem), [inside, Known(raw.__reduce__()[1][0])], {}, mode)
+    done = descriptors.get(m, raw, access)
+    if done is not NOT_MODELLED:
+        return done  # type: ignore[no-any-return]
+    if isinstance(value, Ref) and m.obj(value, "exception") is not None and name != "__class__":
+        held = exceptions.get(m, value, name)
+        return left(m, value, name, mode, QUIET) if held is None else finish(m, relabel(held, value.labels), mode)
+    if name == "__class__" and raw is object.__dict__["__class__"]:
+        return finish(m, Known(cls, labels_of(value) if not isinstance(value, Dyn) else frozenset()), mode)
+    if name == "__dict__" and instances.dict_descriptor(cls):
+        found = instances.take_dictionary(m, value)
+        return finish(m, found, mode) if found is not None else left(m, value, name, mode, QUIET, Type(dict))
+    if isinstance(value, Known):
+        return _field_of_known(m, value, raw, name, mode)
+    quiet = type(raw) in (types.MemberDescriptorType, types.GetSetDescriptorType) and access.hook is None
+    return left(m, value, name, mode, QUIET if quiet and not is_python_class(raw.__objclass__) else Effect.OPAQUE)
+
+
+def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    """member_get of a name in ``__slots__``."""
+    value, name, mode = access.value, access.name, access.mode
+    assert value is not None
+    own: Any = UNKNOWN
+    if isinstance(value, Ref) and m.obj(value, "instance") is not None:
+        own = instances.own(m, value, cls, name)
+    elif isinstance(value, Known):
+        held = in_slot(raw, value.value)
+        if m.static(value, ("slot", value.value, name, held)):
+            own = ABSENT if held is ops.UNBOUND else Known(held, value.labels)
+    if own is UNKNOWN:
+        return left(m, value, name, mode, QUIET if access.hook is None else Effect.OPAQUE)
+    if own is not ABSENT:
+        return finish(m, own, mode)
+    if access.hook is not None:
+        return m.call(access.hook, [value, Known(name)], {}, mode)
+    m.emit(getattr, [value, Known(name)], effect=QUIET)  # the complaint differs from version to version
+    return m.unreachable()
+
+
+def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) -> int | None:
+    """An attribute of a known object that C code looks after."""
+    held = value.value
+    if is_immutable(held) or isinstance(held, FUNCTION | types.BuiltinFunctionType | types.CodeType | types.MethodType):
+        found = getattr(held, name)
+        if is_immutable(found) or isinstance(held, types.MethodType) or name == "__code__":
+            return finish(m, Known(found, value.labels), mode)
+        return left(m, value, name, mode, Effect.READS, Type(dict) if type(found) is dict else ANY)
+    return left(m, value, name, mode)
+
+
+# ------------------------------------------------------------------------------------------------- what a class holds
+
+
+class Thawed:
+    """An attribute of a class that the traced code writes to: of this type, as far as that is known."""
+
+    __slots__ = ("certain", "kind")
+
+    def __init__(self, kind: AbstractValue, certain: bool) -> None:
+        self.kind = kind
+        #: there is always something by the name
+        self.certain = certain
+
+    @property
+    def plain(self) -> bool:
+        """Are all values that it may have such that reading it runs nothing?"""
+        members = getattr(self.kind, "members", (self.kind,))
+        return all(isinstance(t, Type) and find(t.cls, "__get__") is ABSENT for t in members)
+
+
+def class_attribute(m: Machine, cls: type, name: str) -> Any:
+    """What stands in the dictionaries of the MRO by a name: the object, ABSENT, or a Thawed."""
+    if m.tables.thawed_attributes:
+        for base in cls.__mro__:
+            thawed = m.tables.thawed_attributes.get((id(base), name))
+            if thawed is not None:
+                return thawed if m.frozen or thawed.kind is ANY else _checked(m, cls, base, name, thawed)
+            if name in base.__dict__:
+                break
+    raw = find(cls, name)
+    if type(raw) is class_templates.Datum:
+        raw = class_attributes.in_mro(m, cls, name)
+        return Thawed(ANY, False) if raw is class_attributes.UNSURE else raw
+    return raw
+
+
+def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Thawed:
+    """What the traced code writes to, others may write to as well: it relies on what kind of values there are."""
+    held = dictionary_of(base)
+    members = getattr(thawed.kind, "members", (thawed.kind,))
+    classes = tuple(member.cls for member in members if type(member) is Type)
+    if len(classes) < len(members) or ("kinds", id(held), name) in m.volatile or m.state.world == 2:
+        return Thawed(ANY, False)
+    for before in cls.__mro__[: cls.__mro__.index(base)]:
+        if can_change(before):
+            m.guard("item", dictionary_of(before), name, ops.UNBOUND)
+    m.guard("kinds", held, name, classes)
+    return thawed
+
+
+def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
+    value, name, mode = access.value, access.name, access.mode
+    assert value is not None
+    own: Any = instances.own(m, value, cls, name) if raw.plain and raw.certain else UNKNOWN
+    if own is UNKNOWN:
+        return left(m, value, name, mode, QUIET if raw.plain and access.hook is None else Effect.OPAQUE)
+    if own is ABSENT:
+        return left(m, Known(cls), name, mode, QUIET, raw.kind)
+    return finish(m, own, mode)
+
+
+def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int | None:
+    """The metaclass if it says it first, the MRO, what else the metaclass says (type_getattro)."""
+    meta = type(cls)
+    found = find(meta, "__getattr__")
+    hook = None if found is ABSENT else Known(found)
+    getter = find(meta, "__getattribute__")
+    if getter is not type.__dict__["__getattribute__"]:
+        if not isinstance(getter, FUNCTION):
+            return left(m, value, name, mode)
+        return descriptors.run(m, Known(getter), [value, Known(name)], Access(name, value, Known(meta), mode, hook))
+    asked = Access(name, value, Known(meta), mode, hook)
+    from_meta = class_attribute(m, meta, name)
+    if isinstance(from_meta, Thawed):
+        return left(m, value, name, mode)
+    if from_meta is not ABSENT and answers_first(from_meta):
+        return _data_of_class(m, asked, cls, from_meta)
+    raw = class_attribute(m, cls, name)
+    if isinstance(raw, Thawed):
+        return left(m, value, name, mode, QUIET if raw.plain else Effect.OPAQUE, raw.kind if raw.plain else ANY)
+    if raw is not ABSENT:
+        if type(raw).__module__ == "enum":
+            return finish(m, Known(getattr(cls, name), value.labels), mode)
+        done = descriptors.get(m, raw, Access(name, None, value, mode))
+    elif from_meta is not ABSENT:
+        done = descriptors.get(m, from_meta, asked)
+    else:
+        return missing(m, asked, f"type object '{ops.name_of_class(cls)}' has no attribute '{name}'")
+    return left(m, value, name, mode) if done is NOT_MODELLED else done
+
+
+def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
+    name, value = access.name, access.value
+    assert value is not None
+    if type(raw) is types.GetSetDescriptorType or type(raw) is types.MemberDescriptorType:
+        if name == "__class__":
+            return finish(m, Known(type(cls), labels_of(value)), access.mode)
+        if name in _FIXED and raw is find(type, name):
+            m.trust(cls)
+            if class_templates.ALL and name in ("__mro__", "__bases__"):
+                return finish(m, m.new(VObj("tuple", tuple, tuple(map(Known, getattr(cls, name)))), labels_of(value)), access.mode)
+            return finish(m, Known(getattr(cls, name), labels_of(value)), access.mode)
+        return left(m, value, name, access.mode, QUIET if raw is find(type, name) else Effect.OPAQUE)
+    done = descriptors.get(m, raw, access)
+    return left(m, value, name, access.mode) if done is NOT_MODELLED else done
+
+
+#: Fields of a class that nobody changes.
+_FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__base__"})
+
+
+def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mode: str) -> int | None:
+    """module_getattro: the module's dictionary (what ModuleType itself has are names that no module lacks)."""
+    held = module.__dict__
+    if type(module) is types.ModuleType and name in held and (id(held), name) not in m.tables.thawed_globals:
+        m.guard("item", held, name, held[name])
+        return finish(m, Known(held[name], value.labels), mode)
+    return left(m, value, name, mode)
+
+
+# ------------------------------------------------------------------------------------------------- objects of this trace
+
+
+def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
+    """What objects of some kinds know by themselves."""
+    if obj.kind == "super":
+        return _of_super(m, obj, name, mode)
+    if obj.kind in ("slice", "range") and name in ("start", "stop", "step"):
+        return finish(m, obj.cells[("start", "stop", "step").index(name)], mode)
+    if obj.kind == "method":
+        return _of_method(m, value, obj, name, mode)
+    if obj.kind == "function":
+        found = functions.get(m, value, obj, name)
+        if found is ABSENT:
+            return missing(m, Access(name, value, Known(obj.cls), mode), f"'function' object has no attribute '{name}'")
+        return left(m, value, name, mode) if found is UNKNOWN else finish(m, found, mode)
+    if obj.kind == "property" and name in _OF_PROPERTY:
+        return finish(m, obj.cells[_OF_PROPERTY.index(name)], mode)
+    if obj.kind == "tuple" and is_python_class(obj.cls):
+        raw = find(obj.cls, name)
+        if type(raw) is _FIELD:
+            return finish(m, relabel(obj.cells[raw.__reduce__()[1][0]], value.labels), mode)
+    return NOT_MODELLED
+
+
+#: The class of the fields of named tuples.
+_FIELD: Final = type(collections.namedtuple("_", "field").field)  # type: ignore[attr-defined]
+
+_OF_PROPERTY: Final = ("fget", "fset", "fdel")
+
+
+def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int | None:
+    """method_getattro: what the function has, but for these.  (meth_getsets, of a method of C code.)"""
+    if name == "__self__":
+        return finish(m, obj.cells[1], mode)
+    if obj.cls is not types.MethodType:
+        return get(m, obj.cells[0], name, mode) if name in ("__name__", "__qualname__", "__doc__") else left(m, value, name, mode)
+    if name == "__func__" and not (isinstance(obj.cells[0], Known) and not isinstance(obj.cells[0].value, FUNCTION)):
+        return finish(m, obj.cells[0], mode)
+    if name in ("__name__", "__qualname__", "__doc__", "__module__") or find(obj.cls, name) is ABSENT:
+        return get(m, obj.cells[0], name, mode)
+    return left(m, value, name, mode)
+
+
+# ------------------------------------------------------------------------------------------------- super
+
+
+def get_super(m: Machine, cls: V, instance: V, name: str) -> int | None:
+    """``super(cls, instance).name``."""
+    if not isinstance(cls, Known) or not isinstance(cls.value, type):
+        return left(m, m.emit(super, [cls, instance]), name, "value")
+    return _of_super(m, VObj("super", super, (cls, instance)), name, "value")
+
+
+def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
+    """What comes behind a class in the MRO (super_getattro)."""
+    cls, instance = obj.cells
+    assert isinstance(cls, Known)
+    assert isinstance(cls.value, type)
+    start, bound_class = super_class(m, cls.value, m.resolve(instance))
+    if start is None or name == "__class__":
+        return left(m, m.emit(super, [cls, instance]), name, mode)
+    m.trust(start)
+    mro = start.__mro__
+    for base in mro[mro.index(cls.value) + 1 :]:
+        if (id(base), name) in m.tables.thawed_attributes:
+            break
+        find(base, name)      # a guard
+        if name in base.__dict__:
+            raw = class_attributes.in_class(m, base, name)
+            if raw is ABSENT:
+                continue
+            if raw is class_attributes.UNSURE:
+                break
+            if instances.is_slot(raw) and not bound_class and base is _owner(start, name):
+                return get(m, instance, name, mode)
+            done = descriptors.get(m, raw, Access(name, None if bound_class else instance, Known(start), mode))
+            if done is not NOT_MODELLED:
+                return done  # type: ignore[no-any-return]
+            break
+    return left(m, m.emit(super, [cls, instance], effect=Effect.PURE), name, mode)
+
+
+def _owner(cls: type, name: str) -> type | None:
+    """The class in the MRO that has the name."""
+    return next((base for base in cls.__mro__ if name in base.__dict__), None)
+
+
+def super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
+    """Whose MRO super() walks, if it takes the two, and whether the instance is itself a class (supercheck)."""
+    if isinstance(instance, Known) and isinstance(instance.value, type) and cls in instance.value.__mro__:
+        return instance.value, True
+    start = m.class_of(instance)
+    return (start, False) if start is not None and cls in start.__mro__ else (None, False)
+
+
+# ------------------------------------------------------------------------------------------------- getattr, hasattr
+
+
+def presence(m: Machine, value: V, name: str) -> bool | None:
+    """Does value have the attribute?  None: only asking it tells."""
+    cls = m.class_of(value)
+    if cls is None:
+        return None
+    if isinstance(value, Ref) and (function := m.obj(value, "function")) is not None:
+        found = functions.get(m, value, function, name)
+        return None if found is UNKNOWN else found is not ABSENT
+    if isinstance(value, Known) and isinstance(value.value, types.ModuleType):
+        held = value.value.__dict__
+        if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
+            return None
+        return name in held if m.static(value, ("item", held, name, held.get(name, ops.UNBOUND))) else None
+    if isinstance(value, Known) and isinstance(value.value, type):
+        return _class_has(m, value.value, name)
+    if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):
+        return None
+    raw = class_attribute(m, cls, name)
+    if isinstance(raw, Thawed):
+        return None
+    if raw is not ABSENT and answers_first(raw):
+        if instances.is_slot(raw) and isinstance(value, Ref) and m.obj(value, "instance") is not None:
+            return instances.own(m, value, cls, name) is not ABSENT
+        return True if name in ("__class__", "__dict__") else None
+    own = instances.own(m, value, cls, name)
+    if own is UNKNOWN:
+        return True if raw is not ABSENT and descriptors.runs_nothing(raw) else None
+    if own is not ABSENT:
+        return True
+    if raw is ABSENT:
+        return False
+    return True if descriptors.runs_nothing(raw) else None
+
+
+#: Objects whose attributes are not found by the generic routine.
+_OWN_WAY: Final = frozenset({"super", "method", "function", "slice", "range"})
+
+
+def _class_has(m: Machine, cls: type, name: str) -> bool | None:
+    meta = type(cls)
+    if find(meta, "__getattribute__") is not type.__dict__["__getattribute__"]:
+        return None
+    from_meta, raw = class_attribute(m, meta, name), class_attribute(m, cls, name)
+    if isinstance(from_meta, Thawed) or isinstance(raw, Thawed):
+        return None
+    if from_meta is not ABSENT and answers_first(from_meta):
+        if name == "__abstractmethods__" and from_meta is type.__dict__[name]:
+            return name in cls.__dict__
+        return True if name in _FIXED else None
+    if raw is not ABSENT:
+        return True if descriptors.runs_nothing(raw) or isinstance(raw, property) or type(raw).__module__ == "enum" else None
+    if from_meta is not ABSENT:
+        return True if descriptors.runs_nothing(from_meta) else None
+    return False if find(meta, "__getattr__") is ABSENT else None
+
+
+def get_or(m: Machine, value: V, name: str, default: V, mode: str) -> int | None:
+    """``getattr(value, name, default)``."""
+    value = m.resolve(value)
+    present = presence(m, value, name)
+    if present is not None:
+        return get(m, value, name, mode) if present else finish(m, default, mode)
+    if _asks_quietly(m, value, name):
+        return finish(m, m.emit(getattr, [value, Known(name), default], effect=Effect.READS | Effect.RAISES), mode)
+    if m.class_of(value) is None:
+        return finish(m, m.emit(getattr, [value, Known(name), default]), mode)
+    return m.call(Known(slot_protocols.attribute_or), [value, Known(name), default], {}, mode)
+
+
+def has(m: Machine, value: V, name: str, mode: str) -> int | None:
+    """``hasattr(value, name)``."""
+    value = m.resolve(value)
+    present = presence(m, value, name)
+    if present is not None:
+        return finish(m, Known(present, labels_of(value) if not isinstance(value, Dyn) else frozenset()), mode)
+    if _asks_quietly(m, value, name):
+        return finish(m, m.emit(hasattr, [value, Known(name)], type=Type(bool), effect=Effect.READS | Effect.RAISES), mode)
+    if m.class_of(value) is None:
+        return finish(m, m.emit(hasattr, [value, Known(name)], type=Type(bool)), mode)
+    return m.call(Known(slot_protocols.has_attribute), [value, Known(name)], {}, mode)
+
+
+def _asks_quietly(m: Machine, value: V, name: str) -> bool:
+    """Is it only the real object that knows, and does asking it run nothing of the user's?"""
+    cls = m.class_of(value)
+    if cls is None or own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or not isinstance(value, Dyn):
+        return False
+    raw = class_attribute(m, cls, name)
+    return not isinstance(raw, Thawed) and (raw is ABSENT or descriptors.runs_nothing(raw))
+
+

@@ -1,0 +1,176 @@
+"""The attributes of classes of the trace: what is found in their dictionaries, and writing to them (type_setattro).
+
+Most names of a template stand for one thing for good: a function, a descriptor, or plain data whose value is in the
+heap.  A name that is written otherwise after the class was made is *open*: what it stands for goes by what is in its
+cell at the moment.  Which names are open is learned: the first such write traces the class again.
+"""
+
+import types
+from typing import Any, Final
+
+from hovis.engine.machine.call_results import leave_class
+from hovis.engine.machine.machine import Machine
+from hovis.engine.objects import functions
+from hovis.engine.state.class_templates import ALL, CHANGED, MISSING, Datum, Template, Token
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.type_lookup import ABSENT, find
+from hovis.engine.state.values import Dyn, Known, V
+from hovis.ir.model import Effect
+from hovis.lattice import Type, Union
+
+WRAPPERS: Final = {"property": property, "staticmethod": staticmethod, "classmethod": classmethod}
+
+#: Only the real class knows.
+UNSURE: Final = object()
+
+_SLOTS: Final = ("__get__", "__set__", "__delete__", "__set_name__")
+_QUIET: Final = Effect.WRITES | Effect.RAISES
+
+
+def is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def plain_class(cls: type) -> bool:
+    """Are instances of cls plain values wherever they are looked up?  (Binding a bound method gives itself.)"""
+    return cls is types.MethodType or all(find(cls, slot) is ABSENT for slot in _SLOTS)
+
+
+def plain(m: Machine, value: V) -> bool:
+    """Is value known to be no descriptor?"""
+    value = m.resolve(value)
+    if isinstance(value, Dyn):
+        members = value.type.members if isinstance(value.type, Union) else (value.type,)
+        return all(isinstance(t, Type) and plain_class(t.cls) for t in members)
+    cls = m.class_of(value)
+    return cls is not None and plain_class(cls)
+
+
+# ------------------------------------------------------------------------------------------------- reading
+
+
+def in_mro(m: Machine, cls: type, name: str) -> Any:
+    """What stands in the dictionaries of the MRO: an object or a token, ABSENT, or UNSURE."""
+    m.trust(cls)
+    for base in cls.__mro__:
+        found = in_class(m, base, name)
+        if found is not ABSENT:
+            return found
+    return ABSENT
+
+
+def in_class(m: Machine, base: type, name: str) -> Any:
+    """The same for one class."""
+    m.trust(base)
+    raw = base.__dict__.get(name, ABSENT)
+    if type(raw) is not Datum:
+        return raw
+    template = ALL[id(raw)].template
+    obj = m.state.heap[template.aid]
+    cell = obj.cells[obj.find(name)]
+    if isinstance(cell, Known):
+        if cell.value is MISSING:
+            return ABSENT
+        if cell.value is CHANGED:
+            return UNSURE if name in template.open or name in template.checked else raw
+    return _token(m, template, name, raw, cell) if name in template.open else raw
+
+
+def _token(m: Machine, template: Template, name: str, datum: Datum, value: V) -> Any:
+    """What an open name is taken for."""
+    value = m.resolve(value)
+    if isinstance(value, Known):
+        return datum if plain_class(type(value.value)) else value.value
+    if isinstance(value, Dyn):
+        return datum if plain(m, value) else UNSURE
+    obj = m.state.heap[value.aid]
+    if obj.kind != "function" and obj.kind not in WRAPPERS and not (obj.kind == "instance" and not plain_class(obj.cls)):
+        return datum if plain_class(obj.cls) else UNSURE
+    parts = _functions(m, obj)
+    if parts is None:
+        return UNSURE
+    key = name, obj.kind, id(obj.cls), *(id(part.extra[0]) for part in parts if part is not None)
+    if key not in template.tokens:
+        template.tokens[key] = make_token(m, template, name, obj, parts)
+    return template.tokens[key]
+
+
+def _functions(m: Machine, obj: VObj) -> list[VObj | None] | None:
+    """The functions that a descriptor consists of; None: they are not known."""
+    if obj.kind not in WRAPPERS:
+        return []
+    found: list[VObj | None] = []
+    for cell in obj.cells:
+        part = m.obj(m.resolve(cell), "function")
+        if part is None and not isinstance(cell, Known):
+            return None
+        found.append(part)
+    return found
+
+
+def make_token(m: Machine, template: Template, name: str, obj: VObj, parts: list[VObj | None]) -> Any:
+    """A function or descriptor that stands for the one in the cell of a name."""
+
+    def keep(held: Any, *path: int) -> Any:
+        template.kept.append(held)
+        ALL[id(held)] = Token(template, name, path)
+        return held
+
+    if obj.kind == "function":
+        return keep(functions.twin(m, obj))
+    if obj.kind not in WRAPPERS:
+        return keep(object.__new__(obj.cls))
+    made = []
+    for k, (part, cell) in enumerate(zip(parts, obj.cells, strict=True)):
+        made.append(keep(functions.twin(m, part), k) if part is not None else cell.value)  # type: ignore[union-attr]
+    return keep(WRAPPERS[obj.kind](*made))
+
+
+# ------------------------------------------------------------------------------------------------- writing
+
+
+def set_attribute(m: Machine, template: Template, name: str, value: V) -> None:
+    """``A.name = value``."""
+    if not (name in template.data and plain(m, value)):
+        _open(m, template, name, "written to")
+    if not plain(m, value) and isinstance(m.resolve(value), Dyn):
+        m.operand(Known(template.cls))
+    obj = m.state.heap[template.aid]
+    index = obj.find(name)
+    if _bound(obj.cells[index]) is False and any(_bound(cell) for cell in obj.cells[index + 1 :]):
+        # the dictionary has its own order
+        m.operand(Known(template.cls))
+    if m.state.heap[template.aid].node is not None:
+        m.emit(setattr, [Known(template.cls), Known(name), value], type=Type(type(None)), effect=_QUIET)
+    known = plain(m, value) or not isinstance(m.resolve(value), Dyn)
+    m.state.heap[template.aid] = m.state.heap[template.aid].with_cell(index, value if known else Known(CHANGED))
+
+
+def _bound(cell: V) -> bool:
+    return not (isinstance(cell, Known) and cell.value is MISSING)
+
+
+def _open(m: Machine, template: Template, name: str, what: str) -> None:
+    """The name has to be open: trace again if it is not."""
+    if name in template.open:
+        return
+    if is_special(name):
+        leave_class(m, template, f"its attribute {name} is {what}")
+    m.tables.open_names[template.body] = (*m.tables.open_names.get(template.body, ()), name)
+    raise Restart("class")
+
+
+def delete_attribute(m: Machine, template: Template, name: str) -> int | None:
+    """``del A.name``; a control code if there is none."""
+    _open(m, template, name, "deleted")
+    m.operand(Known(template.cls))
+    m.emit(delattr, [Known(template.cls), Known(name)], type=Type(type(None)), effect=_QUIET)
+    obj = m.state.heap[template.aid]
+    cell = obj.cells[obj.find(name)]
+    if not _bound(cell):
+        return m.unreachable()
+    sure = not (isinstance(cell, Known) and cell.value is CHANGED)
+    m.state.heap[template.aid] = obj.with_cell(obj.find(name), Known(MISSING if sure else CHANGED))
+    return None
+

@@ -1,0 +1,203 @@
+"""What a function of the trace has besides its code: names, annotations, a dictionary (CPython: Objects/funcobject.c).
+
+The cells of a function are its defaults, keyword defaults and annotations, those of its closure, and then those of its
+keys: ``__dict__`` once somebody has put something there, ``__doc__`` and ``__module__`` once they were written.
+Of a function that is real the real one is asked.
+"""
+
+import types
+from typing import Any, Final
+
+from hovis.engine.machine.machine import Machine
+from hovis.engine.objects import instances
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.type_lookup import ABSENT, C_METHODS, bound_class, find
+from hovis.engine.state.values import Known, Ref, V, relabel
+
+FUNCTION: Final = types.FunctionType
+DICT: Final = instances.DICT
+
+#: Only the real function knows.
+UNKNOWN: Final = instances.UNKNOWN
+
+_NAMES: Final = {"__name__": 2, "__qualname__": 3}
+_HELD: Final = ("__doc__", "__module__")
+_TYPE_PARAMS: Final = "__type_params__"
+_DEFAULTS: Final = 0
+_ANNOTATIONS: Final = 2
+
+
+def held(obj: VObj, name: str) -> V | None:
+    """What is under one of its keys."""
+    return obj.cells[obj.keys.index(name) - len(obj.keys)] if name in obj.keys else None
+
+
+def _hold(m: Machine, value: Ref, name: str, new: V) -> None:
+    """Put something under a key."""
+    obj = m.state.heap[value.aid]
+    if name in obj.keys:
+        m.put(value, obj.with_cell(len(obj.cells) + obj.keys.index(name) - len(obj.keys), new))
+    else:
+        m.put(value, obj.with_new(name, new))
+
+
+def twin(m: Machine, obj: VObj) -> types.FunctionType:
+    """A function like the one of the trace, never to be called."""
+    code, namespace, name, qualname = obj.extra
+    made = FUNCTION(code.code, namespace, name, None, tuple(types.CellType() for _ in obj.closure) or None)
+    made.__qualname__ = qualname
+    if is_abstract(m, obj):
+        made.__isabstractmethod__ = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_abstract(m: Machine, obj: VObj) -> bool:
+    """Has ``abstractmethod`` been here?"""
+    inside = held(obj, DICT)
+    attributes = m.obj(inside, "dict") if inside is not None else None
+    index = attributes.find("__isabstractmethod__") if attributes is not None else -1
+    cell = attributes.cells[index] if attributes is not None and index >= 0 else None
+    return isinstance(cell, Known) and cell.value is True
+
+
+# ------------------------------------------------------------------------------------------------- reading
+
+
+def get(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
+    """``value.name``: a value, ABSENT, or UNKNOWN."""
+    if obj.node is not None:
+        return UNKNOWN
+    if name == DICT:
+        return _dictionary(m, value)
+    found = _field(m, value, obj, name)
+    if found is not ABSENT:
+        return found
+    inside = held(obj, DICT)
+    if inside is not None:
+        attributes = m.obj(inside, "dict")
+        if attributes is None:
+            return UNKNOWN
+        index = attributes.find(name)
+        if index >= 0:
+            return relabel(attributes.cells[index], value.labels)
+    raw = find(FUNCTION, name)
+    if type(raw) in C_METHODS:
+        return m.new(VObj("method", bound_class(raw), (Known(raw), value)), value.labels)
+    return ABSENT if raw is ABSENT else UNKNOWN
+
+
+def _field(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
+    """What is no matter of the dictionary."""
+    own = held(obj, name)
+    if own is not None:
+        return relabel(own, value.labels)
+    if name in _NAMES:
+        return Known(obj.extra[_NAMES[name]], value.labels)
+    if name == "__class__":
+        return Known(FUNCTION, value.labels)
+    if name == "__doc__":
+        return Known(twin(m, obj).__doc__, value.labels)
+    if name == "__module__" and type(obj.extra[1].get("__name__")) is str:
+        return Known(obj.extra[1]["__name__"], value.labels)
+    if name == _TYPE_PARAMS and _is_field(name):
+        return Known((), value.labels)
+    if name == "__code__":
+        return Known(obj.extra[0].code, value.labels)
+    if name == "__defaults__":
+        return obj.cells[_DEFAULTS]
+    if name == "__annotations__":
+        return _annotations(m, value, obj)
+    return UNKNOWN if _is_field(name) else ABSENT
+
+
+def _is_field(name: str) -> bool:
+    """Does C code look after it?"""
+    return type(find(FUNCTION, name)) in (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def has_own(fn: object, name: str) -> bool:
+    """Is the attribute of a real function a matter of its dictionary alone?"""
+    return type(fn) is FUNCTION and not _is_field(name)
+
+
+def _dictionary(m: Machine, value: Ref) -> V:
+    """func_get_dict: made when it is asked for."""
+    inside = held(m.state.heap[value.aid], DICT)
+    if inside is None:
+        inside = m.new(VObj("dict", dict))
+        _hold(m, value, DICT, inside)
+    return inside
+
+
+def _annotations(m: Machine, value: Ref, obj: VObj) -> Any:
+    """func_get_annotations: a dict from when they are asked for."""
+    told = m.resolve(obj.cells[_ANNOTATIONS])
+    if isinstance(told, Known) and told.value is None:
+        pairs: tuple[V, ...] = ()
+    elif (items := m.obj(told, "tuple")) is not None:
+        pairs = items.cells
+    elif isinstance(told, Known) and type(told.value) is tuple:
+        pairs = tuple(map(Known, told.value))
+    else:
+        return told if m.class_of(told) is dict else UNKNOWN
+    names = tuple(name.value for name in pairs[::2] if isinstance(name, Known))
+    made = m.new(VObj("dict", dict, pairs[1::2], names))
+    m.put(value, obj.with_cell(_ANNOTATIONS, made))
+    return made
+
+
+# ------------------------------------------------------------------------------------------------- writing
+
+
+def put(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
+    """``value.name = new``; False: the real one has to be told."""
+    if name in _NAMES and isinstance(new, Known) and type(new.value) is str:
+        extra = list(obj.extra)
+        extra[_NAMES[name]] = new.value
+        m.put(value, obj.replace(extra=tuple(extra)))  # generators of a real one are named like it as well
+        return obj.node is None
+    if obj.node is not None or name in _NAMES:
+        return False
+    if name in _HELD:
+        _hold(m, value, name, new)
+    elif name == "__annotations__":
+        if m.class_of(new) is not dict:
+            return False
+        m.put(value, obj.with_cell(_ANNOTATIONS, new))
+    elif name == DICT or (name == _TYPE_PARAMS and _is_field(name)):
+        if m.class_of(new) is not (dict if name == DICT else tuple):
+            return False
+        _hold(m, value, name, new)
+    elif _is_field(name):
+        return False
+    else:
+        return _store(m, value, name, new)
+    return True
+
+
+def _store(m: Machine, value: Ref, name: str, new: V) -> bool:
+    inside = _dictionary(m, value)
+    attributes = m.obj(inside, "dict")
+    if attributes is None or attributes.node is not None:
+        return False
+    assert isinstance(inside, Ref)
+    m.put(inside, attributes.with_named(name, new))
+    return True
+
+
+def remove(m: Machine, value: Ref, obj: VObj, name: str) -> "bool | None":
+    """``del value.name``; False: the real one has to be told; None: there is nothing by that name."""
+    if obj.node is not None or _is_field(name):
+        return False
+    inside = held(obj, DICT)
+    if inside is None:
+        return None
+    attributes = m.obj(inside, "dict")
+    if attributes is None or attributes.node is not None:
+        return False
+    index = attributes.find(name)
+    if index < 0:
+        return None
+    assert isinstance(inside, Ref)
+    m.put(inside, attributes.without(index))
+    return True

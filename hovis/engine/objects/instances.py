@@ -1,0 +1,161 @@
+"""What an instance itself has by a name: its slots and its dictionary (CPython: Objects/object.c, Objects/dictobject.c).
+
+A virtual instance has its attributes as cells by name.  Once somebody asks for its ``__dict__`` they move into a dict
+of the trace, which the instance holds under the key ``__dict__``: writing to either is writing to both.
+"""
+
+import operator
+import types
+from typing import Any, Final
+
+from hovis.engine.calls.builtins import call_builtin
+from hovis.engine.machine import exceptions
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import STORED, VObj
+from hovis.engine.state.type_lookup import ABSENT, find, has_dict, own_dict
+from hovis.engine.state.values import Dyn, Known, Ref, V, relabel
+from hovis.ir.operations import UNBOUND
+
+#: Only the real instance knows.
+UNKNOWN: Final = object()
+DICT: Final = "__dict__"
+
+
+def is_slot(raw: Any) -> bool:
+    """Is it the descriptor of a name in ``__slots__``?"""
+    return type(raw) is types.MemberDescriptorType
+
+
+def dict_descriptor(cls: type) -> bool:
+    """Is ``__dict__`` of instances of cls their dictionary, and nothing that the class made of it?"""
+    found = find(cls, DICT)
+    return type(found) is types.GetSetDescriptorType and has_dict(cls)
+
+
+def own(m: Machine, value: V, cls: type, name: str) -> Any:
+    """What the instance has by that name: a value, ABSENT, or UNKNOWN."""
+    if isinstance(value, Known):
+        return _of_known(m, value, cls, name)
+    if isinstance(value, Ref):
+        obj = m.state.heap[value.aid]
+        if obj.kind == "instance" and not obj.forgotten:
+            return _of_object(m, value, obj, name)
+        if obj.kind == "exception" and not obj.forgotten:
+            found = exceptions.get(m, value, name)
+            return ABSENT if found is None else relabel(found, value.labels)
+        if obj.node is None and obj.kind != "instance":
+            return ABSENT
+    return UNKNOWN if has_dict(cls) else ABSENT
+
+
+def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
+    held = own_dict(value.value)
+    if held is None:
+        return ABSENT
+    if id(held) in m.tables.thawed:
+        return UNKNOWN
+    m.read_static.add(id(held))
+    m.covers(held, name, 0)
+    if name in held:
+        return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
+    m.guard("item", held, name, UNBOUND)
+    return ABSENT
+
+
+def _of_object(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
+    index = obj.find(name)
+    if index >= 0:
+        return relabel(obj.cells[index], value.labels)
+    held = dictionary(m, obj)
+    if held is None:
+        return ABSENT
+    if isinstance(held, Dyn):
+        return UNKNOWN
+    inner = m.obj(held)
+    assert inner is not None
+    index = inner.find(name)
+    return relabel(inner.cells[index], value.labels) if index >= 0 else ABSENT
+
+
+def dictionary(m: Machine, obj: VObj) -> "Ref | Dyn | None":
+    """The dict that an instance was asked for; None if nobody has asked."""
+    index = obj.find(DICT)
+    if index < 0:
+        return None
+    held = m.resolve(obj.cells[index])
+    assert isinstance(held, Ref | Dyn)
+    return held
+
+
+def take_dictionary(m: Machine, value: V) -> V | None:
+    """``value.__dict__`` of a virtual instance: from now on its attributes live there; None: the real one has to be asked."""
+    if isinstance(value, Known):
+        real = own_dict(value.value)
+        return None if real is None else Known(real, value.labels)
+    if not isinstance(value, Ref):
+        return None
+    obj = m.obj(value, "instance")
+    if obj is None:
+        return None
+    held = dictionary(m, obj)
+    if held is not None:
+        return held
+    if obj.node is not None:
+        return None
+    slots = [k for k, name in enumerate(obj.keys) if name == STORED or is_slot(find(obj.cls, name))]
+    rest = [k for k in range(len(obj.keys)) if k not in slots]
+    made = m.new(VObj("dict", dict, tuple(obj.cells[k] for k in rest), tuple(obj.keys[k] for k in rest)))
+    _replace_dictionary(m, value, obj, made, slots)
+    return made
+
+
+def give_dictionary(m: Machine, value: Ref, new: V) -> bool:
+    """``value.__dict__ = new`` of a virtual instance; False: the real one has to be asked."""
+    obj = m.obj(value, "instance")
+    if obj is None or obj.node is not None or m.obj(new, "dict") is None or m.class_of(new) is not dict:
+        return False
+    slots = [k for k, name in enumerate(obj.keys) if name != DICT and (name == STORED or is_slot(find(obj.cls, name)))]
+    _replace_dictionary(m, value, obj, new, slots)
+    return True
+
+
+def _replace_dictionary(m: Machine, value: Ref, obj: VObj, new: V, slots: list[int]) -> None:
+    keys = (*(obj.keys[k] for k in slots), DICT)
+    m.put(value, obj.replace(keys=keys, cells=(*(obj.cells[k] for k in slots), new)))
+
+
+def put(m: Machine, value: Ref, name: str, new: V, slot: bool) -> bool:
+    """Store into a virtual instance; False: into the real one."""
+    obj = m.obj(value, "instance")
+    if obj is None or obj.node is not None:
+        return False
+    held = None if slot else dictionary(m, obj)
+    if held is not None:
+        status = call_builtin(m, operator.setitem, [held, Known(name), new], {}, "discard")
+        assert status is None
+        return True
+    m.named(new, name)
+    m.put(value, obj.with_named(name, new))
+    return True
+
+
+def remove(m: Machine, value: Ref, name: str, slot: bool) -> "bool | None":
+    """Delete from a virtual instance; False: from the real one; None: there is nothing by that name."""
+    obj = m.obj(value, "instance")
+    if obj is None or obj.node is not None:
+        return False
+    held = None if slot else dictionary(m, obj)
+    if held is not None:
+        inner = m.obj(held, "dict")
+        if inner is None or inner.node is not None:
+            return False
+        index = inner.find(name)
+        if index >= 0:
+            assert isinstance(held, Ref)
+            m.put(held, inner.without(index))
+        return None if index < 0 else True
+    index = obj.find(name)
+    if index < 0:
+        return None
+    m.put(value, obj.without(index))
+    return True

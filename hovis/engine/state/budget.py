@@ -1,0 +1,137 @@
+"""A trace that takes too long: the call that takes most of it is left as it is, and the rest is traced again."""
+
+import gc
+from collections.abc import Iterable, Mapping
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from hovis.base import deadline
+from hovis.engine.state.specialization_tables import GiveUp, Tables
+
+#: What of the fuel each attempt may use.
+SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
+#: What of the time that is left each attempt may use; the rest is for what is made of the trace.
+TIMES: Final = (0.5, 0.3, 0.3, 0.3, 0.5)
+#: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
+#: followed as long as there is more of it.
+PER_PLACE: Final = 250
+#: The first of them add more: what is to be found out about a program does not grow with it.
+FIRST_PLACES: Final = 100
+PER_FIRST_PLACE: Final = 2_000
+#: What each part of the arguments' structures adds to the fuel, before its shares are taken.
+PER_PART: Final = 4_000
+#: Of so many places of one container.
+PLACES: Final = 12_000
+#: A callee with more than this part of its caller's cost is where the cost is.
+DOMINATES: Final = 0.5
+#: Code of the house's own that may be left as a call all the same.
+LEAVABLE: Final[set[CodeType]] = set()
+#: What is cheap enough to be entered in the last attempt.
+CHEAP: Final = 0.02
+WHY: Final = "tracing it takes too long"
+#: The same, where it is time that there is too little of.
+LATE: Final = f"{WHY}; {deadline.VARIABLE} or options(seconds=…) allow for more"
+
+
+class OutOfFuel(GiveUp):
+    """The attempt has used up its share: of instructions, or of time (``late``)."""
+
+    def __init__(self, late: bool = False) -> None:
+        super().__init__(LATE if late else WHY)
+        self.late = late
+
+
+def allowance(places: int) -> int:
+    """What places of the known data add to the fuel."""
+    return PER_PLACE * places + (PER_FIRST_PLACE - PER_PLACE) * min(places, FIRST_PLACES)
+
+
+def extent(roots: Iterable[object]) -> int:
+    """How many places there are in all that is known before tracing, PLACES at most; code and classes are no data."""
+    todo = list(roots)
+    found = sum(len(text) for text in todo if isinstance(text, str | bytes))
+    seen: set[int] = set()
+    while todo and found < PLACES:
+        held = todo.pop()
+        if id(held) in seen or issubclass(type(held), _CODE):
+            continue
+        seen.add(id(held))
+        parts = gc.get_referents(held)
+        found += len(parts)
+        todo += parts
+    return min(found, PLACES)
+
+
+_CODE: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType)
+
+
+def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, why: str, last: bool = False) -> bool:
+    """Do not enter the function that costs most any more; False: there is none to blame but the traced one.
+
+    last: the next attempt has to succeed, no callee that costs much is entered.
+    """
+    costs, callees = _tree(tables, spent)
+    if last:
+        return _leave_all(tables, costs, package, why)
+    roots = [ctx for ctx in costs if _caller(tables, ctx) is None]
+    if not roots:
+        return False
+    at = max(roots, key=lambda ctx: costs[ctx])
+    found = _own_code(tables, at, package)
+    while True:
+        groups: dict[Any, list[int]] = {}
+        for ctx in callees.get(at, ()):
+            groups.setdefault(tables.contexts.parts[ctx][2], []).append(ctx)
+        if not groups:
+            break
+        sums = {code: sum(costs[ctx] for ctx in group) for code, group in groups.items()}
+        heaviest = max(sums, key=lambda code: sums[code])
+        if found is not None and sums[heaviest] < DOMINATES * costs[at]:
+            break
+        at = max(groups[heaviest], key=lambda ctx: costs[ctx])
+        if _may_be_left(tables, heaviest, package):
+            found = heaviest.code
+    if found is None or found in tables.not_entered:
+        return False
+    tables.not_entered[found] = why
+    return True
+
+
+def _leave_all(tables: Tables, costs: Mapping[int, int], package: str, why: str) -> bool:
+    total = sum(cost for ctx, cost in costs.items() if _caller(tables, ctx) is None)
+    found = False
+    for ctx, cost in costs.items():
+        code = tables.contexts.parts[ctx][2] if _caller(tables, ctx) is not None else None
+        if code is not None and cost > total * CHEAP and (_may_be_left(tables, code, package) or code.code in LEAVABLE):
+            found |= code.code not in tables.not_entered
+            tables.not_entered.setdefault(code.code, why)
+    return found
+
+
+def _may_be_left(tables: Tables, code: Any, package: str) -> bool:
+    """Is it code of the user's that can be left as a call?"""
+    return code.code is not tables.wanted and not code.filename.startswith(package)
+
+
+def _tree(tables: Tables, spent: Mapping[int, int]) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """The cost of each call string with all that it called, and what it called."""
+    costs: dict[int, int] = dict(spent)
+    callees: dict[int, list[int]] = {}
+    # a call string is interned after that of its caller
+    for ctx in range(len(tables.contexts.parts) - 1, -1, -1):
+        caller = _caller(tables, ctx)
+        if caller is not None and ctx in costs:
+            costs[caller] = costs.get(caller, 0) + costs[ctx]
+            callees.setdefault(caller, []).append(ctx)
+    return costs, callees
+
+
+def _caller(tables: Tables, ctx: int) -> int | None:
+    head = tables.contexts.parts[ctx][0]
+    return head if isinstance(head, int) else None
+
+
+def _own_code(tables: Tables, root: int, package: str) -> Any:
+    """The code of a residual function; the traced one itself has to be traced."""
+    part = tables.contexts.parts[root]
+    return part[1].code if part[0] == "body" and not part[1].filename.startswith(package) else None

@@ -1,0 +1,325 @@
+"""Objects of the trace: virtual ones, and real ones whose contents are known for the moment.
+
+A :class:`VObj` is treated as immutable: a write makes a new one in the state's heap, so forking a state is copying
+a dict.  ``node`` is None while the object is virtual, else the SSA value of the real object, whose contents the
+cells then cache.  The *shape* is what must be equal for a join cell by cell.
+"""
+
+import collections
+from collections.abc import Hashable
+from types import CodeType
+from typing import Any, Final
+
+from hovis.engine.state.class_templates import parts
+from hovis.engine.state.values import Known, Ref, V
+from hovis.ir.model import Operand
+from hovis.lattice import AbstractValue, Type
+from hovis.lattice.constants import ATOMS, constant_key
+
+#: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
+IMMUTABLE: Final = frozenset(
+    {"tuple", "slice", "range", "method", "function", "super", "partial", "view", "property", "staticmethod", "classmethod"}
+)
+
+#: Containers of constants that are at least this long are joined as one.
+BULK: Final = 16
+
+
+def may_be_one(one: "VObj", other: "VObj") -> bool:
+    """May two real objects of the heap be the same: two that the caller passed, or the content of something?"""
+    if one.inner or other.inner or not (one.argument and other.argument):
+        return one.inner or other.inner
+    return one.cls is other.cls or _is_dict_of(one, other) or _is_dict_of(other, one)
+
+
+def _is_dict_of(one: "VObj", other: "VObj") -> bool:
+    """May this dict be where that instance has its attributes?"""
+    return one.cls is dict and other.kind == "instance" and other.cls.__dictoffset__ != 0
+
+
+#: The fields that some exceptions have besides their arguments.
+FIELDS: Final[dict[type, tuple[str, ...]]] = {
+    StopIteration: ("value",),
+    SystemExit: ("code",),
+    NameError: ("name",),
+    AttributeError: ("name", "obj"),
+}
+
+
+def fields_of(cls: type) -> tuple[str, ...]:
+    """The fields of an exception class."""
+    return tuple(field for base, fields in FIELDS.items() if issubclass(cls, base) for field in fields)
+
+
+#: The key under which an instance of a subclass of a builtin class has what C code keeps in it (see builtin_payload).
+STORED: Final = "<stored>"
+
+
+#: What holds items: as long as it is alive, so are they.
+CONTAINERS: Final = frozenset({"tuple", "list", "dict", "set", "instance"})
+
+
+_HOLDERS: Final = frozenset({tuple, list, dict, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict, collections.Counter})
+
+
+def holds(kind: AbstractValue) -> bool:
+    """Is a value of this type a container of whose items nothing is known?"""
+    return type(kind) is Type and kind.cls in _HOLDERS
+
+
+class VObj:
+    """One object: its kind and class, what is fixed about it, its cells.
+
+    kind      tuple list dict set view instance exception cell function method slice range super *_iter generator model
+              objects (a set of objects that are equal to nothing but themselves: the cells) property staticmethod classmethod class (see class_templates)
+    cls       the exact class
+    keys      dict: the keys; instance: the attribute names in order; set: the elements (it has no cells)
+    cells     the values
+    extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
+    argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
+    forgotten True: the cells are not to be trusted; "suspect": they are, after a test
+    lent      the code of the residual function to which a caller has lent it: it may look at it, and neither write to it nor
+              give it away (see inline_python)
+    released  its cells are marked where the end of what they hold may show (see finalizers)
+    adopted   the number of the caller's object that it is until the end of the trace (see virtual/adopted): it is not built
+    seen      it is real, and somebody knows which object it is: nothing else may be in its place before it ends
+    """
+
+    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen")
+
+    def __init__(
+        self,
+        kind: str,
+        cls: type,
+        cells: tuple[V, ...] = (),
+        keys: tuple[Any, ...] = (),
+        extra: Any = None,
+        node: Operand | None = None,
+        forgotten: "bool | str" = False,
+        argument: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.cls = cls
+        self.cells = cells
+        self.keys = keys
+        self.extra = extra
+        self.node = node
+        self.forgotten = forgotten
+        self.argument = argument
+        self.lent: CodeType | None = None
+        self.adopted: int | None = None
+        self.released = self.seen = False
+        self._bulk: bool | None = None
+        self._shape: Hashable = None
+
+    @property
+    def bulk(self) -> bool:
+        """Many constants and nothing else (a jump table): joined as one, as long as nobody writes to it."""
+        cells = self.cells
+        if len(cells) < BULK:
+            return False
+        if self._bulk is None:
+            self._bulk = all(type(c) is Known and type(c.value) in ATOMS for c in cells)
+        return self._bulk
+
+    def replace(self, **changes: Any) -> "VObj":
+        """A copy with some fields changed."""
+        made = VObj.__new__(VObj)
+        made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
+        made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
+        made.seen = self.seen
+        made._bulk = made._shape = None
+        made.released = False
+        for name, value in changes.items():
+            setattr(made, name, value)
+        return made
+
+    def filled(self, cells: tuple[V, ...], node: Operand | None) -> "VObj":
+        """A copy of the same shape."""
+        made = self.replace(cells=cells, node=node)
+        made._shape = self._shape
+        return made
+
+    @property
+    def watched(self) -> bool:
+        """Is it a real object whose own end may show?
+
+        By what a generator has to close, by a weak reference to an instance, by what is in a container that is not known any more;
+        by another object that gets its place in memory.
+        """
+        if self.node is None or self.argument:
+            return False
+        if self.seen:
+            return True
+        if self.kind == "generator":
+            return bool(self.extra[1].guarded)
+        return (self.forgotten is True and self.kind in CONTAINERS) or (self.kind == "instance" and self.cls.__weakrefoffset__ != 0)
+
+    def shape(self) -> Hashable:
+        """Equal shapes can be joined cell by cell."""
+        if self._shape is None:
+            keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
+            self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten, self.adopted, self.seen
+        return self._shape
+
+    @property
+    def sited(self) -> bool:
+        """Does it say where it was made (in the second place of its extra)?"""
+        return self.kind == "model" or self.inner
+
+    def made_at(self, site: int) -> "VObj":
+        return self.replace(extra=(self.extra[0], site, *self.extra[2:])) if self.sited else self
+
+    def form(self) -> Hashable:
+        """The shape of an object, wherever it was made."""
+        shape: Any = self.shape()
+        if not self.sited:
+            return shape  # type: ignore[no-any-return]
+        what, _, *more = shape[4]
+        return (*shape[:4], (what, *more), *shape[5:])
+
+    @property
+    def immutable(self) -> bool:
+        if self.kind == "model":
+            return bool(self.extra[0].frozen)
+        return self.kind in IMMUTABLE or (self.kind == "cell" and self.extra == "frozen")
+
+    @property
+    def inner(self) -> bool:
+        """Is it the content of such an object?  (Its extra then is "content", the site, and the class of that.)"""
+        return self.kind in ("list", "dict") and self.extra is not None and self.extra[0] == "content"
+
+    @property
+    def content(self) -> "V | None":
+        """The list or dict with what is in a real object that a stand-in acts for, or in an instance of a subclass of these."""
+        if self.kind == "model" and self.extra[0].content in self.keys:
+            return self.cells[self.keys.index(self.extra[0].content)]
+        if self.kind == "instance" and STORED in self.keys and issubclass(self.cls, list | dict):
+            return self.cells[self.keys.index(STORED)]
+        return None
+
+    @property
+    def closure(self) -> "tuple[V, ...]":
+        """The closure of a function."""
+        return self.cells[3 : len(self.cells) - len(self.keys)]
+
+    def find(self, key: object) -> int:
+        """The position of a key or attribute, -1 if it is not there.  Dict keys are compared as a dict does."""
+        if self.kind == "dict":
+            for k, other in enumerate(self.keys):
+                if other is key or other == key:
+                    return k
+            return -1
+        return self.keys.index(key) if key in self.keys else -1
+
+    def with_cell(self, index: int, value: V) -> "VObj":
+        """A copy with one cell changed."""
+        return self.filled((*self.cells[:index], value, *self.cells[index + 1 :]), self.node)
+
+    def with_new(self, key: object, value: V) -> "VObj":
+        """A copy with one key more."""
+        return self.replace(keys=(*self.keys, key), cells=(*self.cells, value))
+
+    def with_named(self, key: object, value: V) -> "VObj":
+        """A copy in which key has this value, whether it had one before or not."""
+        index = self.find(key)
+        return self.with_cell(index, value) if index >= 0 else self.with_new(key, value)
+
+    def without(self, index: int) -> "VObj":
+        """A copy with one cell (and its key) less."""
+        keys = (*self.keys[:index], *self.keys[index + 1 :]) if self.keys else ()
+        return self.replace(keys=keys, cells=(*self.cells[:index], *self.cells[index + 1 :]))
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.cls.__name__} {self.cells}>"
+
+
+class History:
+    """How a set came to be: the elements that were added first (or a set that was there), and what was done to it then.
+
+    ``steps``: pairs of a function and its further operands, constants or histories.  A function that gives None has
+    changed the set.
+    """
+
+    __slots__ = ("base", "key", "steps")
+
+    def __init__(self, base: Any, steps: tuple[tuple[Any, tuple[Any, ...]], ...] = ()) -> None:
+        self.base = base
+        self.steps = steps
+        first: Any = tuple(map(constant_key, base)) if type(base) is tuple else id(base)
+        self.key: Hashable = (first, tuple((id(fn), *map(_operand_key, operands)) for fn, operands in steps))
+
+    def then(self, fn: Any, operands: tuple[Any, ...]) -> "History":
+        """One step more."""
+        return History(self.base, (*self.steps, (fn, operands)))
+
+    def replay(self) -> Any:
+        """The set itself, made the same way."""
+        made = set() if type(self.base) is tuple else self.base
+        for item in self.base if type(self.base) is tuple else ():
+            made.add(item)
+        for fn, operands in self.steps:
+            result = fn(made, *(x.replay() if type(x) is History else x for x in operands))
+            made = made if result is None else result
+        return made
+
+
+class OfTheTrace:
+    """What a set whose order is that of the trace is called with where it is built after all: so it has to be real from the beginning.
+
+    site: where it became one
+    """
+
+    __slots__ = ("site",)
+
+    def __init__(self, site: Hashable) -> None:
+        self.site = site
+
+
+def _operand_key(operand: Any) -> Hashable:
+    return operand.key if type(operand) is History else constant_key(operand)
+
+
+def extra_key(extra: Any) -> Hashable:
+    """Fixed data by identity where it may not be hashable."""
+    if type(extra) is History:
+        return extra.key
+    if isinstance(extra, tuple):
+        return tuple(x if isinstance(x, int | str | bool | type(None)) else extra_key(x) if type(x) is tuple else id(x) for x in extra)
+    return extra if isinstance(extra, int | str | type(None)) else id(extra)
+
+
+def alike(heap: dict[int, VObj], one: int, others: dict[int, VObj], other: int) -> bool:
+    """Have an object of one heap and one of the others the same shape?"""
+    a, b = heap[one], others[other]
+    if a is b and a.kind != "model":
+        return True
+    return a.kind == b.kind and len(a.cells) == len(b.cells) and (a.lent is None) == (b.lent is None) and shape_in(heap, one) == shape_in(others, other)
+
+
+def shape_in(heap: dict[int, VObj], aid: int) -> Hashable:
+    """The shape of an object; of one with a content of its own together with that of the content."""
+    obj = heap[aid]
+    content = obj.content
+    return (obj.shape(), heap[content.aid].shape()) if isinstance(content, Ref) else obj.shape()
+
+
+def form_in(heap: dict[int, VObj], aid: int) -> Hashable:
+    """The same, wherever they were made."""
+    obj = heap[aid]
+    content = obj.content
+    return (obj.form(), heap[content.aid].form()) if isinstance(content, Ref) else obj.form()
+
+
+def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
+    """All objects that can be reached from aids by cells, themselves included."""
+    found: set[int] = set()
+    todo = list(aids)
+    while todo:
+        aid = todo.pop()
+        if aid not in found:
+            found.add(aid)
+            obj = heap[aid]
+            if not obj.bulk:
+                todo += parts(heap, obj)
+    return found

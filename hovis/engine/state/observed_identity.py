@@ -1,0 +1,115 @@
+"""Keeping objects that somebody can tell from others: by their ``id``, by a text with their address, by a weak reference.
+
+Such an object has to be real, and lasts as long as it does in CPython: where it would end before, its place in memory
+would be free for another one, and that would have the same ``id``.
+"""
+
+import operator
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from hovis.engine.state.frames_and_heap import substitute
+from hovis.engine.state.heap import VObj, reachable
+from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.values import ENDS, Dyn, Ref, V
+from hovis.ir import operations
+from hovis.lattice import AbstractValue, Array, Const, Type
+
+if TYPE_CHECKING:
+    from hovis.engine.machine.machine import Machine
+
+#: They tell which object their argument is.
+_IDENTIFYING: Final = frozenset(map(id, (id, hash, object.__repr__, object.__hash__, object.__str__, object.__format__)))
+
+#: They make texts of what they are given, and of what is in that.
+_SHOWING: Final = frozenset(
+    map(
+        id,
+        (
+            *(repr, str, ascii, format, print, str.__new__, str.format, str.format_map, str.__mod__),
+            *(operator.mod, operator.imod, operations.format_value),
+        ),
+    )
+)
+
+#: Classes whose texts tell of what is in an object, and not where it lies.
+_BY_CONTENTS: Final = frozenset({list, tuple, dict, set, frozenset, deque, range, slice, bytearray})
+#: Kinds of which this holds for all classes; classes tell their names.
+_KINDS_BY_CONTENTS: Final = frozenset({"view", "exception", "class"})
+
+#: Classes of which nobody tells two objects apart.
+_VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
+
+
+def kept(m: "Machine", callee: object, args: list[V], kwargs: dict[str, V] | None) -> list[V]:
+    """The arguments of a call that stays, those of them that it tells apart from others real, and marked."""
+    if (at := _refers_weakly(callee)) is not None:
+        return [_held(m, value) if k == at else value for k, value in enumerate(args)]
+    if id(callee) in _IDENTIFYING:
+        return [_held(m, args[0]), *args[1:]] if args else args
+    if id(callee) in _SHOWING:
+        if kwargs:
+            _hold_all(m, _shown(m, kwargs.values()))
+        values = [_held(m, value) if type(value) is Dyn and _is_shown(value.type) else value for value in args]
+        _hold_all(m, _shown(m, values))
+        return values
+    return args
+
+
+def _refers_weakly(callee: object) -> int | None:
+    """Which argument is it that a weak reference is made to, if that is what callee does?"""
+    if callee is weakref.proxy or (type(callee) is type and issubclass(callee, weakref.ref)):
+        return 0
+    return 1 if callee is weakref.ref.__new__ else None
+
+
+def _shown(m: "Machine", values: Iterable[V]) -> list[int]:
+    """The objects of the trace in values whose texts tell where they lie."""
+    heap = m.state.heap
+    held = [value.aid for value in values if type(value) is Ref]
+    return sorted(aid for aid in reachable(heap, held) if _tells_place(heap[aid])) if held else []
+
+
+def _tells_place(obj: VObj) -> bool:
+    return obj.kind not in _KINDS_BY_CONTENTS and obj.cls not in _BY_CONTENTS and not _lasts(obj)
+
+
+def _is_shown(kind: AbstractValue) -> bool:
+    """Does a text of a value of this type tell where it lies?"""
+    return type(kind) is Type and kind.cls not in _BY_CONTENTS and kind.cls not in _VALUES
+
+
+def _lasts(obj: VObj) -> bool:
+    """Does an object last as long as it has to in any case, once it is real?"""
+    return obj.argument or (obj.kind == "instance" and obj.cls.__weakrefoffset__ != 0)
+
+
+def _hold_all(m: "Machine", aids: list[int]) -> None:
+    for aid in aids:
+        _held(m, Ref(aid))
+
+
+def _held(m: "Machine", value: V) -> V:
+    """An object of which it is known which one it is."""
+    if isinstance(value, Dyn):
+        if value.ends is None or value.ends == ENDS or isinstance(value.value, Const) or _is_value(value.type):
+            return value
+        value = Dyn(value.value, value.type, value.dims, value.lost, value.maybe_unbound, ENDS, value.maybe_end, value.among)
+        m.endings = True
+        substitute(m.state, value.value, value)
+    elif isinstance(value, Ref):
+        if not m.tables.weakly:
+            m.tables.weakly = True
+            raise Restart("weak")
+        m.operand(value)
+        obj = m.state.heap[value.aid]
+        if not _lasts(obj) and not obj.seen:
+            m.endings = True
+            m.state.heap[value.aid] = obj.replace(seen=True)
+    return value
+
+
+def _is_value(kind: AbstractValue) -> bool:
+    return type(kind) is Type and not isinstance(kind, Array) and kind.cls in _VALUES

@@ -1,0 +1,228 @@
+"""Looking at classes without running anything (CPython: _PyType_Lookup and the flags of types)."""
+
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from hovis.ir.operations import UNBOUND
+
+FUNCTION: Final = types.FunctionType
+_HEAP_TYPE: Final = 1 << 9
+_ABSTRACT: Final = 1 << 20
+
+#: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
+ABSENT: Final = object()
+
+#: There is something, but what it does only the real operation knows.
+NOT_MODELLED: Final = object()
+
+#: Classes of callables that stand for their ``_function``; filled by the jit.
+ENTERED_THROUGH: Final[set[type]] = set()
+
+
+#: Descriptors of C code whose ``__get__`` runs nothing but itself.
+C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+C_DATA: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+class _Watching(threading.local):
+    """Who wants to know, in this thread, what classes are asked for."""
+
+    note: Callable[[type, str], None] | None = None
+
+
+_watching: Final = _Watching()
+
+
+@contextmanager
+def watched(note: Callable[[type, str], None] | None) -> Iterator[None]:
+    """Within, note is told of each look-up: a class and a name."""
+    before, _watching.note = _watching.note, note
+    try:
+        yield
+    finally:
+        _watching.note = before
+
+
+def find(cls: type, name: str) -> Any:
+    """The attribute of that name along the MRO, as it stands in the class dictionary, or ABSENT (_PyType_Lookup)."""
+    found = ABSENT
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, ABSENT)
+        if found is not ABSENT:
+            break
+    if _watching.note is not None:
+        _watching.note(cls, name)
+    return found
+
+
+def is_data(cls: type, name: str) -> bool:
+    """Is an attribute of instances of cls, as the class is now, their own, or plain data?  Nobody relies on the answer."""
+    asked, hooks = ABSENT, 0
+    for base in reversed(cls.__mro__):
+        held = base.__dict__
+        asked = held.get(name, asked)
+        hooks += base is not object and not held.keys().isdisjoint(_HOOKS)
+    return not hooks and (type(asked) is types.MemberDescriptorType or not any(hasattr(type(asked), hook) for hook in ("__get__", "__set__", "__delete__")))
+
+
+#: Methods that act for all attributes.
+_HOOKS: Final = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
+
+
+def lookup(cls: type, name: str) -> Any:
+    """The same with None where there is none: for special methods, which None takes away as well."""
+    found = find(cls, name)
+    return None if found is ABSENT else found
+
+
+def special(cls: type, name: str) -> Any:
+    """A special method that is Python code (or None: absent, builtin, or something stranger)."""
+    found = lookup(cls, name)
+    return found if isinstance(found, FUNCTION) else None
+
+
+def method(cls: type, name: str) -> Any:
+    """A special method: the Python function, ABSENT, or NOT_MODELLED for None, C code and stranger things."""
+    found = find(cls, name)
+    return found if found is ABSENT or isinstance(found, FUNCTION) else NOT_MODELLED
+
+
+def bound_class(function: object) -> type:
+    """What a method is when it is bound to an instance."""
+    return _BOUND.get(type(function), types.MethodType)
+
+
+_BOUND: Final[dict[type, type]] = {types.MethodDescriptorType: types.BuiltinFunctionType, types.WrapperDescriptorType: types.MethodWrapperType}
+
+
+def is_python_class(cls: type) -> bool:
+    """Is cls made by a class statement?"""
+    return bool(cls.__flags__ & _HEAP_TYPE) and cls.__module__ != "builtins" and "__dict__" in type.__dict__
+
+
+def is_plain(cls: type) -> bool:
+    """Can instances of cls be virtual: nothing but attributes, no finaliser, made by ``object.__new__``?"""
+    return lookup(cls, "__new__") is object.__dict__["__new__"] and has_plain_layout(cls)
+
+
+def has_plain_layout(cls: type) -> bool:
+    """The same, where a ``__new__`` of its own may call that of object."""
+    if not is_python_class(cls) or cls.__flags__ & _ABSTRACT or lookup(cls, "__del__") is not None:
+        return False
+    return all(base is object or (is_python_class(base) and _layout_is_plain(base) and _new_is_python(base)) for base in cls.__mro__)
+
+
+def _new_is_python(base: type) -> bool:
+    """A class of C code has a ``__new__`` that is."""
+    new = base.__dict__.get("__new__")
+    return new is None or (isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION))
+
+
+def _layout_is_plain(base: type) -> bool:
+    """A class of C code that others derive from has fields that Python does not see."""
+    slots = base.__dict__.get("__slots__")
+    return base.__itemsize__ == 0 and (slots is not None or base.__basicsize__ <= object.__basicsize__ + 16 or _slots_below(base))
+
+
+def _slots_below(base: type) -> bool:
+    return any("__slots__" in b.__dict__ for b in base.__mro__) or base.__dictoffset__ != 0
+
+
+def is_abstract(cls: type) -> bool:
+    """Does ``object.__new__`` refuse to make an instance?"""
+    return bool(cls.__flags__ & _ABSTRACT)
+
+
+def flat(classes: Any) -> list[Any]:
+    """The classes that are given to ``isinstance`` or an except clause, one by one."""
+    if isinstance(classes, tuple):
+        return [cls for part in classes for cls in flat(part)]
+    if isinstance(classes, types.UnionType):
+        return [types.NoneType if cls is None else cls for cls in classes.__args__]
+    return [classes]
+
+
+def asked(classes: Any) -> "list[type]":
+    """Those of the classes that have a say in what is derived from them (``ABCMeta.__subclasscheck__``)."""
+    return [cls for cls in flat(classes) if type(cls) is not type and find(type(cls), "__subclasscheck__") is not _PLAIN_CHECK]
+
+
+_PLAIN_CHECK: Final = type.__dict__["__subclasscheck__"]
+
+#: Modules of the standard library whose ``__subclasshook__`` only look.
+_HARMLESS_HOOKS: Final = frozenset({"_collections_abc", "collections.abc", "contextlib", "typing", "os", "io", "abc"})
+
+
+def has_own_hook(cls: type) -> bool:
+    """Has cls a ``__subclasshook__`` written by the user?"""
+    hook = getattr(find(cls, "__subclasshook__"), "__func__", None)
+    return isinstance(hook, FUNCTION) and hook.__module__ not in _HARMLESS_HOOKS
+
+
+def has_dict(cls: type) -> bool:
+    """Do instances of cls have attributes of their own?"""
+    return cls.__dictoffset__ != 0
+
+
+def own_dict(value: object) -> dict[str, Any] | None:
+    """The dictionary of a real object, if it has one that is found in the usual way."""
+    cls = type(value)
+    if not has_dict(cls):
+        return None
+    found: Any = next((base.__dict__["__dict__"] for base in cls.__mro__ if "__dict__" in base.__dict__), None)
+    held = found.__get__(value) if type(found) in C_DATA else None
+    return held if type(held) is dict else None
+
+
+def slots_of(cls: type) -> dict[str, Any] | None:
+    """The descriptors of the slots of instances of cls, by name; None if a slot can't be told from another by its name."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if not found.keys().isdisjoint(vars(base)):
+            return None
+        if is_python_class(base):
+            found.update((name, held) for name, held in vars(base).items() if type(held) is types.MemberDescriptorType)
+    return found
+
+
+def attributes_of(value: object, slots: dict[str, Any]) -> dict[str, Any] | None:
+    """What a real object has by name, in these slots and in its dictionary; None if that is not all told by names."""
+    found = {name: inside for name, held in slots.items() if (inside := in_slot(held, value)) is not UNBOUND}
+    if has_dict(type(value)):
+        held = own_dict(value)
+        if held is None or not all(type(name) is str for name in held) or not slots.keys().isdisjoint(held):
+            return None
+        found.update(held)
+    return found
+
+
+def in_slot(slot: Any, value: object) -> Any:
+    """What is in a slot; UNBOUND if there is nothing."""
+    try:
+        return slot.__get__(value)
+    except AttributeError:
+        return UNBOUND
+
+
+def is_data_descriptor(raw: Any) -> bool:
+    """Is it told of stores (PyDescr_IsData)?"""
+    return find(type(raw), "__set__") is not ABSENT or find(type(raw), "__delete__") is not ABSENT
+
+
+def answers_first(raw: Any) -> bool:
+    """Is it asked before what the instance has?  One that has only ``__set__`` leaves reading to the instance."""
+    return is_data_descriptor(raw) and find(type(raw), "__get__") is not ABSENT
+
+
+def own_getattribute(cls: type) -> bool:
+    """Does cls look attributes up in another way than ``object``?"""
+    found = lookup(cls, "__getattribute__")
+    return isinstance(found, FUNCTION) or issubclass(cls, _OWN_WAY)
+
+
+#: Classes of C code with a tp_getattro that is not the generic one (those with a case of their own left out).
+_OWN_WAY: Final = (types.GenericAlias, weakref.ProxyType, weakref.CallableProxyType)

@@ -1,0 +1,1 @@
+"""Python's protocols written in Python, which the engine traces through."""

@@ -1,0 +1,399 @@
+"""The loop: entries are evaluated, chain by chain, until nothing changes (engine.md, "The loop")."""
+
+import abc
+import heapq
+from collections.abc import Callable
+from types import BuiltinFunctionType, CodeType, MethodDescriptorType, WrapperDescriptorType
+from typing import Any, Final
+
+from hovis.base import interrupts
+from hovis.bytecode.instructions import effect
+from hovis.engine.control import tested_items
+from hovis.engine.environment.guards import Consulted, can_change
+from hovis.engine.machine.machine import STOP, SWITCH, Landing
+from hovis.engine.machine.materialize import Leak
+from hovis.engine.merge.entries import Entry
+from hovis.engine.merge.join_states import agree
+from hovis.engine.merge.merging import Meeting
+from hovis.engine.merge.unroll_limits import Rounds
+from hovis.engine.objects import class_revalidation
+from hovis.engine.state import class_templates, lifetimes
+from hovis.engine.state.budget import OutOfFuel, allowance
+from hovis.engine.state.frames_and_heap import Frame, State
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.specialization_tables import GiveUp, Restart, Tables
+from hovis.engine.state.standins import NotMaterializable
+from hovis.engine.state.type_lookup import watched
+from hovis.engine.state.values import Dyn, Known, Ref
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op
+from hovis.ir.operations import keeps
+from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
+from hovis.lattice.constants import is_immutable, same_constant
+from hovis.library.core import Library
+
+ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
+UNROLL = "hovis.unroll(…) around what it goes over would keep its rounds apart"
+#: Before an instruction that relies on the environment: look again after an opaque call; or never fold anything of it.
+LOOK = 1
+PLAINLY = 2
+#: Instructions that a chain costs besides those in it.
+CHAIN: Final = 16
+#: Known values that are the same whatever happens to the environment.
+_FIXED: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, CodeType)
+#: Restarts before the whole is given up (the tables are finite, patience is shorter).
+MAX_RESTARTS = 2_000
+
+
+class Engine(Meeting):
+    """The fixpoint over entries."""
+
+    def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
+        super().__init__(library, tables, package, fuel, frozen)
+        self.work: list[Entry] = []
+        self.again: list[tuple[int, Entry]] = []
+        self.restarts = 0
+        #: of the chain: its instructions so far, and the loops that it goes through
+        self.steps = 0
+        self.rounds = Rounds(tables.unrolling, tables.collecting)
+        self.initial: Callable[[], Entry]
+
+    # --------------------------------------------------------------------------------------------- the loop
+
+    def run(self, initial: Callable[[], Entry]) -> Entry:
+        """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
+        self.initial = initial
+        with watched(self.looked_up):
+            return self._run()
+
+    def _run(self) -> Entry:
+        self.start = self._begin()
+        while self.work or self.again:
+            entry = self.work.pop() if self.work else heapq.heappop(self.again)[1]
+            entry.queued = False
+            if self.entries.get(entry.site, {}).get(entry.key) is not entry:
+                continue
+            try:
+                self.evaluate(entry)
+            except Restart as restart:
+                self.restarts += 1
+                self.wanted.clear()
+                self.crowds.clear()
+                self.final = None
+                if self.restarts > MAX_RESTARTS:
+                    raise GiveUp("it was restarted too often") from None
+                sites = restart.args[1:]
+                if not sites or self.start.site in sites:
+                    self.start = self._begin()
+                else:
+                    self._discard([one for site in sites for one in self.outdated(site)], entry)
+            except NotMaterializable as refused:
+                self.tables.not_virtual.add(refused.args[0])
+                self.start = self._begin()
+            except Leak as leak:
+                self.leave_class(leak.args[0])
+                self.start = self._begin()
+        return self.start
+
+    def _begin(self) -> Entry:
+        self.entries, self.label_owner, self.work, self.again = {}, [], [], []
+        self.read_static = set()
+        self.static_objects = {}
+        self.watched, self.trusted = {}, set()
+        self.crowds.clear()
+        start = self.initial()
+        self.push_work(start)
+        return start
+
+    def leave_class(self, template: class_templates.Template) -> None:
+        """A class whose template got out: from now on its statement is left as it is."""
+        self.tables.real_classes.setdefault(template.body, "the class could not be followed")
+
+    def push_work(self, entry: Entry) -> None:
+        """A new entry is followed first (so that what it needs is known for its siblings).
+
+        Changed ones come last, in the order of their creation: about that of the program.
+        """
+        if not entry.queued:
+            entry.queued = True
+            if entry.evaluated:
+                heapq.heappush(self.again, (entry.number, entry))
+            else:
+                self.work.append(entry)
+
+    def _discard(self, todo: list[Entry], current: Entry) -> None:
+        """Drop these entries and what was reached from them; what leads there is evaluated again."""
+        bad: set[Entry] = set()
+        while todo:
+            entry = todo.pop()
+            if entry not in bad:
+                bad.add(entry)
+                todo += [target for _, target, _ in entry.exits] + [target for _, target, _ in entry.calls]
+        if self.start in bad:
+            bad.discard(self.start)
+        for entry in bad:
+            table = self.entries.get(entry.site)
+            if table is not None and table.get(entry.key) is entry:
+                del table[entry.key]
+        for entry in bad - {current}:
+            # labels may still lead here, nothing else does: what it holds goes now
+            entry.state, entry.block, entry.exits, entry.calls = State([], {}), Block(), [], []
+        kept = [entry for table in self.entries.values() for entry in table.values()]
+        for entry in kept:
+            entry.callers -= bad
+            if entry is current or any(t in bad for _, t, _ in entry.exits) or any(t in bad for _, t, _ in entry.calls):
+                self.push_work(entry)
+        self.work = [entry for entry in self.work if entry not in bad]
+        self.again = [item for item in self.again if item[1] not in bad]
+        heapq.heapify(self.again)
+
+    def evaluate(self, entry: Entry) -> None:
+        """Follow one chain of instructions from entry to where it ends or meets others."""
+        while not self._chain(entry):
+            pass
+
+    def _chain(self, entry: Entry) -> bool:
+        """False: a loop in the chain ran too long and is rolled now; do the chain again."""
+        self.in_time(CHAIN)
+        self._open(entry)
+        if entry.choices:
+            self._choose(0)
+            return True
+        done: bool | None = None
+        try:
+            while done is None:
+                ctx, since = self.state.frames[-1].ctx, self.steps
+                done = self._follow(not self.steps)
+                self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
+        except OutOfFuel:
+            self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
+            self.total_steps += self.steps
+            raise
+        self.total_steps += self.steps
+        return done
+
+    def _follow(self, first: bool) -> bool | None:
+        """The instructions of the frame on top, as long as it stays there: None.  True: the chain has ended; False: see above.
+
+        first: the chain begins here, so no paths meet here that are not its own.
+        """
+        frame = self.state.frames[-1]
+        code, ctx = frame.code, frame.ctx
+        program, heads = self.program(code), code.loop_heads
+        merges = self.tables.merge.setdefault(ctx, set())
+        watched, looks = self.tables.watched.get(ctx), self.tables.looks.setdefault(ctx, set())
+        rounds, back = self.rounds, False
+        came, self.came = self.came, None
+        while True:
+            pc = frame.pc
+            if not first and (pc in merges or (pc in looks and self.state.world == 2)):
+                if came is not None and self.polls(self.state, came):
+                    self.block = self.poll(self.block, self.state, came)
+                self.leave(self.block, self.state)
+                return True
+            first = False
+            if pc in heads:
+                if came is not None and not rounds.has(frame) and self.polls(self.state, came):
+                    # other paths have met in this round, and may do so in the next
+                    if (ctx, pc) in self.tables.polled:
+                        self.block = self.poll(self.block, self.state, came)
+                    else:
+                        self.entry.passed.add((ctx, pc))
+                if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
+                    return False
+            self.steps += 1
+            if interrupts.waiting:
+                interrupts.check()
+            if not self.steps & 63:
+                self.in_time(64)
+                if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
+                    raise OutOfFuel
+            handler, arg, popped = program[pc]
+            if watched is not None and pc in watched:
+                self._beware(frame, watched[pc])
+            taken = lifetimes.taken(frame, popped) if popped and self.endings else None
+            try:
+                if popped and self.doubted and self.state.world < 2:
+                    self._look_at_classes(frame, popped)
+                if popped and self.untested and not self.state.untold:
+                    tested_items.look(self, frame, popped)
+                to = handler(self, arg)
+            except Consulted as refused:
+                self._watch(ctx, pc, refused.always)
+                return False
+            if to is None:
+                frame.pc = pc + 1
+                back, came = False, None
+            elif to >= 0:
+                frame.pc = to
+                back = to <= pc
+                came = pc if back else None
+            if (taken or self.let_go) and to != STOP and lifetimes.settle(self, taken):
+                return None
+            if to == STOP:
+                return True
+            if self.watching and lifetimes.close_dying(self):
+                return None
+            if to == SWITCH:
+                return None
+
+    def _open(self, entry: Entry) -> None:
+        """Begin a chain: with the entry's state, an empty block, and nothing found out yet."""
+        self.entry = entry
+        entry.evaluated, entry.sealed = True, False
+        entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
+        entry.reads = self.reads = set()
+        entry.told, entry.folded, entry.passed = set(), {}, set()
+        self.told = entry.told
+        self.recent.clear()
+        self.state = entry.state.fork()
+        self.suspended = {aid for aid, obj in self.state.heap.items() if obj.kind == "generator"}
+        self.block = entry.block = Block()
+        self.emitted = self.steps = 0
+        self.rounds.clear()
+        self.came = None
+        self.let_go.clear()
+        self.lent, self.pinned = {}, None
+
+    def _watch(self, ctx: int, pc: int, always: bool) -> None:
+        """An instruction relies on the environment where that may have changed: from now on the residual looks first."""
+        watched = self.tables.watched.setdefault(ctx, {})
+        before = watched.get(pc, 0)
+        if before == PLAINLY:
+            raise GiveUp("it relies on what changes all the time")
+        watched[pc] = PLAINLY if before or always else LOOK
+
+    def _beware(self, frame: Frame, how: int) -> None:
+        """Before an instruction that relies on the environment: look again, or do it as it stands."""
+        if how == LOOK and self.state.world == 1:
+            self.look()
+        if how == PLAINLY or self.state.world == 2:
+            self._plainly(self.state.frames[-1])
+
+    def _look_at_classes(self, frame: Frame, popped: int) -> None:
+        """Before an instruction that goes by the classes of objects which others have seen: is each still of its own?"""
+        for value in class_revalidation.before(self, frame, popped):
+            same = self.emit(keeps, [value, Known(self.class_of(value))], type=Type(bool), effect=Effect.READS)
+            changed = self.state.fork()
+            class_revalidation.of_any_class(self, changed, value)
+            if not self.frozen:
+                ctx, pc = self.here()
+                self.tables.looks.setdefault(ctx, set()).add(pc)
+                changed.world = 2
+            self.split(same, changed)
+
+    def _plainly(self, frame: Frame) -> None:
+        """What the next instruction acts on is taken for unknown: nothing of it can be folded."""
+        instruction = frame.code.instructions[frame.pc]
+        pops, _ = effect(instruction.op, instruction.arg)
+        stack = frame.stack
+        for k in range(len(stack) - pops, len(stack)):
+            value = stack[k]
+            if isinstance(value, Ref) or (isinstance(value, Known) and not is_immutable(value.value) and not isinstance(value.value, _FIXED)):
+                stack[k] = Dyn(self.operand(value), ANY)
+            elif isinstance(value, Dyn) and not (isinstance(value.type, Type) and not can_change(value.type.cls)):
+                stack[k] = Dyn(value.value, ANY, None, None, value.maybe_unbound, value.ends, value.maybe_end)
+
+    def _choose(self, at: int) -> None:
+        """START: a parameter that is one of a few constants becomes each of them in turn ("The Trick")."""
+        if at == len(self.entry.choices):
+            self.leave(self.block, self.state)
+            return
+        slot, choices = self.entry.choices[at]
+        unknown = self.state.frames[0].locals[slot]
+        assert unknown is not None
+        for choice in choices[:-1]:
+            equal = self.emit(same_constant, [unknown, Known(choice)], type=Type(bool), effect=Effect.PURE)
+            block, state = self.block, self.state
+            yes, no = Block(), Block()
+            block.terminator = Branch(equal.value, Edge(yes), Edge(no), self.location())
+            self.block, self.state = yes, state.fork()
+            self.state.frames[0].locals[slot] = Known(choice)
+            self._choose(at + 1)
+            self.block, self.state = no, state
+        self.state.frames[0].locals[slot] = Known(choices[-1])
+        self._choose(at + 1)
+
+    def _roll(self) -> bool:
+        """Make the head of the loop that runs too long a place where paths meet."""
+        merge = self.tables.merge
+        meeting = {(ctx, pc) for ctx, places in merge.items() for pc in places}
+        head = self.rounds.longest(meeting | self.tables.unrolled)
+        if head is None:
+            return False
+        merge.setdefault(head[0], set()).add(head[1])
+        place = self.locations.get(head) or self.location()
+        self.tables.reasons.setdefault((head, ROLLED), (ROLLED, place, UNROLL))
+        return True
+
+    @abc.abstractmethod
+    def program(self, code: Any) -> Any:
+        """The instructions of code: handler, argument, and how many values it takes from the stack."""
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def home(self) -> Entry:
+        """The function that the current chain belongs to."""
+        found: Entry = self.homes[self.state.frames[0].ctx]
+        return found
+
+    def add(self, op: Op, land: Landing | None = None, within: "int | type | None" = None) -> None:
+        self.acts(op.effect)
+        super().add(op, land, within)
+
+    def acts(self, effect: Effect) -> None:
+        """The current function may do this."""
+        home = self.homes[self.state.frames[0].ctx]
+        if effect._value_ & ~home.effect._value_:
+            self._spread(home, home.result, effect)
+
+    def returned(self, type: AbstractValue) -> None:
+        """The current function returns a value of this type."""
+        home = self.home()
+        joined = join(home.result, class_templates.alive(type, ()))
+        if joined != home.result:
+            self._spread(home, joined, Effect.PURE)
+
+    def _spread(self, home: Entry, result: AbstractValue, effect: Effect) -> None:
+        home.result, home.effect = result, home.effect | effect
+        for caller in list(home.callers):
+            # the current one, too: it may have called before it has come here
+            self.push_work(caller)
+
+    def _fits_start(self, state: State) -> bool:
+        """Does the traced function itself do for this call?  (All it knows is known here, and nothing else is asked.)"""
+        start = self.start
+        if start is None or start.choices or start.state.frames[0].code is not state.frames[0].code or state.beliefs():
+            return False
+        for ours, theirs in zip(start.state.frames[0].locals, state.frames[0].locals, strict=True):
+            if isinstance(ours, Dyn):
+                if not isinstance(theirs, Dyn) or ours.dims is not None or not leq(theirs.type, ours.type):
+                    return False
+            elif (ours is not None or theirs is not None) and not (isinstance(ours, Known) and theirs is not None and agree(ours, theirs)):
+                return False
+        return True
+
+    def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
+        """Call the residual function that begins with frame; None if it is not yet known to return."""
+        site = (self.tables.contexts["function", frame.code], -1, self.state.beliefs())
+        told = tuple(aid for aid in self.state.classes if aid in heap)
+        state = State([frame], heap, world=self.state.world, classes=told, untold=self.state.untold)
+        frame.ctx = -1
+        if self._fits_start(state):
+            assert self.start is not None
+            entry = self.start
+        else:
+            code = frame.code
+            place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)
+            entry = self.arrive(site, state, Function(name, [], place))
+            ctx = self.tables.contexts["body", frame.code, entry.key, state.beliefs()]
+            entry.state.frames[0].ctx = ctx
+            self.homes[ctx] = entry
+        entry.callers.add(self.entry)
+        effect = entry.effect | Effect.RAISES
+        op = Op(entry.function, (), (), entry.result, None, effect, self.location())
+        self.entry.calls.append((op, entry, state))
+        self.entry.call_tails.append(self.reads)
+        self.add(op)
+        if isinstance(entry.result, Bottom):
+            return None
+        return Dyn(op, entry.result)

@@ -1,0 +1,1 @@
+"""The front end: ``trace``, ``specialize``, ``jit``, and libraries of third parties."""

@@ -1,0 +1,594 @@
+"""Derivatives of the user's own: ``custom_vjp``, ``custom_jvp``, ``stop_gradient``.
+
+A call of such a function is one op while something may yet be differentiated, so that its rule is found; where nothing is
+differentiated any more it is what the function does (:func:`expanded`).
+"""
+
+import abc
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.base import pytree
+from hovis.base.function_wrapper import Wrapper, take_names
+from hovis.engine.calls.builtins import primitive as by_rule
+from hovis.engine.machine.call_results import finish, opaque
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.values import Dyn, Known
+from hovis.errors import DerivativeError, SpecError
+from hovis.front.outcome import COMPUTED, outcome
+from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
+from hovis.ir.operations import make_dict, make_list, make_object, make_tuple
+from hovis.lattice import AbstractValue, Const, Partial, Type, join
+from hovis.library import core
+from hovis.library.core import TypeRule
+from hovis.library.numpy.adjoints.tangents import tangent
+from hovis.library.numpy.batching.elementwise import each_element
+from hovis.library.numpy.derivatives.elementwise import elementwise
+from hovis.library.standard import STANDARD
+from hovis.library.tables.batching import batched, by
+from hovis.library.tables.derivatives import TABLE, Own, pull, push
+from hovis.library.tables.lowerings import LOWERINGS
+from hovis.passes.rewriting import copy, substitute
+from hovis.transforms import rule_tracing
+from hovis.transforms.record.boxes import bare, record
+from hovis.transforms.record.call_kinds import FOLLOWING, Following
+from hovis.transforms.record.recorder import is_recorded
+
+
+class Kernel(Own, Wrapper):
+    """A function of numbers and arrays whose calls are ops of their own as long as something may be differentiated."""
+
+    __slots__ = ("__dict__", "__weakref__", "_named", "_places", "fn", "placed")
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__()
+        if not callable(fn):
+            raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
+        self.fn = fn
+        self._places, self._named = _places(fn)
+        #: the same with all arguments by place, which ops call where some are given that are taken by name alone
+        self.placed: Any = self if not self._named else type(self)(self.by_place(fn))
+        for made in {self, self.placed}:
+            take_names(made, fn)
+
+    def by_place(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """fn, or a rule of it, given by place what the function itself takes by name alone: behind all others."""
+        names = [name for name, _ in self._named]
+        if not names or not set(names) <= {name for name, _ in _places(fn)[1]}:
+            return fn
+        count = len(names)
+
+        def by_place(*args: Any) -> Any:
+            return fn(*args[:-count], **dict(zip(names, args[-count:], strict=True)))
+
+        return by_place
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        if self._names_some(named):
+            return self.placed(*self._by_position(args, named, self._named))
+        return whole(self, self._by_position(args, named) if named else args)
+
+    def _names_some(self, named: dict[str, Any]) -> bool:
+        """Is something given that is taken by name alone, or has it to be?"""
+        for name, default in self._named:
+            if name in named or default is inspect.Parameter.empty:
+                return True
+        return False
+
+    def _by_position(self, args: tuple[Any, ...], named: dict[str, Any], behind: "_Defaults" = ()) -> tuple[Any, ...]:
+        """Rules know arguments by their places; so those are put there that have been given by name; last those that are taken by name alone."""
+        found, left = list(args), dict(named)
+        for name, default in self._places[len(args) :]:
+            if name in left:
+                found.append(left.pop(name))
+            elif left and default is not inspect.Parameter.empty:
+                found.append(default)
+            else:
+                break
+        for name, default in behind:
+            value = left.pop(name, default)
+            if value is inspect.Parameter.empty:
+                raise TypeError(f"{self.__name__}() missing a required keyword-only argument: '{name}'")
+            found.append(value)
+        if left:
+            inspect.signature(self.fn).bind(*args, **named)
+            raise TypeError(f"{self.__name__}() has rules, which are given arguments by their places: {', '.join(left)} can't be given by name")
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__qualname__}>"
+
+
+_Defaults = tuple[tuple[str, Any], ...]
+
+
+def _places(fn: Callable[..., Any]) -> tuple[_Defaults, _Defaults]:
+    """The parameters of fn that are given by place, and those by name alone: the names by which they may be given, or "", and what they are else."""
+    try:
+        params = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # C code that does not say
+        return (), ()
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    plain = tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
+    return plain, tuple([(one.name, one.default) for one in params if one.kind is inspect.Parameter.KEYWORD_ONLY])
+
+
+class Custom(Kernel, Following, abc.ABC):
+    """A function with a rule of its own, of arguments that are trees: what is in them is what its ops are given (:class:`Laid`)."""
+
+    __slots__ = ("_flat", "_laid", "rule")
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__(fn)
+        self.rule: Any = None
+        #: by the trees of arguments and results
+        self._laid: dict[Any, Laid] = {}
+        self._flat: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._names_some(named):
+            return self.placed(*self._by_position(args, named, self._named))
+        given = self._by_position(args, named) if named else args
+        leaves: list[Any] = []
+        tree = pytree.flatten(given, leaves)
+        kernel, plan, shape = laid_out(self, tree, tuple(leaves))
+        if kernel is None:
+            return whole(self, given)
+        found = whole(kernel, tuple(leaves))
+        parts = (found,) if len(plan) == 1 else found
+        return pytree.rebuilt(shape, [parts[k] if plan[k] is COMPUTED else plan[k] for k in range(len(plan))])
+
+    def flat(self, tree: Any) -> Callable[..., Any]:
+        """The function of the leaves of arguments with this tree, which gives the leaves of its result, and their tree."""
+        fn = self.fn
+
+        def flat(*given: Any) -> Any:
+            result: list[Any] = []
+            shape = pytree.flatten(fn(*pytree.rebuilt(tree, given)), result)
+            return tuple(result), shape
+
+        return self._flat.setdefault(tree, flat)
+
+    def laid(self, tree: Any, plan: tuple[Any, ...], shape: Any) -> "Laid":
+        """What does calls with arguments of this tree, and results of that."""
+        key = tree, plan, shape
+        if key not in self._laid:
+            self._laid[key] = self.make_laid(tree, len(plan), shape)
+        return self._laid[key]
+
+    @abc.abstractmethod
+    def make_laid(self, tree: Any, count: int, shape: Any) -> "Laid":
+        """Make the rule for arguments of such a tree."""
+
+
+class Laid(Kernel):
+    """The same function of the leaves of its arguments, which gives the leaves of its result: the one, or a tuple of them."""
+
+    __slots__ = ()
+
+    def __init__(self, custom: Custom, tree: Any, count: int) -> None:
+        def fn(*leaves: Any) -> Any:
+            found: list[Any] = []
+            pytree.flatten(custom.fn(*pytree.rebuilt(tree, leaves)), found)
+            return tuple(found) if count != 1 else found[0]
+
+        super().__init__(fn)
+        self.__name__ = self.__qualname__ = custom.__name__
+
+
+class CustomVjp(Custom):
+    """See :func:`custom_vjp`."""
+
+    __slots__ = ()
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> Callable[..., Any]:
+        """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
+        if self.placed is not self:
+            self.placed.defvjp(self.by_place(fwd), bwd)
+        self.rule = fwd, bwd
+        self._laid.clear()
+
+        def every(k: int, g: Any, y: Any, args: Any) -> Any:
+            return bwd(fwd(*args)[1], complete(g, y))[k]
+
+        _pulled_by(self, every)
+        return bwd
+
+    def make_laid(self, tree: Any, count: int, shape: Any) -> Laid:
+        made = Laid(self, tree, count)
+        if self.rule is not None:
+            fwd, bwd = self.rule
+
+            def every(k: int, g: Any, y: Any, leaves: Any) -> Any:
+                cotangent = pytree.rebuilt(shape, (complete(g, y),) if count == 1 else complete(g, y))
+                found: list[Any] = []
+                _along(tree, tuple(bwd(fwd(*pytree.rebuilt(tree, leaves))[1], cotangent)), found)
+                return found[k]
+
+            _pulled_by(made, every)
+        return made
+
+
+class CustomJvp(Custom):
+    """See :func:`custom_jvp`."""
+
+    __slots__ = ()
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """``rule(args, tangents)`` gives the result and its tangent."""
+        if self.placed is not self:
+            self.placed.defjvp(rule)
+        self.rule = rule
+        self._laid.clear()
+        _pushed_by(self, lambda args, tangents: rule(args, tangents)[1])
+        return rule
+
+    def make_laid(self, tree: Any, count: int, shape: Any) -> Laid:
+        made = Laid(self, tree, count)
+        if self.rule is not None:
+            rule = self.rule
+
+            def push(leaves: Any, tangents: Any) -> Any:
+                found: list[Any] = []
+                _along(shape, rule(pytree.rebuilt(tree, leaves), pytree.rebuilt(tree, tangents))[1], found)
+                return tuple(found) if count != 1 else found[0]
+
+            _pushed_by(made, push)
+        return made
+
+
+def _pulled_by(kernel: Kernel, pull: Callable[[int, Any, Any, Any], Any]) -> None:
+    """Let the cotangent of the k-th operand be given by ``pull(k, g, y, args)``.
+
+    Where a program is recorded, what a rule closes over is known if it is a function, and so is all that this closes over in turn.
+    """
+    TABLE.row(kernel).every_pull = lambda k, g, y, *args: pull(k, g, y, args)
+
+
+def _pushed_by(kernel: Kernel, push: Callable[[Any, Any], Any]) -> None:
+    """Let the tangent of a kernel's result be given by ``push(args, tangents)``, one operand after the other."""
+
+    def one(k: int, t: Any, args: Any) -> Any:
+        return push(args, tuple([t if j == k else tangent(x) for j, x in enumerate(args)]))
+
+    row = TABLE.row(kernel)
+    row.every_push = lambda k, t, y, *args: one(k, t, args)
+    row.transposed = lambda k, t, *args: one(k, t, args)
+
+
+def complete(g: Any, y: Any) -> Any:
+    """A cotangent of y, zeros where there is nothing."""
+    if isinstance(y, tuple | list):
+        return tuple([complete(None if g is None else g[k], y[k]) for k in range(len(y))])
+    return tangent(y) if g is None else g
+
+
+def _along(tree: Any, x: Any, found: list[Any]) -> None:
+    """The leaves of what has this tree, or None in place of a part of it."""
+    if tree is pytree.LEAF:
+        found.append(x)
+        return
+    count = len(tree.children)
+    if x is None:
+        children: Any = [None] * count
+    elif tree.kind == "instance":
+        children = [getattr(x, name) for name in tree.extra]
+    elif tree.kind == "registered":
+        children = pytree.NODES[tree.cls][0](x)[0]
+    else:
+        if not isinstance(x, dict if tree.kind == "dict" else tuple | list) or len(x) != count:
+            raise TypeError(f"a rule has to give a {tree.cls.__name__} of {count} for one, or None")
+        children = [x[key] for key in tree.extra] if tree.kind == "dict" else x
+    for k in range(count):
+        _along(tree.children[k], children[k], found)
+
+
+def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
+    """fn, with a rule of its own for cotangents; a decorator.  Arguments and results are trees; its rules get arguments by position.
+
+    >>> from hovis import grad
+    >>> @custom_vjp
+    ... def clipped(x): return x
+    >>> _ = clipped.defvjp(lambda x: (x, None), lambda _, g: (min(g, 1.0),))
+    >>> grad(lambda x: 5.0 * clipped(x))(3.0)
+    1.0
+    """
+    return CustomVjp(fn)
+
+
+def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
+    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Arguments and results are trees; its rules get arguments by position.
+
+    >>> from hovis import grad
+    >>> @custom_jvp
+    ... def cube(x): return x * x * x
+    >>> _ = cube.defjvp(lambda args, tangents: (cube(*args), 3.0 * args[0] ** 2 * tangents[0]))
+    >>> grad(cube)(2.0)
+    12.0
+    """
+    return CustomJvp(fn)
+
+
+class Kept(Kernel):
+    """See :func:`primitive`.  What is said of one goes into the tables that NumPy's functions are in."""
+
+    __slots__ = ()
+
+    def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None, alone: bool = True) -> TypeRule:
+        """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``, or ints.
+
+        alone: it is a function of its arguments alone, which may be called at any time, and any number of times; else it may do
+        anything besides, and is called in its turn, once.
+        """
+
+        def sizes(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+            assert dims is not None
+            found = dims(m, args, named)
+            return found and tuple([Known(d) if type(d) is int else d for d in found])
+
+        effect = Effect.PURE if alone else Effect.OPAQUE
+        for one in {self, self.placed}:
+            STANDARD.primitive(one, result, effect=effect, fold=False, dims=sizes if dims is not None else None)
+        return result
+
+    def defelementwise(self, *partials: Any) -> None:
+        """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
+        for one in {self, self.placed}:
+            elementwise(one, *partials)
+            by(each_element, one)
+
+    def defvjp(self, *pulls: Any) -> None:
+        """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
+        for one in {self, self.placed}:
+            pull(one, *pulls)
+
+    def defjvp(self, *pushes: Any) -> None:
+        """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
+        for one in {self, self.placed}:
+            push(one, *pushes)
+
+    def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
+        return batched(*{self, self.placed})(rule)
+
+    def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
+        """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
+        LOWERINGS[self] = LOWERINGS[self.placed] = written
+        return written
+
+
+def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) -> Any:
+    """A function that stays a call in traces; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
+
+    What it gives is found by tracing it, unless ``defresult`` says so; ``defelementwise``, ``defvjp``, ``defjvp``,
+    ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.
+
+    >>> from hovis import Float, grad, trace
+    >>> @primitive
+    ... def square(x): return x * x
+    >>> square.defelementwise(lambda y, x: 2.0 * x)
+    >>> grad(lambda x: 3.0 * square(x))(5.0)
+    30.0
+    >>> trace(lambda x: square(x) + 1.0, Float).ops[0].callee is square
+    True
+
+    ``primitive(fn, result, …)`` leaves fn as it is, and gives a Library of that one row, to be put in front of others.
+    """
+    if result is not None:
+        return core.primitive(fn, result, **options)
+    return Kept(fn)
+
+
+def stop_gradient(x: Any) -> Any:
+    """x, as something that does not change: what is computed from it is no part of a derivative.
+
+    >>> from hovis import grad
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    """
+    leaves: list[Any] = []
+    tree = pytree.flatten(x, leaves)
+    return pytree.rebuilt(tree, [whole(STOPPED, (leaf,)) for leaf in leaves])
+
+
+STOPPED: Final = Kernel(lambda x: x)
+STOPPED.__name__ = STOPPED.__qualname__ = "stop_gradient"
+TABLE.row(STOPPED).constant = True
+
+# ------------------------------------------------------------------------------------------------- in a trace
+
+
+def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
+    """The call of a kernel: done here, or recorded; one op in a trace."""
+    return record(kernel, args, {}) if is_recorded(args) else kernel.fn(*args)
+
+
+def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    kernel, given = m.resolve(args[0]), m.obj(args[1], "tuple")
+    if isinstance(kernel, Known) and isinstance(kernel.value, Kept) and given is None:
+        # what it looks at changes too often: all that is known of it is what it is given
+        made = getattr(args[1], "value", None)
+        if isinstance(made, Op) and made.callee is make_tuple:
+            return opaque(m, kernel.value, [Known(a.value) if isinstance(a, Const) else Dyn(a, _type(a), None) for a in made.args])
+    if not isinstance(kernel, Known) or given is None:
+        # its rule is not to be lost: what is opaque has no derivative
+        return opaque(m, whole, args)
+    held: Any = kernel.value
+    row = m.library.rule(held)
+    known = None if row is None else by_rule(m, row, list(given.cells), {})
+    if known is not None:
+        return known
+    operands = [_known_of(m, value) for value in given.cells]
+    if isinstance(held, Kept):
+        body = rule_tracing.watched(held.fn, operands)
+        function = body.function
+        for guard in body.guards:
+            m.guard(guard.kind, guard.holder, guard.name, guard.value)
+    else:
+        body, (function, _) = None, rule_tracing.traced(held.fn, operands, {})
+    ends = [block.terminator for block in function.blocks if isinstance(block.terminator, Return)]
+    if not ends:
+        return opaque(m, whole, args)
+    effect = Effect.PURE if body is None else body.effect()
+    for op in (op for one in callees(function) for op in one.ops() if not isinstance(op.callee, Function)):
+        effect |= op.effect
+    value = ends[0].value
+    kind = _of_tuples([end.value for end in ends])
+    if kind is not None:
+        return m.emit(held, list(given.cells), None, kind, effect)
+    dims = None
+    if held is STOPPED and isinstance(given.cells[0], Dyn):
+        dims = given.cells[0].dims
+    elif isinstance(value, Op) and value.dims is not None:
+        dims = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in value.dims)
+    return m.emit(held, list(given.cells), None, _type(value) if len(ends) == 1 else function.type, effect, dims)
+
+
+def _of_tuples(found: list[Operand]) -> AbstractValue | None:
+    """The type of tuples of one length, one of which is given; None if these are not."""
+    tuples = [value.args for value in found if isinstance(value, Op) and value.callee is make_tuple]
+    if len(tuples) != len(found) or len(set(map(len, tuples))) != 1:
+        return None
+    return Partial(tuple, range(len(tuples[0])), [functools.reduce(join, map(_type, parts)) for parts in zip(*tuples, strict=True)])
+
+
+def _known_of(m: Machine, value: Any) -> Operand:
+    """A constant, or what is known of an unknown value, its shape above all."""
+    value = m.resolve(value)
+    if not isinstance(value, Dyn):
+        return m.operand(value)
+    dims = None if value.dims is None else tuple(Const(d.value) if isinstance(d, Known) else Const(None) for d in value.dims)
+    return Param(m.type_of(value), dims)
+
+
+def _type(value: Operand) -> AbstractValue:
+    return STANDARD.of_value(value.value) if isinstance(value, Const) else value.type  # type: ignore[union-attr]
+
+
+STANDARD.actions[whole] = _whole
+
+
+def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """What does a call of a function with arguments of this tree and these leaves; which leaves its result has, and their tree.
+
+    None where the arguments are leaves themselves, and outside of a trace, unless something is recorded.
+    """
+    if not is_recorded(leaves):
+        return None, None, None
+    found = _plan(custom, tree, [_told_by(bare(leaf)) for leaf in leaves])
+    if found is None:
+        raise DerivativeError(f"{custom.__name__} has rules, and gives what is not known beforehand: numbers, arrays, and trees of these it may give")
+    return found
+
+
+def _told_by(value: Any) -> Operand:
+    """What a trace is told of a value: its type and its shape, or what it is."""
+    kind = STANDARD.of_value(value)
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return Param(kind, tuple(map(Const, shape)))
+    return Param(Type(type(value))) if isinstance(value, int | float | complex) or isinstance(shape, tuple) else Const(value)
+
+
+def _laid_out(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    custom, leaves = m.resolve(args[0]), m.obj(args[2], "tuple")
+    found = _layout(m, custom, args[1], leaves)
+    parts: list[Any] = [Known(None)] * 3 if found is None else list(map(Known, found))
+    return finish(m, m.new(VObj("tuple", tuple, tuple(parts))), "value")
+
+
+STANDARD.actions[laid_out] = _laid_out
+FOLLOWING.update((whole, laid_out))
+
+
+def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any, Any] | None:
+    if not isinstance(custom, Known) or leaves is None:
+        return None
+    try:
+        tree = _constant(m, told)
+    except ValueError:
+        return None
+    held: Any = custom.value
+    operands = [_known_of(m, value) for value in leaves.cells]
+    if all(child is pytree.LEAF for child in tree.children) and _gives_leaves(rule_tracing.traced(held.fn, operands, {})[0]):
+        return None
+    return _plan(held, tree, operands)
+
+
+def _plan(custom: Custom, tree: Any, operands: list[Operand]) -> tuple[Laid, Any, Any] | None:
+    function, _ = rule_tracing.traced(custom.flat(tree), operands, {})
+    found = outcome(function)
+    return None if found is None else (custom.laid(tree, found.plans[0], found.tree), found.plans[0], found.tree)
+
+
+def _gives_leaves(function: Function) -> bool:
+    """Is what a Function gives a number or an array, or a tuple of these?"""
+    ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
+    parts = [part for end in ends for part in (end.args if isinstance(end, Op) and end.callee is make_tuple else (end,))]
+    return not any(isinstance(part, Op) and part.callee in _MAKERS for part in parts)
+
+
+_MAKERS: Final = frozenset({make_tuple, make_list, make_dict, make_object, tuple.__new__})
+
+
+def _constant(m: Machine, value: Any) -> Any:
+    """What is made of tuples and constants alone; ValueError, if there is more."""
+    value = m.resolve(value)
+    if isinstance(value, Known):
+        return value.value
+    held = m.obj(value, "tuple")
+    if held is None:
+        raise ValueError
+    return tuple.__new__(held.cls, [_constant(m, cell) for cell in held.cells])
+
+
+def expanded(function: Function) -> None:
+    """Nothing is differentiated any more: the calls of kernels are what these do, in function and in what it calls."""
+    for one in callees(function):
+        for block in list(one.blocks):
+            end = block.terminator
+            if isinstance(end, Invoke) and _dissolves(end.op):
+                body, values = rule_tracing.traced(end.op.callee.fn, list(end.op.args), {})  # type: ignore[attr-defined]
+                end.op.callee, end.op.args = copy(body), tuple(values)
+            if any(_dissolves(op) for op in block.ops):
+                _expand(one, block)
+
+
+def _dissolves(op: Op) -> bool:
+    """Is it what it does, once nothing is differentiated any more?"""
+    return isinstance(op.callee, Kernel) and not isinstance(op.callee, Kept)
+
+
+def _of_type(body: Function, kind: AbstractValue) -> Function:
+    """A Function that gives tuples, of whose parts a call of it tells."""
+    made = copy(body)
+    ends = [block.terminator.value for block in made.blocks if isinstance(block.terminator, Return)]
+    tuples = [end for end in ends if isinstance(end, Op) and end.callee is make_tuple]
+    if not isinstance(kind, Partial) or len(tuples) < len(ends):
+        return body
+    made.type = kind
+    for end in tuples:
+        end.type = kind
+    return made
+
+
+def _expand(function: Function, block: Block) -> None:
+    old, end = block.ops, block.terminator
+    block.ops = []
+    writer = rule_tracing.Writer(function, block)
+    results: dict[Value, Operand] = {}
+    for op in old:
+        if _dissolves(op):
+            writer.location = op.location
+            args = [results.get(arg, arg) if isinstance(arg, Op) else arg for arg in op.args]
+            body, values = rule_tracing.traced(op.callee.fn, args, {})  # type: ignore[attr-defined]
+            results[op] = writer.inline(_of_type(body, op.type), values)
+        else:
+            writer.block.ops.append(op)
+    writer.block.terminator = end
+    substitute(function, results)
+
+

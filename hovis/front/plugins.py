@@ -1,0 +1,70 @@
+"""Libraries of third parties: what they offer under the entry-point group ``hovis.library`` is known as soon as they are imported.
+
+The name of an entry point is that of a module, its object a :class:`hovis.library.core.Library`:
+
+    [project.entry-points."hovis.library"]
+    sparse = "sparse_for_hovis:LIBRARY"
+
+It is loaded when a function is traced and ``sparse`` has been imported.  What can't be loaded is warned of, once, and left out.
+"""
+
+import importlib
+import sys
+import warnings
+from typing import Any, Final
+
+from hovis.base import once, own_code
+from hovis.library.core import Library
+from hovis.library.standard import STANDARD
+
+own_code.leave_as_calls(__file__)
+
+GROUP: Final = "hovis.library"
+#: What brings no entry points of its own.
+_OURS: Final = frozenset({*sys.stdlib_module_names, "__main__", "hovis", "hovis_xla", "numpy", "jaxlib", "ml_dtypes"})
+
+
+class Offered:
+    """The entry points that have not been loaded yet, by the module that they wait for; looked up when a foreign module is there."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, list[Any]] | None = None
+        self._seen = 0
+        self._lock = once.lock()
+
+    def look(self) -> None:
+        """Load what waits for a module that has been imported since; not while another thread does, which may wait for a module that this one imports."""
+        if len(sys.modules) == self._seen or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._load_all()
+        finally:
+            self._lock.release()
+
+    def _load_all(self) -> None:
+        if self.waiting is None:
+            if all(name.partition(".")[0] in _OURS for name in list(sys.modules)):
+                self._seen = len(sys.modules)
+                return
+            self.waiting = {}
+            for point in importlib.import_module("importlib.metadata").entry_points(group=GROUP):
+                self.waiting.setdefault(point.name, []).append(point)
+        for name in [name for name in self.waiting if name in sys.modules]:
+            for point in self.waiting.pop(name):
+                _load(point)
+        self._seen = len(sys.modules)
+
+
+def _load(point: Any) -> None:
+    try:
+        library = point.load()
+        if not isinstance(library, Library):
+            raise TypeError(f"it is no hovis.Library, but {type(library).__name__}")
+    except Exception as error:  # whatever it is, it is theirs
+        why = f"{type(error).__name__}: {error}"
+        warnings.warn(f"what {point.value} offers hovis for {point.name} can't be loaded, and is left out: {why}", RuntimeWarning, stacklevel=2)
+        return
+    STANDARD.add(library)
+
+
+OFFERED: Final = Offered()

@@ -1,0 +1,1 @@
+"""Functions of functions, as users call them: ``grad``, ``vmap``, ``vjp``, ``inverse``, ``checkpoint``."""

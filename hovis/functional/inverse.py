@@ -1,0 +1,85 @@
+"""Functions turned around: ``inverse``.  It is traced through like the derivatives (:mod:`hovis.functional.grad`), and composes with them."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.base import pytree
+from hovis.base.function_wrapper import take_names
+from hovis.errors import SpecError
+from hovis.front import tracing
+from hovis.functional.grad import Transformed, name_of, place
+from hovis.functional.nested_transforms import APPLYING, TRANSFORMS, Transform, through
+from hovis.library.core import Library
+from hovis.library.tables import inverses
+from hovis.transforms.inverse import inverted
+
+
+def inverse(fn: Callable[..., Any], argnum: int = 0, like: Any = None) -> Callable[..., Any]:
+    """The function from what fn gives to its argument at this position; the other arguments are what they are.
+
+    argnum  the position of the argument that is wanted; what fn gives is passed in its place
+    like    something of the kind of that argument (its values do not matter), where it is of another than what fn gives
+
+    Of functions that are not one-to-one it is the principal value.  The unknown may be anywhere in the formula, but only
+    in one place; arrays may be taken apart and put together.  Raises InverseError, which names the line, where an
+    operation can't be turned around.
+
+    >>> import math
+    >>> inverse(lambda x: math.exp(2.0 * x + 1.0))(math.e)
+    0.0
+    >>> inverse(lambda x, k: x * k, 1)(12.0, 3.0)
+    4.0
+    """
+    return Inverse(fn, argnum, like)
+
+
+def define_inverse(fn: Any, *rules: Callable[..., Any] | None) -> None:
+    """Say how the arguments of fn are found from its result.
+
+    rules   of a function of one argument: what undoes it.  Of others a rule an argument (None: there is none), each a
+            function of the result and of all the arguments, of which that one is not to be looked at.
+    """
+    if not callable(fn) or not rules:
+        raise SpecError("hovis.define_inverse takes a function, and a rule for each of its arguments")
+    inverses.inverse(fn, *rules)
+    OWN.primitive(fn, lambda *types, **named: tracing.return_type(fn, *types, **named))
+
+
+#: What users have said: these are not entered where an inverse is wanted.
+OWN: Final = Library("inverses")
+TRANSFORMS["inverse"] = Transform(inverted, lambda library: OWN | library)
+
+
+class Inverse(Transformed):
+    """See :func:`inverse`."""
+
+    __slots__ = ()
+    called = "inverse"
+
+    def __init__(self, fn: Any, argnum: int, like: Any) -> None:
+        if not callable(fn):
+            raise SpecError(f"hovis.inverse takes a callable, not {type(fn).__name__}")
+        super().__init__(fn, (argnum, like))
+        take_names(self, fn)
+
+    def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        fn = self.fn
+        argnum, like = self.how
+        at = int(place(fn, args, {}, argnum))
+        before, after = args[:at], args[at + 1 :]
+        result: list[Any] = []
+        pytree.flatten(args[at], result)
+        leaves: list[Any] = []
+        tree = pytree.flatten(args[at] if like is None else like, leaves)
+
+        def flat(*wanted: Any) -> Any:
+            argument = pytree.rebuilt(tree, wanted)
+            given: list[Any] = []
+            pytree.flatten(fn(*before, argument, *after, **kwargs), given)
+            return tuple(given)
+
+        found = through("inverse", (len(result), name_of(fn)), flat, tuple(leaves), tuple(result))
+        return pytree.rebuilt(tree, found)
+
+
+APPLYING.add(Inverse.derived.__code__)

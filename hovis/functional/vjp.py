@@ -1,0 +1,233 @@
+"""``vjp`` and ``linearize``: a result, and what becomes of its cotangents, or of tangents, computed once and kept for it.
+
+In a trace a function is halved (:mod:`hovis.transforms.reverse.split_vjp`) where that is possible; the second half, and what the first one
+has kept for it, is what the user is given.  Where it is not possible the function is run again.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hovis.backend.assembler.assemble import assemble
+from hovis.base import pytree
+from hovis.engine.calls.subtrace import Mirror
+from hovis.engine.machine.call_results import finish
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.specialization_tables import GiveUp
+from hovis.engine.state.values import Known
+from hovis.errors import DerivativeError
+from hovis.front.outcome import COMPUTED, filled, outcome
+from hovis.functional.grad import Transformed, Wanted, changes, pushed, some
+from hovis.functional.nested_transforms import remembered, through
+from hovis.ir.model import Function
+from hovis.library.numpy.adjoints.tangents import as_tangent, gradient, own, shape_of, tangent
+from hovis.library.standard import STANDARD
+from hovis.passes import pipeline
+from hovis.transforms.record.recorder import follow
+from hovis.transforms.reverse import split_vjp
+
+
+def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """What fn gives for these arguments, and the function from cotangents of that to those of the arguments (a tuple).
+
+    >>> y, pull = vjp(lambda x, w: x * w, 2.0, 5.0)
+    >>> y, pull(1.0)
+    (10.0, (5.0, 2.0))
+    """
+    some("vjp", primals)
+    return Halved(fn, "pull", has_aux)(*primals)
+
+
+def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """What fn gives for these arguments, and the function from tangents of these to that of the result.
+
+    >>> y, push = linearize(lambda x: x * x, 3.0)
+    >>> y, push(1.0)
+    (9.0, 6.0)
+    """
+    some("linearize", primals)
+    found: tuple[Any, Callable[..., Any]] = Halved(fn, "push", False)(*primals)
+    return found
+
+
+class Halved(Transformed):
+    """See :func:`vjp` and :func:`linearize`."""
+
+    __slots__ = ()
+
+    def __init__(self, fn: Any, way: str, has_aux: bool) -> None:
+        super().__init__(fn, (way, has_aux))
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        way, has_aux = how
+        wanted = Wanted(fn, args, kwargs, tuple(range(len(args))))
+
+        def flat(*leaves: Any) -> Any:
+            result, left = wanted.called(leaves)
+            main, aux = result if has_aux else (result, None)
+            found: list[Any] = []
+            more: list[Any] = []
+            trees = pytree.flatten(main, found), pytree.flatten(aux, more), left is None
+            return tuple(found), tuple(more), trees
+
+        there, back, plans, trees, operands = halves_of(way, flat, *wanted.leaves)
+        if there is None:
+            # as they are now: what the function changes of them it changes for the caller
+            kept = copies(args)
+            result = follow(fn, args, kwargs)
+            again = Pullback(fn, kept, has_aux) if way == "pull" else Linear(fn, kept)
+            return (result[0], again, result[1]) if has_aux else (result, again)
+        found = there(*operands)
+        outputs = filled(plans[0], found)
+        count = len([known for known in plans[0] if known is COMPUTED])
+        value, kept = pytree.rebuilt(trees[0], outputs), found[-1]
+        second: Transformed
+        if way == "pull":
+            second = Pulled(back, (wanted.tree, plans[0], trees[0]), (tuple(wanted.all), tuple(outputs), kept))
+        else:
+            second = Pushed(back, (wanted.tree, plans[0], trees[0]), (tuple(wanted.all), tuple(outputs), kept))
+        return (value, second, pytree.rebuilt(trees[1], filled(plans[1], found, count))) if has_aux else (value, second)
+
+
+class Half(Transformed):
+    """A second half: it is given what the first one has kept."""
+
+    __slots__ = ()
+
+
+class Pulled(Half):
+    """From cotangents of a result to those of the arguments."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        (tree, plan, _), (held, outputs, kept) = how, data
+        given: list[Any] = []
+        pytree.flatten(args[0], given)
+        seeds = fitting("cotangent", given, outputs)
+        found = fn(kept, *[seed for seed, known in zip(seeds, plan, strict=True) if known is COMPUTED])
+        rest = [follow(gradient, (g, x), {}) for g, x in zip(found, [leaf for leaf in held if changes(leaf)], strict=True)]
+        rest.reverse()
+        return pytree.rebuilt(tree, [rest.pop() if changes(leaf) else None for leaf in held])
+
+
+class Pushed(Half):
+    """From tangents of the arguments to that of a result."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        (_, plan, tree), (held, outputs, kept) = how, data
+        given: list[Any] = []
+        pytree.flatten(args, given)
+        tangents = fitting("tangent", given, held)
+        found = fn(kept, *[t for t, leaf in zip(tangents, held, strict=True) if changes(leaf)])
+        moved = filled(plan, found)
+        return pytree.rebuilt(tree, [t if known is COMPUTED else tangent(y) for t, known, y in zip(moved, plan, outputs, strict=True)])
+
+
+def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """Tangents or cotangents of these leaves, of their types; TypeError if they can't be that."""
+    if len(given) != len(leaves):
+        raise TypeError(f"there are {len(given)} {what}s for {len(leaves)} leaves")
+    found = [follow(as_tangent, (t, x), {}) if changes(x) else None for t, x in zip(given, leaves, strict=True)]
+    for t, x in zip(found, leaves, strict=True):
+        if changes(x) and shape_of(t) != shape_of(x):
+            raise TypeError(f"the {what} of what has the shape {shape_of(x)} has the shape {shape_of(t)}")
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- halves, in a trace
+
+
+def halves_of(way: str, fn: Any, *leaves: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """The two halves of fn where it is called with these, what it gives, and what the first one is to be given; None, if there is
+    no such thing.  Outside of a trace there is not."""
+    return None, None, None, None, None
+
+
+def _halves_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
+    way, fn, *leaves = args
+    try:
+        mirror = Mirror(m, fn, leaves, len(leaves))
+        found = remembered(m, mirror, ("halves", way.value), m.library, functools.partial(_halves, way.value, mirror))
+    except (GiveUp, DerivativeError):
+        # what has no derivative says so where it is run again
+        found = None
+    except TypeError as wrong:
+        return m.raise_new(type(wrong), str(wrong))
+    parts: list[Any] = [Known(None)] * 5
+    if found is not None:
+        parts = [*map(Known, found), m.new(VObj("tuple", tuple, tuple(mirror.given)))]
+    return finish(m, m.new(VObj("tuple", tuple, tuple(parts))), "value")
+
+
+STANDARD.actions[halves_of] = _halves_of
+
+
+def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any, Any] | None:
+    """Both as Python functions, the leaves that the function gives, and their trees."""
+    found = outcome(function)
+    if found is None or not found.computed[0] or not found.tree[2]:
+        return None
+    places = [k for k, param in enumerate(mirror.params) if param in mirror.leaves]
+    made = pipeline.run(found.function, ["dead"])
+    pair = (split_vjp.pulling if way == "pull" else split_vjp.pushing)(made, places, len(found.computed[0]))
+    if pair is None:
+        return None
+    there, back = (assemble(one, mirror.namespace, mends=False) for one in pair)
+    return there, back, tuple(found.plans), found.tree
+
+
+# ------------------------------------------------------------------------------------------------- by running it again
+
+
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments that a function may change."""
+    leaves: list[Any] = []
+    tree = pytree.flatten(args, leaves)
+    copied: tuple[Any, ...] = pytree.rebuilt(tree, [follow(own, (leaf,), {}) for leaf in leaves])
+    return copied
+
+
+class Pullback(Transformed):
+    """From cotangents of a result to those of the arguments, where the function is run again for each."""
+
+    __slots__ = ()
+
+    def __init__(self, fn: Any, primals: tuple[Any, ...], has_aux: bool) -> None:
+        super().__init__(fn, (has_aux,), primals)
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        has_aux, primals = how[0], copies(data)
+        wanted = Wanted(fn, primals, {}, tuple(range(len(primals))))
+        seeds: list[Any] = []
+        pytree.flatten(args[0], seeds)
+
+        def flat(*leaves: Any) -> Any:
+            result = follow(fn, *wanted.arguments(leaves))
+            found: list[Any] = []
+            pytree.flatten(result[0] if has_aux else result, found)
+            return tuple(found)
+
+        found = through("reverse", (len(seeds), True), flat, tuple(wanted.leaves), tuple(seeds))
+        return wanted.rebuilt(found[len(seeds) :])
+
+
+class Linear(Transformed):
+    """From tangents of the arguments to that of a result, where the function is run again for each."""
+
+    __slots__ = ()
+
+    def __init__(self, fn: Any, primals: tuple[Any, ...]) -> None:
+        super().__init__(fn, (), primals)
+
+    @staticmethod
+    def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        wanted = Wanted(fn, copies(data), {}, tuple(range(len(data))))
+        return pushed(wanted, wanted.alike(args), False)[2]

@@ -1,0 +1,411 @@
+"""tuple, list, dict, set and range: their methods, iterators over them, and the operations that build them.
+
+Where contents are unknown nothing is answered for what compares or hashes them: that is user code.
+"""
+
+import types
+from typing import Any, Final
+
+from hovis.ir import operations
+from hovis.ir.model import Effect
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import ANY, AbstractValue, Const, Type, forget, join
+from hovis.library.core import Library
+from hovis.library.language.operators import CONTAINS, DELITEM, GETITEM, SETITEM
+from hovis.library.language.signature_language import (
+    ANYTHING,
+    BOOL,
+    INT,
+    LIST,
+    NONE,
+    PURE,
+    RAISES,
+    RANGE_ITERATORS,
+    READS,
+    STR,
+    STR_ITERATORS,
+    TUPLE,
+    VIEWS,
+    WRITES,
+    Answer,
+    atomic,
+    class_of,
+    items_of,
+    part,
+    row,
+    rows,
+    signatures,
+    tuple_of,
+    values_of,
+)
+
+CONTAINERS: Final = Library("containers")
+
+# ------------------------------------------------------------------------------------------------- methods
+
+rows(
+    CONTAINERS,
+    tuple,
+    """
+    count  tuple_of_atoms atom -> int
+    count  tuple any -> int o
+    index  tuple_of_atoms atom index? index? -> int !
+    index  tuple any any? any? -> int o
+    """,
+)
+
+rows(
+    CONTAINERS,
+    range,
+    """
+    count  int -> int
+    index  int -> int !
+    """,
+    {"count": True, "index": True},
+    receiver="range",
+)
+
+rows(CONTAINERS, slice, "indices int -> (int,int,int) !", receiver="slice")
+
+rows(
+    CONTAINERS,
+    list,
+    """
+    append   list any -> none w
+    clear    list -> none w
+    copy     list -> list r
+    count    list_of_atoms solid -> int
+    count    list any -> int o
+    extend   list container -> none wr
+    extend   list any -> none o
+    index    list_of_atoms solid index? index? -> int !
+    index    list any any? any? -> int o
+    insert   list index any -> none w
+    pop      list index? -> any wr!
+    remove   list_of_atoms solid -> none w!
+    remove   list any -> none o
+    reverse  list -> none w
+    sort     list_of_atoms :key=none? :reverse=bool? -> none w!
+    sort     list :key=any? :reverse=any? -> none o
+    """,
+    {"remove": False, "sort": False, "extend": False},
+)
+
+rows(
+    CONTAINERS,
+    dict,
+    """
+    clear       -> none w
+    copy        -> dict r
+    items       -> dict_items
+    keys        -> dict_keys
+    pop         key -> any wr!
+    pop         key any -> any wr
+    popitem     -> tuple wr!
+    setdefault  key any? -> any wr
+    update      dict? -> none wro
+    values      -> dict_values
+    """,
+    receiver="dict",
+)
+
+rows(
+    CONTAINERS,
+    set,
+    """
+    add                          key -> none w
+    add                          any -> none o
+    clear                        -> none w
+    copy                         -> set r
+    difference                   any* -> set o
+    difference_update            any* -> none o
+    discard                      key -> none w
+    discard                      any -> none o
+    intersection                 any* -> set o
+    intersection_update          any* -> none o
+    isdisjoint                   any -> bool o
+    issubset                     any -> bool o
+    issuperset                   any -> bool o
+    pop                          -> any wr!
+    remove                       key -> none w!
+    remove                       any -> none o
+    symmetric_difference         any -> set o
+    symmetric_difference_update  any -> none o
+    union                        any* -> set o
+    update                       any* -> none o
+    """,
+    receiver="set",
+)
+
+rows(
+    CONTAINERS,
+    frozenset,
+    """
+    copy                  set_of_atoms -> frozenset
+    copy                  frozenset -> frozenset
+    difference            set_of_atoms atoms* -> frozenset
+    difference            frozenset any* -> frozenset o
+    intersection          set_of_atoms atoms* -> frozenset
+    intersection          frozenset any* -> frozenset o
+    isdisjoint            set_of_atoms atoms -> bool
+    isdisjoint            frozenset any -> bool o
+    issubset              set_of_atoms atoms -> bool
+    issubset              frozenset any -> bool o
+    issuperset            set_of_atoms atoms -> bool
+    issuperset            frozenset any -> bool o
+    symmetric_difference  set_of_atoms atoms -> frozenset
+    symmetric_difference  frozenset any -> frozenset o
+    union                 set_of_atoms atoms* -> frozenset
+    union                 frozenset any* -> frozenset o
+    """,
+)
+
+def _looked_up(d: AbstractValue, key: AbstractValue, default: AbstractValue = NONE) -> Answer | None:
+    """``dict.get`` with a key that runs no code of the user's."""
+    if class_of(d) is not dict or not atomic(key):
+        return None
+    return Answer(join(values_of(d), part(default)), READS)
+
+
+row(CONTAINERS, dict.get, _looked_up)
+
+
+def _of(cls: type, rule: Any) -> Any:
+    """rule for a receiver of this class alone."""
+    return lambda receiver, *args: rule(receiver, *args) if class_of(receiver) is cls else None
+
+
+for _cls in (list, dict):
+    row(CONTAINERS, _cls.__getitem__, _of(_cls, GETITEM))
+    row(CONTAINERS, _cls.__setitem__, _of(_cls, SETITEM), False)
+    row(CONTAINERS, _cls.__delitem__, _of(_cls, DELITEM), False)
+row(CONTAINERS, dict.__contains__, _of(dict, CONTAINS))
+
+
+# ------------------------------------------------------------------------------------------------- constructors
+
+
+def _tuple(items: AbstractValue | None = None) -> Answer | None:
+    """An exact tuple is given back as it is."""
+    if items is None:
+        return Answer(tuple_of())
+    cls = class_of(items)
+    if cls is tuple:
+        return Answer(items)
+    if cls is str and isinstance(items, Const):
+        return Answer(tuple_of(*[STR] * len(items.value)))  # type: ignore[arg-type]
+    if cls in (str, bytes, range, frozenset):
+        return Answer(TUPLE)
+    return Answer(TUPLE, READS if cls in (list, dict, set, *VIEWS) else ANYTHING)
+
+
+def _dict(*source: AbstractValue, **named: AbstractValue) -> Answer | None:
+    if not source:
+        return Answer(Type(dict))
+    return Answer(Type(dict), READS if len(source) == 1 and class_of(source[0]) is dict and not named else ANYTHING)
+
+
+row(CONTAINERS, tuple, _tuple)
+row(CONTAINERS, dict, _dict)
+
+# ------------------------------------------------------------------------------------------------- iterators
+
+#: container class -> (classes of its iterator, what it gives, may a step raise because the container changed?)
+_ITERATORS: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
+    list: ((type(iter([])),), ANY, PURE),
+    tuple: ((type(iter(())),), ANY, PURE),
+    str: (STR_ITERATORS, STR, PURE),
+    bytes: ((type(iter(b"")),), INT, PURE),
+    range: (RANGE_ITERATORS, INT, PURE),
+    dict: ((type(iter({})),), ANY, RAISES),
+    set: ((type(iter(set())),), ANY, RAISES),
+    frozenset: ((type(iter(set())),), ANY, RAISES),
+    VIEWS[0]: ((type(iter({}.keys())),), ANY, RAISES),
+    VIEWS[1]: ((type(iter({}.values())),), ANY, RAISES),
+    VIEWS[2]: ((type(iter({}.items())),), TUPLE, RAISES),
+}
+
+_REVERSED: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
+    list: ((type(reversed([])),), ANY, PURE),
+    tuple: ((type(reversed(())),), ANY, RAISES),
+    str: ((type(reversed("")),), ANY, RAISES),
+    bytes: ((type(reversed(b"")),), ANY, RAISES),
+    range: ((type(reversed(range(1))), type(reversed(range(2**200)))), INT, PURE),
+    dict: ((type(reversed({})),), ANY, RAISES),
+    VIEWS[0]: ((type(reversed({}.keys())),), ANY, RAISES),
+    VIEWS[1]: ((type(reversed({}.values())),), ANY, RAISES),
+    VIEWS[2]: ((type(reversed({}.items())),), TUPLE, RAISES),
+}
+
+#: iterator class -> what a step gives, and the effect of the step
+_STEPS: Final[dict[type, tuple[AbstractValue, Effect]]] = {
+    cls: (item, effect) for table in (_ITERATORS, _REVERSED) for classes, item, effect in table.values() for cls in classes
+}
+
+#: Iterators that are their own iterator; what a step of these does is unknown.
+_OWN: Final = (types.GeneratorType, map, filter, zip, enumerate)
+
+
+def _any_of(classes: tuple[type, ...]) -> AbstractValue:
+    found: AbstractValue = Type(classes[0])
+    for cls in classes[1:]:
+        found = join(found, Type(cls))
+    return found
+
+
+def _iter(a: AbstractValue) -> Answer | None:
+    cls = class_of(a)
+    if cls in _ITERATORS:
+        return Answer(_any_of(_ITERATORS[cls][0]))
+    return Answer(forget(a)) if cls in _STEPS or cls in _OWN else None
+
+
+def _reversed(a: AbstractValue) -> Answer | None:
+    cls = class_of(a)
+    return Answer(_any_of(_REVERSED[cls][0]), RAISES if cls is range else PURE) if cls in _REVERSED else None
+
+
+def _next(a: AbstractValue, *default: AbstractValue) -> Answer | None:
+    cls = class_of(a) or object
+    step = (TUPLE, ANYTHING) if cls in (zip, enumerate) else _STEPS.get(cls)
+    if step is None or len(default) > 1:
+        return None
+    item, effect = step
+    if default:
+        return Answer(join(item, default[0]), effect | READS | WRITES)
+    return Answer(item, effect | READS | WRITES | RAISES)
+
+
+row(CONTAINERS, iter, _iter, False)
+row(CONTAINERS, reversed, _reversed, False)
+row(CONTAINERS, next, _next, False)
+
+# ------------------------------------------------------------------------------------------------- operations of the IR
+
+
+def _hashed(cls: type) -> Any:
+    """A new set or dict: building it hashes and compares its keys."""
+    step = 2 if cls is dict else 1
+    return lambda *items: Answer(Type(cls)) if len(items) % step == 0 and all(map(atomic, items[::step])) else None
+
+
+def _instance(cls: AbstractValue, names: AbstractValue, *values: AbstractValue) -> Answer | None:
+    return Answer(Type(cls.value)) if isinstance(cls, Const) and isinstance(cls.value, type) else None
+
+
+def _unpack(iterable: AbstractValue, *counts: AbstractValue) -> Answer | None:
+    """Unpacking of what has no ``__iter__`` of its own."""
+    cls = class_of(iterable)
+    items = items_of(iterable)
+    if items is not None and len(counts) == 1 and counts[0] == Const(len(items)):
+        return Answer(tuple_of(*items))
+    if cls in (list, dict, set, *VIEWS):
+        return Answer(TUPLE, READS | RAISES)
+    return Answer(TUPLE, RAISES) if cls in (tuple, str, bytes, range, frozenset) else None
+
+
+def _checked(value: AbstractValue, *name: AbstractValue) -> Answer:
+    return Answer(value, PURE if class_of(value) not in (None, type(UNBOUND)) else RAISES)
+
+
+_ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
+    (operations.make_list, LIST, PURE),
+    (operations.make_cell, Type(types.CellType), PURE),
+    (operations.make_function, Type(types.FunctionType), PURE),
+    (operations.bind, Type(types.MethodType), PURE),
+    (operations.cell_get, ANY, READS | RAISES),
+    (operations.cell_set, NONE, WRITES),
+    (operations.lacks, BOOL, READS),
+    (operations.keeps, BOOL, READS),
+    (operations.own_attribute, ANY, READS),
+    (operations.drop, NONE, WRITES),
+    (operations.load_global, ANY, READS | RAISES),
+    (operations.load_build_class, ANY, READS | RAISES),
+    (operations.load_name, ANY, READS | RAISES),
+    (operations.load_name_or_cell, ANY, READS | RAISES),
+    (operations.delete_name, NONE, WRITES | RAISES),
+    (operations.store_global, NONE, WRITES),
+    (operations.delete_global, NONE, WRITES | RAISES),
+]
+
+
+def _always(result: AbstractValue, effect: Effect) -> Any:
+    return lambda *args: Answer(result, effect)
+
+
+for _fn, _type, _effect in _ALWAYS:
+    row(CONTAINERS, _fn, _always(_type, _effect), False)
+
+row(CONTAINERS, operations.make_tuple, lambda *items: Answer(tuple_of(*items)), False)
+row(CONTAINERS, operations.make_set, _hashed(set), False)
+row(CONTAINERS, operations.make_dict, _hashed(dict), False)
+row(CONTAINERS, operations.make_object, _instance, False)
+row(CONTAINERS, operations.make_stored, _instance, False)
+row(CONTAINERS, operations.make_class, _instance, False)
+row(CONTAINERS, operations.make_class_quietly, _instance, False)
+row(CONTAINERS, operations.is_plain, lambda value: Answer(BOOL), False)
+row(CONTAINERS, operations.unpack, _unpack, False)
+row(CONTAINERS, operations.unpack_star, _unpack, False)
+row(CONTAINERS, operations.check_bound, _checked, False)
+def _made(source: AbstractValue, *position: AbstractValue) -> Answer | None:
+    cls = class_of(source)
+    return Answer(_any_of(_ITERATORS[cls][0])) if cls in (list, tuple, str, bytes) else None
+
+
+_DICT_ITERATORS: Final = {view: _any_of(_ITERATORS[cls][0]) for view, cls in zip(("keys", "values", "items"), VIEWS, strict=True)}
+
+
+def _made_of_dict(source: AbstractValue, position: AbstractValue, view: AbstractValue) -> Answer | None:
+    known = class_of(source) is dict and isinstance(view, Const) and view.value in _DICT_ITERATORS
+    return Answer(_DICT_ITERATORS[view.value], READS | RAISES) if known else None  # type: ignore[attr-defined]
+
+
+def _steppable(value: AbstractValue) -> Answer:
+    cls = class_of(value)
+    return Answer(BOOL if cls is None else Const(any("__next__" in base.__dict__ for base in cls.__mro__)))
+
+
+def _inherits(value: AbstractValue, cls: AbstractValue) -> Answer | None:
+    known = class_of(value)
+    if not isinstance(cls, Const) or not isinstance(cls.value, type):
+        return None
+    return Answer(BOOL if known is None else Const(cls.value in known.__mro__))
+
+
+def _type_name(value: AbstractValue) -> Answer:
+    cls = class_of(value)
+    return Answer(STR if cls is None else Const(operations.name_of_class(cls)))
+
+
+def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
+    """What a special method gave is taken as it is if it is of the very class."""
+    return Answer(INT) if class_of(result) is int and isinstance(name, Const) and name.value in ("__int__", "__index__") else None
+
+
+row(CONTAINERS, operations.is_iterator, _steppable, True)
+row(CONTAINERS, operations.inherits, _inherits, True)
+row(CONTAINERS, operations.type_name, _type_name, True)
+row(CONTAINERS, operations.converted_to_hash, lambda result: Answer(INT) if class_of(result) is int else None, False)
+row(CONTAINERS, operations.converted, _converted, False)
+row(CONTAINERS, operations.make_iterator, _made, False)
+row(CONTAINERS, operations.make_range_iterator, lambda *bounds: Answer(_any_of(RANGE_ITERATORS)), False)
+row(CONTAINERS, operations.range_step, lambda step: Answer(INT, RAISES) if class_of(step) is int else None, False)
+row(CONTAINERS, operations.range_goes_on, lambda at, stop, step: Answer(BOOL) if {class_of(b) for b in (at, stop, step)} == {int} else None)
+row(CONTAINERS, operations.make_dict_iterator, _made_of_dict, False)
+
+
+def _matches(flag: int) -> Any:
+    """Is a flag of the class set?"""
+
+    def rule(subject: AbstractValue) -> Answer:
+        cls = class_of(subject)
+        return Answer(BOOL if cls is None else Const(bool(cls.__flags__ & flag)))
+
+    return rule
+
+
+row(CONTAINERS, operations.match_sequence, _matches(1 << 5), True)
+row(CONTAINERS, operations.match_mapping, _matches(1 << 6), True)
+row(CONTAINERS, operations.match_keys, lambda d, k: Answer(join(TUPLE, NONE), READS | RAISES) if class_of(d) is dict and atomic(k) else None, False)
+row(CONTAINERS, operations.list_extend, signatures("list container -> none wr"), False)
+row(CONTAINERS, operations.dict_update, signatures("dict dict -> none wr"), False)

@@ -1,0 +1,1 @@
+"""What derivatives of NumPy programs compute with: tangents, cotangents, tapes, inverses."""

@@ -1,0 +1,56 @@
+"""What is the same as something else, what has no derivative, and what has one that is not known here."""
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+from hovis.ir import operations as ops
+from hovis.library.numpy.adjoints.tangents import added_parts, afresh, fitted, fitted_like, spread
+from hovis.library.numpy.types import errstate
+from hovis.library.tables.derivatives import TABLE, absent, constant, pull, push
+
+#: Methods of NumPy's scalars, and of arrays.
+for _name in ("astype", "conj", "conjugate", "max", "mean", "min", "prod", "std", "sum", "var", "round"):
+    if hasattr(np.generic, _name):
+        TABLE.rows[getattr(np.generic, _name)] = TABLE.rows[getattr(np.ndarray, _name)]
+for _kind in (np.longdouble, np.clongdouble):
+    TABLE.rows[_kind] = TABLE.rows[np.float64]
+
+
+def _sum(g: Any, y: Any, items: Any, start: Any = 0) -> Any:
+    if isinstance(items, np.ndarray):
+        return np.broadcast_to(g, items.shape)
+    return tuple([fitted(g, item) for item in items])
+
+
+pull(builtins.sum, _sum, lambda g, y, items, start: fitted(g, start))
+push(
+    builtins.sum,
+    lambda t, y, items, start=0: np.sum(t, axis=0) if isinstance(items, np.ndarray) else builtins.sum([one for one in t if one is not None]),
+    lambda t, y, items, start: spread(t, y),
+)
+pull(afresh, lambda g, y, x, after: g, lambda g, y, x, after: None)
+push(afresh, lambda t, y, x, after: t, lambda t, y, x, after: None)
+# of the second operand it asks the shape
+pull(fitted_like, lambda g, y, a, x: np.broadcast_to(g, a.shape), lambda g, y, a, x: None)
+push(fitted_like, lambda t, y, a, x: fitted_like(t, x), lambda t, y, a, x: None)
+
+constant(
+    np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, ops.format_value, np.iterable, operator.length_hint,
+    np.ndarray, np.packbits, np.unpackbits, str.format, *(row.fn for row in errstate.ROWS),
+)  # fmt: skip
+
+absent("what is added is a tuple of which nothing is known", added_parts)
+absent("the function that it is given is not followed", np.apply_over_axes)
+absent("the edges follow the data, and the counts have none: np.histogram(hovis.stop_gradient(x)) gives these", np.histogram, np.histogram_bin_edges)
+absent("its length depends on values", np.unique, np.insert, np.intersect1d, np.union1d, np.setdiff1d, np.setxor1d, np.trim_zeros, np.unique_values)
+absent("of a list it makes an object of Python's: index the array instead", np.generic.tolist, np.ndarray.tolist)
+absent("the order of complex numbers is that of their parts", np.sort_complex)
+absent("sorted makes a list: np.sort has a derivative", builtins.sorted)
+absent("it is defined by what it leaves out along other axes; np.median of what is no NaN has a derivative", np.nanmedian, np.nanpercentile, np.nanquantile)
+absent("np.concatenate and np.stack have a derivative", np.block)
+absent("its derivative is a Bessel function, which NumPy has not", np.kaiser)
+absent("np.add.reduce of slices has a derivative", np.ufunc.reduceat)
+absent("np.arange and np.meshgrid say the same", type(np.mgrid).__getitem__)

@@ -1,0 +1,1 @@
+"""What each function of NumPy gives: shapes, dtypes, effects, what shares memory."""

@@ -1,0 +1,1 @@
+"""NumPy's types: arrays, scalars, shapes, attributes, text."""

@@ -1,0 +1,229 @@
+"""What all NumPy rules share: which values are arrays and scalars, and how NumPy itself is asked for result types.
+
+No table of dtypes stands here.  A rule is answered by *doing the thing* on stand-ins: arrays of one element with the
+dtype and rank in question, and Python numbers for Python numbers, so that NEP 50, default dtypes and the oddities of
+each function are NumPy's own.  A result of rank 0 becomes a NumPy scalar there as it does in the real call.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.base.warning_filters import warnings_are
+from hovis.ir.model import Effect
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type
+from hovis.library.core import Primitive
+
+#: Reads memory that others may write, and may fail: shapes that do not fit, or a float status under ``np.errstate``.
+COMPUTES: Final = Effect.READS | Effect.RAISES
+
+#: Dtypes that the rules speak of: bool, signed and unsigned integers, floats, complex numbers.
+NUMERIC_KINDS: Final = "biufc"
+
+_PYTHON_NUMBERS: Final[dict[type, object]] = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+class NotMine(Exception):
+    """The rule has nothing to say of these arguments."""
+
+
+def dtype_of(t: AbstractValue) -> "np.dtype[Any] | None":
+    """The dtype of an array or NumPy scalar of numbers; None for everything else, Python's numbers included.
+
+    >>> dtype_of(Type(np.float32)), dtype_of(Const(np.int8(3))), dtype_of(Type(float))
+    (dtype('float32'), dtype('int8'), None)
+    """
+    if isinstance(t, Const):
+        value = t.value
+        if isinstance(value, np.generic) or type(value) is np.ndarray:
+            return value.dtype if _plain(value.dtype) else None
+        return None
+    if isinstance(t, Array):
+        return t.dtype if t.cls is np.ndarray and _plain(t.dtype) else None  # type: ignore[return-value, arg-type]
+    if isinstance(t, Type) and issubclass(t.cls, np.generic) and t.cls in np.sctypeDict.values():
+        dtype = np.dtype(t.cls)
+        return dtype if _plain(dtype) else None
+    return None
+
+
+def _plain(dtype: "np.dtype[Any]") -> bool:
+    return dtype.kind in NUMERIC_KINDS and dtype.isnative
+
+
+def is_array(t: AbstractValue) -> bool:
+    """An exact ndarray of numbers, of known rank."""
+    return (isinstance(t, Array) or (isinstance(t, Const) and type(t.value) is np.ndarray)) and dtype_of(t) is not None
+
+
+def is_scalar(t: AbstractValue) -> bool:
+    """A NumPy scalar of numbers."""
+    return dtype_of(t) is not None and not is_array(t)
+
+
+def rank_of(t: AbstractValue) -> int:
+    """The number of dimensions: 0 for everything that is no array."""
+    if isinstance(t, Array):
+        return t.rank
+    return t.value.ndim if isinstance(t, Const) and isinstance(t.value, np.ndarray) else 0
+
+
+def python_number(t: AbstractValue) -> type | None:
+    """bool, int, float or complex, if that is the exact type."""
+    cls = type(t.value) if isinstance(t, Const) else t.cls if isinstance(t, Type) else None
+    return cls if cls in _PYTHON_NUMBERS else None
+
+
+def is_numeric(t: AbstractValue) -> bool:
+    """A number or an array of numbers, Python's or NumPy's."""
+    return dtype_of(t) is not None or python_number(t) is not None
+
+
+def concerns(*types: AbstractValue) -> bool:
+    """Is an array or a NumPy scalar among them (or inside a tuple or list among them)?"""
+    return any(dtype_of(t) is not None or (isinstance(t, Partial) and concerns(*t.parts)) for t in types)
+
+
+def concerns_numbers(*types: AbstractValue) -> bool:
+    """The same, or is there a number of Python's that fits into a dtype whatever its value?  (An int may be too large for any.)"""
+    numbers = [python_number(t) for t in types if not isinstance(t, Const)]
+    return concerns(*types) or (int not in numbers and any(n is not None for n in numbers))
+
+
+def of_dtype(dtype: "np.dtype[Any]", rank: int, layout: str = "") -> AbstractValue:
+    """The type of a result: an array, or a NumPy scalar if its rank is 0.
+
+    >>> of_dtype(np.dtype("f4"), 2), of_dtype(np.dtype("f4"), 0)
+    (float32[:, :], float32)
+    """
+    return Array(np.ndarray, dtype, rank, layout) if rank else Type(dtype.type)
+
+
+def array_of(dtype: "np.dtype[Any]", rank: int, layout: str = "") -> AbstractValue:
+    """The type of a result that is an array whatever its rank."""
+    return Array(np.ndarray, dtype, rank, layout)
+
+
+def describe(value: object) -> AbstractValue:
+    """The type of a value, arrays with dtype and rank, tuples and lists with their parts."""
+    if type(value) is np.ndarray:
+        if not _plain(value.dtype):
+            raise NotMine
+        return Array(np.ndarray, value.dtype, value.ndim)
+    if isinstance(value, tuple):
+        return Partial(type(value), range(len(value)), map(describe, value))
+    if type(value) is list:
+        return Partial(list, range(len(value)), map(describe, value))
+    return Type(type(value))
+
+
+def stand_in(t: AbstractValue, size: int = 1, value: int = 1) -> object:
+    """A tiny value of type t for NumPy to be asked with: arrays have ``size`` elements in each dimension."""
+    dtype = dtype_of(t)
+    if dtype is not None:
+        made = np.full((size,) * rank_of(t), value, dtype)
+        return made if is_array(t) else made[()]
+    if isinstance(t, Const):
+        return _small(t.value)
+    number = python_number(t)
+    if number is not None:
+        return _PYTHON_NUMBERS[number]
+    if isinstance(t, Partial) and t.cls in (tuple, list):
+        return t.cls(stand_in(p, size, value) for p in t.parts)
+    if isinstance(t, Partial) and t.cls is slice:
+        return slice(*(stand_in(p, size, value) for p in t.parts))
+    raise NotMine
+
+
+def _small(value: object) -> object:
+    """A constant as it is, if it is one that can't make NumPy build something big or run foreign code.
+
+    Of a large integer only the sign counts: no rank and no dtype depends on how large it is.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) >= 1 << 63:
+            raise NotMine
+        return value if abs(value) <= 64 else 2 if value > 0 else -2
+    if value is None or value is Ellipsis or isinstance(value, bool | float | complex | str | np.dtype):
+        return value
+    if isinstance(value, type) and (issubclass(value, np.generic) or value in _PYTHON_NUMBERS):
+        return value
+    if type(value) is tuple:
+        return tuple(map(_small, value))
+    if type(value) is slice:
+        return slice(_small(value.start), _small(value.stop), _small(value.step))
+    raise NotMine
+
+
+@functools.lru_cache(maxsize=65536)
+def _ask(fn: Callable[..., object], types: tuple[AbstractValue, ...], named: tuple[tuple[str, AbstractValue], ...]) -> AbstractValue | None:
+    for size, value in ((1, 1), (1, 0), (2, 1), (3, 1)):
+        try:
+            args = [stand_in(t, size, value) for t in types]
+            kwargs = {name: stand_in(t, size, value) for name, t in named}
+            with np.errstate(all="ignore"), warnings_are("ignore"):
+                return describe(fn(*args, **kwargs))
+        except NotMine:
+            return None
+        except Exception:
+            # NumPy refuses: perhaps only so small an array; at run time it says so again, in its own words
+            continue
+    return None
+
+
+def ask(fn: Callable[..., object], *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+    """The type of ``fn(*values)`` for values of these types, by calling fn on stand-ins.
+
+    >>> ask(np.add, Array(np.ndarray, np.dtype("f4"), 1), Type(float))
+    float32[:]
+    """
+    try:
+        return _ask(fn, types, tuple(sorted(named.items())))
+    except TypeError:  # a constant without a hash, as slices are in Python 3.11
+        return _ask.__wrapped__(fn, types, tuple(sorted(named.items())))
+
+
+def asking(fn: Callable[..., object], about: Sequence[int] | None = None) -> Callable[..., AbstractValue | None]:
+    """A rule that asks NumPy; only if an array or NumPy scalar is involved, or a number of Python's that can be no object to NumPy."""
+
+    def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
+        chosen = types if about is None else [types[k] for k in about if k < len(types)]
+        if not concerns_numbers(*chosen, *named.values()) or "out" in named:
+            return None
+        return ask(fn, *types, **named)
+
+    return result
+
+
+def nesting(t: AbstractValue) -> tuple[int, list[AbstractValue]] | None:
+    """How deep numbers and arrays lie in nested lists and tuples of a known shape, and their types."""
+    if is_numeric(t):
+        return rank_of(t), [t]
+    parts = t.parts if isinstance(t, Partial) and t.cls in (tuple, list) else None
+    if isinstance(t, Const) and type(t.value) in (tuple, list):
+        parts = tuple(map(Const, t.value))  # type: ignore[call-overload]
+    found = [nesting(p) for p in parts] if parts else []
+    depths = {f[0] for f in found if f is not None}
+    if not found or any(f is None for f in found) or len(depths) != 1:
+        return None
+    return depths.pop() + 1, [leaf for f in found if f is not None for leaf in f[1]]
+
+
+def immutable(*values: object, **named: object) -> bool:
+    """May a call be folded on these values?  Only on what cannot change: never on arrays."""
+    return all(
+        isinstance(v, np.generic | bool | int | float | complex | str | type | np.dtype | None) or (type(v) is tuple and immutable(*v))
+        for v in (*values, *named.values())
+    )
+
+
+def row(
+    fn: Callable[..., object],
+    result: Callable[..., AbstractValue | None],
+    effect: "Effect | Callable[..., Effect]" = COMPUTES,
+    fold: "bool | Callable[..., bool]" = immutable,
+    dims: Callable[..., Any] | None = None,
+) -> Primitive:
+    """A Primitive with the defaults of this library."""
+    return Primitive(fn, result, effect, fold, dims)

@@ -1,0 +1,1 @@
+"""Rows and models for modules of the standard library."""

@@ -1,0 +1,583 @@
+"""The containers of collections, as classes of Python code that stand for them.
+
+What is in one is in a list or a dict that only the stand-in holds (its content); the methods are those of CPython's
+Modules/_collectionsmodule.c, Objects/odictobject.c and Lib/collections, on that.  Where an index or a key is not
+known, the real object is made, and asked.
+"""
+
+import collections
+import operator
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hovis.library.core import Library, acted, leave, real, seen, settled
+from hovis.library.language.iterable_models import text_of
+from hovis.library.language.stepping import END, Steps
+from hovis.library.stdlib.iterators import MISSING, same
+
+COLLECTIONS: Final = Library("collections")
+
+
+# ------------------------------------------------------------------------------------------------- deque
+
+_EMPTY: Final = text_of(lambda: collections.deque().pop())
+_FULL: Final = text_of(lambda: collections.deque([1], 1).insert(0, 2))
+_RANGE: Final = text_of(lambda: collections.deque()[0])
+_NOTHING: Final[collections.deque[Any]] = collections.deque()
+_NOT_THERE: Final = text_of(lambda: _NOTHING.remove(1))
+_MAXLEN: Final = text_of(lambda: collections.deque(maxlen=-1))
+_MUTATED: Final = "deque mutated during iteration"
+
+
+@COLLECTIONS.stand(collections.deque, collections.deque, "items limit", eager=True, content="items", fill=collections.deque.extend)
+class Deque:
+    def __init__(self, iterable: Any = (), maxlen: Any = None) -> None:
+        if maxlen is not None:
+            if not settled(maxlen) or type(maxlen) is not int:
+                leave()
+            if maxlen < 0:
+                raise ValueError(_MAXLEN)
+        if not seen(iterable):
+            leave()
+        items = [*iter(iterable)]
+        if maxlen is not None and len(items) > maxlen:
+            del items[: len(items) - maxlen]
+        self.limit = maxlen
+        #: a new object whenever an iterator begins, None after a change
+        self.token: Any = None
+        self.items = items
+
+    @property
+    def maxlen(self) -> Any:
+        return self.limit
+
+    def append(self, item: Any, /) -> None:
+        self.token = None
+        self.items.append(item)
+        if self.limit is not None and len(self.items) > self.limit:
+            del self.items[0]
+
+    def appendleft(self, item: Any, /) -> None:
+        self.token = None
+        self.items.insert(0, item)
+        if self.limit is not None and len(self.items) > self.limit:
+            del self.items[-1]
+
+    def extend(self, iterable: Any, /) -> None:
+        if iterable is self:
+            iterable = [*self.items]
+        for item in iterable:
+            self.append(item)
+
+    def extendleft(self, iterable: Any, /) -> None:
+        if iterable is self:
+            iterable = [*self.items]
+        for item in iterable:
+            self.appendleft(item)
+
+    def pop(self) -> Any:
+        if not self.items:
+            raise IndexError(_EMPTY)
+        self.token = None
+        return self.items.pop()
+
+    def popleft(self) -> Any:
+        if not self.items:
+            raise IndexError(_EMPTY)
+        self.token = None
+        return self.items.pop(0)
+
+    def clear(self) -> None:
+        self.token = None
+        self.items.reverse()  # what is on the left ends first, and the last of a list does
+        self.items.clear()
+
+    def copy(self) -> Any:
+        return Deque(self.items, self.limit)
+
+    def __copy__(self) -> Any:
+        return Deque(self.items, self.limit)
+
+    def count(self, value: Any, /) -> int:
+        found = 0
+        for item in self:
+            if same(item, value):
+                found += 1
+        return found
+
+    def __contains__(self, value: Any) -> bool:
+        for item in self:
+            if same(item, value):
+                return True
+        return False
+
+    def remove(self, value: Any, /) -> None:
+        size = len(self.items)
+        for index in range(size):
+            found = same(self.items[index], value)
+            if len(self.items) != size:
+                raise IndexError("deque mutated during remove().")
+            if found:
+                self.token = None
+                del self.items[index]
+                return
+        raise ValueError(_NOT_THERE if _NOT_THERE[:1] != "1" else f"{value!r} is not in deque")
+
+    def index(self, value: Any, *bounds: Any) -> Any:
+        if bounds:
+            return real(self).index(value, *bounds)
+        at = 0
+        for item in self:
+            if same(item, value):
+                return at
+            at += 1  # noqa: SIM113 (models stay free of other models)
+        raise ValueError(f"{value!r} is not in deque")
+
+    def insert(self, index: Any, item: Any, /) -> None:
+        if not settled(index) or type(index) is not int:
+            real(self).insert(index, item)
+            return
+        if self.limit is not None and len(self.items) == self.limit:
+            raise IndexError(_FULL)
+        self.token = None
+        self.items.insert(index, item)
+
+    def reverse(self) -> None:
+        self.items.reverse()
+
+    def rotate(self, n: Any = 1, /) -> None:
+        if not settled(n) or type(n) is not int:
+            real(self).rotate(n)
+            return
+        if self.items:
+            self.token = None
+            at = -n % len(self.items)
+            self.items[:] = self.items[at:] + self.items[:at]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: Any) -> Any:
+        if not settled(index) or type(index) is not int:
+            return real(self)[index]
+        if not -len(self.items) <= index < len(self.items):
+            raise IndexError(_RANGE)
+        return self.items[index]
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        if not settled(index) or type(index) is not int:
+            real(self)[index] = item
+            return
+        if not -len(self.items) <= index < len(self.items):
+            raise IndexError(_RANGE)
+        self.items[index] = item
+
+    def __delitem__(self, index: Any) -> None:
+        if not settled(index) or type(index) is not int:
+            del real(self)[index]
+            return
+        if not -len(self.items) <= index < len(self.items):
+            raise IndexError(_RANGE)
+        self.token = None
+        del self.items[index]
+
+    def __iter__(self) -> Any:
+        if self.token is None:
+            self.token = []
+        return DequeIterator(self, 0, 1)
+
+    def __reversed__(self) -> Any:
+        if self.token is None:
+            self.token = []
+        return DequeReversed(self, len(self.items) - 1, -1)
+
+    def __iadd__(self, other: Any) -> Any:
+        self.extend(other)
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is not collections.deque or not acted(other):
+            return real(self) + other
+        made = Deque(self.items, self.limit)
+        made.extend(other)
+        return made
+
+    def __eq__(self, other: Any) -> Any:
+        return _compared(self, other, operator.eq)
+
+    def __ne__(self, other: Any) -> Any:
+        return _compared(self, other, operator.ne)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared(self, other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared(self, other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared(self, other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(self, other, operator.ge)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _compared(a: Any, b: Any, test: Any) -> Any:
+    """deque_richcompare."""
+    kind: Any = type(b)
+    if kind is not collections.deque:
+        return NotImplemented
+    if not acted(b):
+        return test(real(a), b)
+    if test is operator.eq or test is operator.ne:
+        if a is b:
+            return test is operator.eq
+        if len(a.items) != len(b.items):
+            return test is operator.ne
+    one, other = iter(a), iter(b)
+    while True:
+        x, y = next(one, END), next(other, END)
+        if x is END or y is END:
+            # the lengths decide
+            return test(0 if x is END else 1, 0 if y is END else 1)
+        if not same(x, y):
+            return True if test(x, y) else False  # noqa: SIM210
+
+
+@COLLECTIONS.stand(type(iter(collections.deque())))
+class DequeIterator(Steps):
+    def __init__(self, source: Any, index: int, stride: int) -> None:
+        self.source = source
+        self.token = source.token
+        self.index = index
+        self.stride = stride
+
+    def step(self) -> Any:
+        source = self.source
+        if self.token is not source.token:
+            self.index = len(source.items) if self.stride > 0 else -1
+            raise RuntimeError(_MUTATED)
+        index = self.index
+        if not 0 <= index < len(source.items):
+            return END
+        self.index = index + self.stride
+        return source.items[index]
+
+
+@COLLECTIONS.stand(type(reversed(collections.deque())))
+class DequeReversed(DequeIterator):
+    pass
+
+
+# ------------------------------------------------------------------------------------------------- dicts
+
+
+class Dict:
+    """What subclasses of dict have of it."""
+
+    data: Any
+
+    def __getitem__(self, key: Any) -> Any:
+        if not settled(key):
+            return real(self)[key]
+        if key in self.data:
+            return self.data[key]
+        return self.__missing__(key)
+
+    def __missing__(self, key: Any) -> Any:
+        raise KeyError(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if settled(key):
+            self.data[key] = value
+        else:
+            real(self)[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        if settled(key):
+            del self.data[key]
+        else:
+            del real(self)[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.data if settled(key) else key in real(self)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __iter__(self) -> Any:
+        return iter(self.data)
+
+    def get(self, key: Any, default: Any = None, /) -> Any:
+        return self.data.get(key, default) if settled(key) else real(self).get(key, default)
+
+    def setdefault(self, key: Any, default: Any = None, /) -> Any:
+        return self.data.setdefault(key, default) if settled(key) else real(self).setdefault(key, default)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        return self.data.pop(key, *default) if settled(key) else real(self).pop(key, *default)
+
+    def popitem(self) -> Any:
+        return self.data.popitem()
+
+    def update(self, /, *args: Any, **named: Any) -> None:
+        self.data.update(*args, **named)
+
+    def clear(self) -> None:
+        self.data.clear()
+
+    def keys(self) -> Any:
+        return self.data.keys()
+
+    def values(self) -> Any:
+        return self.data.values()
+
+    def items(self) -> Any:
+        return self.data.items()
+
+
+@COLLECTIONS.stand(collections.defaultdict, collections.defaultdict, "factory data", eager=True, content="data", fill=dict.update)
+class Defaultdict(Dict):
+    def __init__(self, factory: Any = None, /, *args: Any, **named: Any) -> None:
+        if factory is not None and not callable(factory):
+            raise TypeError("first argument must be callable or None")
+        if args and not seen(args[0]):
+            leave()
+        self.factory = factory
+        self.data = dict(*args, **named)
+
+    @property
+    def default_factory(self) -> Any:
+        return self.factory
+
+    def __missing__(self, key: Any) -> Any:
+        if self.factory is None:
+            raise KeyError(key)
+        value = self.factory()
+        self[key] = value
+        return value
+
+    def copy(self) -> Any:
+        return Defaultdict(self.factory, self.data)
+
+    def __copy__(self) -> Any:
+        return Defaultdict(self.factory, self.data)
+
+
+@COLLECTIONS.stand(collections.Counter, collections.Counter, "data", eager=True, content="data", fill=dict.update)
+class Counter(Dict):
+    """Methods that are not here are those of the real class, which are Python code."""
+
+    def __init__(self, iterable: Any = None, /, **kwds: Any) -> None:
+        self.data = {}
+        self.update(iterable, **kwds)
+
+    def __missing__(self, key: Any) -> int:
+        return 0
+
+    def update(self, iterable: Any = None, /, **kwds: Any) -> None:
+        if iterable is not None:
+            if not seen(iterable):
+                real(self).update(iterable)
+            elif not isinstance(iterable, Mapping):
+                for item in iterable:
+                    self[item] = self.get(item, 0) + 1
+            elif self.data:
+                for item, number in iterable.items():
+                    self[item] = number + self.get(item, 0)
+            else:
+                self.data.update(iterable)
+        if kwds:
+            self.update(kwds)
+
+    def __delitem__(self, item: Any) -> None:
+        if item in self:
+            if settled(item):
+                del self.data[item]
+            else:
+                del real(self)[item]
+
+    def most_common(self, n: Any = None) -> Any:
+        found = sorted(self.data.items(), key=operator.itemgetter(1), reverse=True)
+        if n is None:
+            return found
+        if not settled(n) or not _ints(found):
+            return real(self).most_common(n)
+        return found[:n] if n >= 0 else []
+
+
+def _ints(pairs: Any) -> bool:
+    """Are comparisons of these counts nobody's business?"""
+    for pair in pairs:
+        if type(pair[1]) is not int:
+            return False
+    return True
+
+
+@COLLECTIONS.stand(collections.OrderedDict, collections.OrderedDict, "data", eager=True, content="data", fill=dict.update)
+class Ordered(Dict):
+    def __init__(self, /, *args: Any, **named: Any) -> None:
+        if len(args) > 1:
+            raise TypeError(f"expected at most 1 arguments, got {len(args)}")
+        if args and not seen(args[0]):
+            leave()
+        #: a new object whenever an iterator begins, None after a change
+        self.token: Any = None
+        self.data = dict(*args, **named)
+
+    def move_to_end(self, key: Any, last: Any = True) -> None:
+        if not settled(key):
+            real(self).move_to_end(key, last)
+            return
+        value = self.data[key]
+        self.token = None
+        del self.data[key]
+        if last:
+            self.data[key] = value
+        else:
+            rest = [*self.data.items()]
+            self.data.clear()
+            self.data[key] = value
+            for other, kept in rest:
+                self.data[other] = kept
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if settled(key):
+            self.changed(key)
+            self.data[key] = value
+        else:
+            real(self)[key] = value
+
+    def changed(self, key: Any) -> None:
+        """Iterators complain about new keys."""
+        if key not in self.data:
+            self.token = None
+
+    def __delitem__(self, key: Any) -> None:
+        if settled(key):
+            del self.data[key]
+            self.token = None
+        else:
+            del real(self)[key]
+
+    def popitem(self, last: Any = True) -> Any:
+        if not self.data:
+            raise KeyError("dictionary is empty")
+        self.token = None
+        keys = [*self.data]
+        key = keys[-1] if last else keys[0]
+        return key, self.data.pop(key)
+
+    def pop(self, key: Any, default: Any = MISSING) -> Any:
+        if not settled(key):
+            return real(self).pop(key) if default is MISSING else real(self).pop(key, default)
+        if key in self.data:
+            self.token = None
+        return self.data.pop(key) if default is MISSING else self.data.pop(key, default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        if not settled(key):
+            return real(self).setdefault(key, default)
+        self.changed(key)
+        return self.data.setdefault(key, default)
+
+    def clear(self) -> None:
+        self.token = None
+        self.data.clear()
+
+    def update(self, /, *args: Any, **named: Any) -> None:
+        size = len(self.data)
+        self.data.update(*args, **named)
+        if len(self.data) != size:
+            self.token = None
+
+    def copy(self) -> Any:
+        return Ordered(self.data)
+
+    def __copy__(self) -> Any:
+        return Ordered(self.data)
+
+    def __reversed__(self) -> Any:
+        return reversed(real(self))
+
+    def __iter__(self) -> Any:
+        return OrderedIterator(self, [*self.data], "keys")
+
+    def keys(self) -> Any:
+        return OrderedKeys(self)
+
+    def values(self) -> Any:
+        return OrderedValues(self)
+
+    def items(self) -> Any:
+        return OrderedItems(self)
+
+    def __eq__(self, other: Any) -> Any:
+        kind: Any = type(other)
+        if acted(other) and kind is collections.OrderedDict:
+            return self.data == other.data and [*self.data] == [*other.data]
+        if kind is dict:
+            return self.data == other
+        return real(self) == other
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _View:
+    view = ""
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __iter__(self) -> Any:
+        return OrderedIterator(self.source, [*self.source.data], self.view)
+
+
+@COLLECTIONS.stand(type(collections.OrderedDict().keys()), collections.OrderedDict.keys, "source")
+class OrderedKeys(_View):
+    view = "keys"
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.source
+
+
+@COLLECTIONS.stand(type(collections.OrderedDict().values()), collections.OrderedDict.values, "source")
+class OrderedValues(_View):
+    view = "values"
+
+
+@COLLECTIONS.stand(type(collections.OrderedDict().items()), collections.OrderedDict.items, "source")
+class OrderedItems(_View):
+    view = "items"
+
+
+@COLLECTIONS.stand(type(iter(collections.OrderedDict())))
+class OrderedIterator(Steps):
+    """Goes by the keys that were there when it began; CPython complains if there are others (odictiter_nextkey)."""
+
+    def __init__(self, source: Any, keys: Any, view: str) -> None:
+        if source.token is None:
+            source.token = []
+        self.source = source
+        self.token = source.token
+        self.rest = keys
+        self.view = view
+
+    def step(self) -> Any:
+        if not self.rest:
+            return END
+        if self.token is not self.source.token:
+            self.rest = []
+            raise RuntimeError("OrderedDict mutated during iteration")
+        key = self.rest.pop(0)
+        if self.view == "keys":
+            return key
+        value = self.source.data[key]
+        return value if self.view == "values" else (key, value)

@@ -1,0 +1,529 @@
+"""Regular expressions (CPython: Lib/re, Modules/_sre).
+
+A known pattern is compiled while tracing; an unknown one is compiled at run time, in one call: nobody wants the compiler
+inlined.  What a known pattern finds in text is a ``Match`` of which the pattern is known, and so which groups there are
+and which of them always take part.  In known text it is found while tracing, where that is quickly done: then all that
+is asked of the match is known, and if it gets out, it is made anew.
+"""
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType
+from typing import Any, Final, NamedTuple
+
+from hovis.base.warning_filters import warnings_are
+from hovis.engine.calls import models
+from hovis.engine.calls.inline_python import call_function
+from hovis.engine.machine.constant_folding import virtual
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V, labels_of
+from hovis.ir import operations
+from hovis.ir.model import Effect
+from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
+from hovis.lattice.constants import is_immutable
+from hovis.library.core import Library, Stand
+from hovis.library.language.signature_language import ANYTHING, BYTES, INT, NONE, PURE, RAISES, STR, Answer, class_of, moderate, row, tuple_of
+from hovis.library.language.stepping import END, Steps
+from hovis.library.virtual.base import action
+
+PATTERNS: Final = Library("patterns")
+
+PATTERN: Final = Type(re.Pattern)
+MATCH: Final = Type(re.Match)
+TEXTS: Final = (str, bytes)
+_ZERO: Final = Const(0)
+_NO_DEFAULT: Final = Const(None)
+
+#: Steps of matching that are done while tracing, by a bound that is seldom reached.
+STEPS: Final = 200_000
+#: Characters of a pattern that is compiled while tracing.
+LONGEST: Final = 2_000
+
+# ------------------------------------------------------------------------------------------------- what is known of a pattern
+
+_parser: Final[Any] = getattr(re, "_parser", None)
+_REPEATS: Final = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+
+class Shape(NamedTuple):
+    """What is known of a pattern.
+
+    groups          those that take part in every match
+    repeats         how many repeats of no fixed length are tried again where what follows does not match (infinity: one in another)
+    repeats_to_end  the same where the match has to reach the end of the text
+    """
+
+    groups: frozenset[int]
+    repeats: float
+    repeats_to_end: float
+
+
+@functools.lru_cache(256)
+def shape(pattern: "re.Pattern[Any]") -> Shape:
+    with warnings_are("ignore"):
+        try:
+            parsed = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+            return Shape(frozenset({0} | _taking_part(parsed)), _repeats(parsed, False)[0], _repeats(parsed, True)[0])
+        except Exception:
+            return Shape(frozenset({0}), float("inf"), float("inf"))
+
+
+def _taking_part(parsed: Iterable[Any]) -> set[int]:
+    """The groups without which nothing matches."""
+    groups: set[int] = set()
+    for op, argument in parsed:
+        name = str(op)
+        if name == "SUBPATTERN":
+            groups |= {argument[0]} - {None} | _taking_part(argument[3])
+        elif name == "ATOMIC_GROUP":
+            groups |= _taking_part(argument)
+        elif name == "ASSERT" or (name in _REPEATS and argument[0] > 0):
+            groups |= _taking_part(argument[-1])
+    return groups
+
+
+def _repeats(parsed: Iterable[Any], fails: bool) -> tuple[float, bool]:
+    """How many repeats are tried again in a sequence, and whether it may not match; fails: may what comes behind it not match?"""
+    total = 0.0
+    mine = False
+    for op, argument in reversed(list(parsed)):
+        more, may = _repeats_of(str(op), argument, fails)
+        total += more
+        fails, mine = fails or may, mine or may
+    return total, mine
+
+
+def _repeats_of(name: str, argument: Any, fails: bool) -> tuple[float, bool]:
+    if name == "SUBPATTERN":
+        return _repeats(argument[3], fails)
+    if name in _REPEATS:
+        least, most, inner = argument
+        return _repeats_of_repeat(least, most, inner, fails)
+    if name == "ATOMIC_GROUP":
+        return _repeats(argument, fails)
+    if name in ("ASSERT", "ASSERT_NOT"):
+        return 1 + _repeats(argument[1], True)[0], True
+    if name == "BRANCH":
+        found = [_repeats(one, fails) for one in argument[1]]
+        return max((total for total, _ in found), default=0), any(may for _, may in found)
+    if name == "GROUPREF_EXISTS":
+        return sum(_repeats(one, True)[0] for one in argument[1:] if one is not None), True
+    return float(name == "GROUPREF"), True
+
+
+def _repeats_of_repeat(least: int, most: Any, inner: Iterable[Any], fails: bool) -> tuple[float, bool]:
+    if most <= 1:
+        within, may = _repeats(inner, fails)
+        return fails + within, may and least > 0
+    within, _ = _repeats(inner, True)
+    if all(str(o) in _SINGLE for o, _ in inner):
+        return float(fails), least > 0
+    return float("inf") if within or most > FEW else most, least > 0
+
+
+#: What matches one character.
+_SINGLE: Final = frozenset({"LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY"})
+FEW: Final = 3
+
+
+def quick(pattern: "re.Pattern[Any]", text: Any, to_end: bool = False) -> bool:
+    """Is what a pattern finds in a text quickly found?"""
+    known = shape(pattern)
+    repeats = known.repeats_to_end if to_end else known.repeats
+    return repeats < 12 and (len(text) + 2) ** min(repeats + 1, 12) <= STEPS
+
+
+def plain(pattern: object) -> "re.Pattern[Any] | None":
+    """A known pattern that does the same everywhere."""
+    if type(pattern) is not re.Pattern or type(pattern.pattern) not in TEXTS or pattern.flags & re.LOCALE:
+        return None
+    return pattern
+
+
+# ------------------------------------------------------------------------------------------------- compiling
+
+
+@functools.lru_cache(1024)
+def compiled(pattern: str | bytes, flags: int) -> "re.Pattern[Any] | None":
+    """The compiled pattern; None if CPython complains or warns, or does more than to compile."""
+    if len(pattern) > LONGEST or flags & (re.DEBUG | re.LOCALE):
+        return None
+    try:
+        with warnings_are("error"):
+            return plain(re.compile(pattern, flags))
+    except Exception:
+        return None
+
+
+def compile_pattern(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
+    """``re._compile(pattern, flags)``, of which re.compile and all its kin consist."""
+    if len(args) != 2 or named:
+        return None
+    pattern, flags = args
+    if isinstance(pattern, Known) and isinstance(flags, Known) and isinstance(flags.value, int):
+        if type(pattern.value) is re.Pattern and not flags.value:
+            return pattern
+        if type(pattern.value) in TEXTS:
+            found = compiled(pattern.value, int(flags.value))
+            if found is not None:
+                m.use(pattern, STRONG)
+                m.use(flags, STRONG)
+                return Known(found, labels_of(pattern, flags))
+    return None
+
+
+def _compile_rule(pattern: AbstractValue, flags: AbstractValue) -> Answer | None:
+    """It may warn, and what filters and shows warnings is the user's."""
+    return Answer(PATTERN, ANYTHING)
+
+
+_COMPILE: Final = getattr(re, "_compile", None)
+if _COMPILE is not None:
+    PATTERNS.action(_COMPILE)(compile_pattern)
+    row(PATTERNS, _COMPILE, _compile_rule, False)
+
+# ------------------------------------------------------------------------------------------------- methods of patterns
+
+
+def _bounds(bounds: tuple[AbstractValue, ...]) -> Effect | None:
+    """The effect of taking ints as bounds of a text."""
+    if not all(class_of(b) in (int, bool) for b in bounds):
+        return None
+    return PURE if all(map(moderate, bounds)) else RAISES
+
+
+@functools.lru_cache(4096)
+def _found(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: Any, *bounds: int) -> Any:
+    return method(pattern, text, *bounds)
+
+
+def _known_text(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: AbstractValue, bounds: tuple[AbstractValue, ...]) -> bool:
+    if not isinstance(text, Const) or not all(isinstance(b, Const) for b in bounds):
+        return False
+    return quick(pattern, text.value, method is re.Pattern.fullmatch)
+
+
+def _finding(method: Callable[..., Any]) -> Callable[..., Answer | None]:
+    """match, fullmatch and search: a Match or None."""
+
+    def rule(pattern: AbstractValue, string: AbstractValue, pos: AbstractValue = _ZERO, endpos: AbstractValue | None = None) -> Answer | None:
+        bounds = (pos,) if endpos is None else (pos, endpos)
+        effect = _bounds(bounds)
+        if class_of(pattern) is not re.Pattern or class_of(string) not in TEXTS or effect is None:
+            return None
+        known = plain(pattern.value) if isinstance(pattern, Const) else None
+        kind = class_of(string)
+        if known is None or type(known.pattern) is not kind:
+            return Answer(join(MATCH, NONE), effect | RAISES)
+        if effect is PURE and _known_text(method, known, string, bounds):
+            found = _found(method, known, string.value, *(b.value for b in bounds))  # type: ignore[attr-defined]
+            return Answer(Const(None) if found is None else Refined(re.Match, (known, kind, found)))
+        return Answer(join(Refined(re.Match, (known, kind, None)), NONE), effect)
+
+    return rule
+
+
+for _method in (re.Pattern.match, re.Pattern.fullmatch, re.Pattern.search):
+    row(PATTERNS, _method, _finding(_method), False)
+
+
+def _splitting(pattern: AbstractValue, string: AbstractValue, *bounds: AbstractValue) -> Answer | None:
+    """split and findall: a list."""
+    effect = _bounds(bounds)
+    if class_of(pattern) is not re.Pattern or class_of(string) not in TEXTS or effect is None or len(bounds) > 2:
+        return None
+    known = plain(pattern.value) if isinstance(pattern, Const) else None
+    fits = known is not None and type(known.pattern) is class_of(string)
+    return Answer(Type(list), effect if fits else effect | RAISES)
+
+
+def _quick_to_split(pattern: Any, text: Any, *bounds: Any) -> bool:
+    return plain(pattern) is not None and quick(pattern, text)
+
+
+def split(pattern: AbstractValue, string: AbstractValue, maxsplit: AbstractValue = _ZERO) -> Answer | None:
+    return _splitting(pattern, string, maxsplit)
+
+
+row(PATTERNS, re.Pattern.split, split, lambda pattern, string, maxsplit=0: _quick_to_split(pattern, string))
+row(PATTERNS, re.Pattern.findall, _splitting, _quick_to_split)
+
+
+def _replacing(result: Callable[[AbstractValue], AbstractValue]) -> Callable[..., Answer | None]:
+    """sub and subn with a template."""
+
+    def rule(pattern: AbstractValue, repl: AbstractValue, string: AbstractValue, count: AbstractValue = _ZERO) -> Answer | None:
+        kind = class_of(string)
+        effect = _bounds((count,))
+        if class_of(pattern) is not re.Pattern or kind not in TEXTS or class_of(repl) is not kind or effect is None:
+            return None
+        return Answer(result(Type(kind)), effect | RAISES)
+
+    return rule
+
+
+def _quick_to_replace(pattern: Any, repl: Any, text: Any, count: int = 0) -> bool:
+    return _quick_to_split(pattern, text) and (len(text) + 1) * (len(repl) + 1) <= STEPS
+
+
+row(PATTERNS, re.Pattern.sub, _replacing(lambda kind: kind), _quick_to_replace)
+row(PATTERNS, re.Pattern.subn, _replacing(lambda kind: tuple_of(kind, INT)), _quick_to_replace)
+
+#: More matches than these are not looked at one by one.
+MATCHES: Final = 256
+_PATTERN: Final[Any] = re.Pattern
+SCANNER: Final[Any] = type(_PATTERN.scanner(re.compile(""), ""))
+
+
+def matches(pattern: Any, string: Any) -> Any:
+    """For models: what finditer gives, one by one."""
+    scanner = pattern.scanner(string)
+    while (match := scanner.search()) is not None:
+        yield match
+
+
+@PATTERNS.action(matches)
+def matches_in_known_text(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
+    known: list[Any] = [a.value for a in args if isinstance(a, Known)]
+    if len(known) < len(args):
+        return None
+    pattern, text = known
+    if plain(pattern) is None or not quick(pattern, text):
+        return None
+    every = _all(pattern, text)
+    if len(every) > MATCHES:
+        return None
+    for value in args:
+        m.use(value, STRONG)
+    cells = [m.emit(operations.match_at, [*args, Known(k)], type=Refined(re.Match, (pattern, type(text), one)), effect=PURE) for k, one in enumerate(every)]
+    return m.new(VObj("tuple", tuple, tuple(cells)))
+
+
+@functools.lru_cache(256)
+def _all(pattern: "re.Pattern[Any]", text: Any) -> "list[re.Match[Any]]":
+    return list(pattern.finditer(text))
+
+
+def _scanning(pattern: AbstractValue, string: AbstractValue) -> Answer | None:
+    known = plain(pattern.value) if isinstance(pattern, Const) else None
+    if known is None or class_of(string) is not type(known.pattern):
+        return None
+    return Answer(Refined(SCANNER, (known, type(known.pattern), None)))
+
+
+row(PATTERNS, _PATTERN.scanner, _scanning, False)
+
+
+@PATTERNS.action(SCANNER.search)
+def next_match(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
+    kind = m.type_of(args[0])
+    if not isinstance(kind, Refined) or len(args) != 1 or named:
+        return None
+    return m.emit(SCANNER.search, args, type=join(Refined(re.Match, kind.facts), NONE), effect=Effect.READS | Effect.WRITES)
+
+
+@PATTERNS.stand(type(re.compile("").finditer("")), re.Pattern.finditer, "pattern string", when={"rest": None})
+class Finditer(Steps):
+    """What finditer gives (pattern_finditer): stepped through, it cannot be told from one that begins."""
+
+    def __init__(self, pattern: Any, string: Any) -> None:
+        self.pattern = pattern
+        self.string = string
+        self.rest: Any = None
+
+    def step(self) -> Any:
+        if self.rest is None:
+            self.rest = iter(matches(self.pattern, self.string))
+        return next(self.rest, END)
+
+
+@PATTERNS.action(re.Pattern.finditer)
+def find_each(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
+    """All matches of a known pattern, in text of its kind."""
+    if len(args) != 2 or named or not isinstance(args[0], Known):
+        return None
+    pattern = plain(args[0].value)
+    if pattern is None or m.class_of(args[1]) is not type(pattern.pattern):
+        return None
+    stand = m.library.models[Finditer]
+    assert isinstance(stand, Stand)
+    made = models.create(m, stand, args, {}, "value")
+    return None if made is models.NOT_MINE else made
+
+
+@PATTERNS.action(re.Pattern.sub)
+def sub(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
+    """sub with a function."""
+    return call_function(m, Known(replaced_text), replaced_text, args, {}) if _by_function(m, args, named) else None
+
+
+@PATTERNS.action(re.Pattern.subn)
+def subn(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
+    return call_function(m, Known(replaced), replaced, args, {}) if _by_function(m, args, named) else None
+
+
+def _by_function(m: Machine, args: list[V], named: dict[str, V]) -> bool:
+    """Is it a call of sub for a known pattern, with a function that can be entered?"""
+    if not 3 <= len(args) <= 4 or named or not isinstance(args[0], Known):
+        return False
+    pattern, repl = plain(args[0].value), args[1]
+    function = isinstance(repl.value, FunctionType | MethodType) if isinstance(repl, Known) else m.obj(repl, "function", "method") is not None
+    counts = all(isinstance(a, Known) and type(a.value) is int and moderate(Const(a.value)) for a in args[3:])
+    return pattern is not None and function and counts and m.class_of(args[2]) is type(pattern.pattern)
+
+
+def replaced_text(pattern: Any, repl: Any, string: Any, count: int = 0) -> Any:
+    return replaced(pattern, repl, string, count)[0]
+
+
+def replaced(pattern: Any, repl: Any, string: Any, count: int = 0) -> Any:
+    """pattern_subx, where repl is a function."""
+    pieces, end, done = [], 0, 0
+    for match in matches(pattern, string):
+        if count and done >= count:
+            break  # at once, if it is negative
+        done += 1
+        start = match.start()
+        if end < start:
+            pieces.append(string[end:start])
+        item = repl(match)
+        if item is not None:
+            pieces.append(item)
+        end = match.end()
+    if end < len(string):
+        pieces.append(string[end:])
+    return string[:0].join(pieces), done
+
+
+# ------------------------------------------------------------------------------------------------- methods of matches
+
+Facts = tuple["re.Pattern[Any]", type, "re.Match[Any] | None"]
+
+
+def facts_of(match: AbstractValue) -> Facts | None:
+    found: Any = match.facts if isinstance(match, Refined) and match.cls is re.Match else None
+    return found  # type: ignore[no-any-return]
+
+
+def _number(pattern: "re.Pattern[Any]", group: AbstractValue) -> int | None:
+    """The number of a known group that is there."""
+    if not isinstance(group, Const):
+        return None
+    if type(group.value) is str:
+        return pattern.groupindex.get(group.value)
+    return int(group.value) if isinstance(group.value, int) and 0 <= group.value <= pattern.groups else None
+
+
+def _text_of(facts: Facts, number: int) -> AbstractValue:
+    pattern, kind, found = facts
+    if found is not None:
+        return Const(found.group(number))
+    return Type(kind) if number in shape(pattern).groups else join(Type(kind), NONE)
+
+
+_ANY_TEXT: Final = join(join(STR, BYTES), NONE)
+
+
+def group(match: AbstractValue, *groups: AbstractValue) -> Answer | None:
+    """``match.group(…)``, and ``match[…]``."""
+    if class_of(match) is not re.Match or not all(class_of(g) in (int, bool, str) for g in groups):
+        return None
+    facts = facts_of(match)
+    wanted = groups or (Const(0),)
+    numbers = [_number(facts[0], g) for g in wanted] if facts else []
+    if facts and None not in numbers:
+        parts = [_text_of(facts, n) for n in numbers]  # type: ignore[arg-type]
+        if all(isinstance(p, Const) for p in parts):
+            return Answer(parts[0] if len(parts) == 1 else Const(tuple(p.value for p in parts)))  # type: ignore[attr-defined]
+        return Answer(parts[0] if len(parts) == 1 else tuple_of(*parts))
+    some = join(Type(facts[1]), NONE) if facts else _ANY_TEXT
+    return Answer(some if len(wanted) == 1 else tuple_of(*[some] * len(wanted)), RAISES)
+
+
+def groups_of(match: AbstractValue, default: AbstractValue = _NO_DEFAULT) -> Answer | None:
+    facts = facts_of(match)
+    if facts is None:
+        return Answer(Type(tuple)) if class_of(match) is re.Match else None
+    if facts[2] is not None and isinstance(default, Const) and is_immutable(default.value):
+        return Answer(Const(facts[2].groups(default.value)))
+    kind, always = Type(facts[1]), shape(facts[0]).groups
+    other = Type(type(default.value)) if isinstance(default, Const) else default
+    return Answer(tuple_of(*[kind if n in always else join(kind, other) for n in range(1, facts[0].groups + 1)]))
+
+
+def _place(method: Callable[..., Any], kind: AbstractValue) -> Callable[..., Answer | None]:
+    """start, end and span."""
+
+    def rule(match: AbstractValue, group: AbstractValue = _ZERO) -> Answer | None:
+        if class_of(match) is not re.Match or class_of(group) not in (int, bool, str):
+            return None
+        facts = facts_of(match)
+        number = _number(facts[0], group) if facts else None
+        if facts and number is not None:
+            return Answer(kind if facts[2] is None else Const(method(facts[2], number)))
+        return Answer(kind, RAISES)
+
+    return rule
+
+
+row(PATTERNS, re.Match.group, group, False)
+row(PATTERNS, re.Match.groups, groups_of, False)
+row(PATTERNS, re.Match.start, _place(re.Match.start, INT), False)
+row(PATTERNS, re.Match.end, _place(re.Match.end, INT), False)
+row(PATTERNS, re.Match.span, _place(re.Match.span, tuple_of(INT, INT)), False)
+row(PATTERNS, re.Match.groupdict, lambda match, default=None: Answer(Type(dict)) if class_of(match) is re.Match else None, False)
+row(PATTERNS, re.Match.expand, lambda match, template: _expanded(match, template), False)
+
+
+def _expanded(match: AbstractValue, template: AbstractValue) -> Answer | None:
+    facts = facts_of(match)
+    return Answer(Type(facts[1]), RAISES) if facts and class_of(template) is facts[1] else None
+
+
+@action(operator.getitem, counts=(2, 2))
+def item_of_match(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
+    """``match[group]``."""
+    if m.class_of(args[0]) is not re.Match or isinstance(args[0], Known | Ref):
+        return None
+    answer = group(m.type_of(args[0]), m.type_of(args[1]))
+    if answer is None:
+        return None
+    if isinstance(answer.type, Const):
+        return Known(answer.type.value)
+    return m.emit(operator.getitem, args, type=answer.type, effect=answer.effect)
+
+
+@PATTERNS.action(re.Match.groupdict)
+def named_groups(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
+    """A dict of what is known of the named groups."""
+    facts = facts_of(m.type_of(args[0])) if len(args) == 1 and not named else None
+    if facts is None:
+        return None
+    if facts[2] is not None:
+        return virtual(m, facts[2].groupdict(), frozenset())
+    keys = list(facts[0].groupindex)
+    cells = [m.emit(re.Match.group, [args[0], Known(key)], type=_text_of(facts, facts[0].groupindex[key]), effect=PURE) for key in keys]
+    return m.new(VObj("dict", dict, tuple(cells), tuple(keys)))
+
+
+def _attribute(name: str) -> Callable[[Any, Any], V | None]:
+    """An attribute of a Match."""
+
+    def read(m: Any, value: Dyn) -> V | None:
+        facts = facts_of(value.type)
+        if facts is not None and facts[2] is not None:
+            return Known(getattr(facts[2], name))
+        if facts is not None and name == "re":
+            return Known(facts[0])
+        kind = {"string": Type(facts[1]) if facts else ANY, "re": PATTERN, "pos": INT, "endpos": INT}.get(name, join(INT if name == "lastindex" else STR, NONE))
+        made: V = m.emit(getattr, [value, Known(name)], type=kind, effect=PURE)
+        return made
+
+    return read
+
+
+for _name in ("string", "re", "pos", "endpos", "lastindex", "lastgroup"):
+    PATTERNS.attributes[re.Match, _name] = _attribute(_name)

@@ -1,0 +1,1 @@
+"""Tables that libraries fill: derivatives, batching, inverses, lowerings."""

@@ -1,0 +1,70 @@
+"""Arguments that are adopted (:mod:`hovis.base.adopted_objects`): objects of the trace, until its end."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hovis.base.adopted_objects import Adopted, adopt, release
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.specialization_tables import GiveUp
+from hovis.engine.state.values import NONE, Known, Ref, V
+from hovis.library.virtual.base import Args, Named, action
+
+
+@action(adopt, counts=(2, 2))
+def adopted(m: Machine, args: Args, named: Named) -> V:
+    """All objects first, then what is in them: they may hold one another."""
+    graph, leaves = args[0].value, m.obj(args[1], "tuple")  # type: ignore[union-attr]
+    assert isinstance(graph, Adopted)
+    assert leaves is not None
+    objects = [m.new(VObj(kind, cls, (), keys)) for kind, cls, keys, _ in graph.objects]
+    held: dict[str, Sequence[V]] = {"object": objects, "leaf": leaves.cells}
+
+    def value(part: Any) -> V:
+        what, *more = part
+        if what == "object" or what == "leaf":
+            found: V = held[what][more[0]]
+            return found
+        if what == "known":
+            return Known(more[0])
+        cls, parts = more
+        return m.new(VObj("tuple", cls, tuple(map(value, parts))))
+
+    for k, (ref, (kind, cls, keys, parts)) in enumerate(zip(objects, graph.objects, strict=True)):
+        made = VObj(kind, cls, tuple(map(value, parts)), keys)
+        made.adopted = k
+        m.state.heap[ref.aid] = made
+    positional = _tuple(m, *map(value, graph.positional))
+    by_name = m.new(VObj("dict", dict, tuple([value(part) for _, part in graph.named]), tuple(name for name, _ in graph.named)))
+    return _tuple(m, positional, by_name, _tuple(m, *objects))
+
+
+@action(release, counts=(2, 2))
+def released(m: Machine, args: Args, named: Named) -> V:
+    """What is in them is told, then they are real; what is not built before the end is refused."""
+    objects, wholes = m.obj(args[0], "tuple"), m.obj(args[1], "tuple")
+    assert objects is not None
+    assert wholes is not None
+    contents = [_content(m, ref) for ref in objects.cells]
+    for ref, whole in zip(objects.cells, wholes.cells, strict=True):
+        assert isinstance(ref, Ref)
+        obj = m.state.heap[ref.aid]
+        m.state.heap[ref.aid] = obj.replace(node=m.operand(whole), adopted=None, cells=(), keys=(), forgotten=True, argument=True)
+    return _tuple(m, *contents)
+
+
+def _content(m: Machine, ref: V) -> V:
+    obj = m.state.heap[ref.aid] if isinstance(ref, Ref) else None
+    if obj is None or obj.adopted is None or obj.node is not None or obj.forgotten:
+        raise GiveUp("an argument is not known to the end")
+    if obj.kind == "set" or obj.kind == "objects":
+        if obj.cells or obj.keys:
+            raise GiveUp("a set of the arguments is changed")
+        return NONE
+    if obj.kind == "instance" and ("__dict__" in obj.keys or "__weakref__" in obj.keys):
+        raise GiveUp("the attributes of an argument are another dict")
+    return _tuple(m, Known(obj.keys), *obj.cells)
+
+
+def _tuple(m: Machine, *cells: V) -> V:
+    return m.new(VObj("tuple", tuple, cells))

@@ -1,0 +1,95 @@
+"""Known tables of functions and objects, with an unknown key: the key is compared with those that are there.
+
+What is found chooses what happens next (a handler), so it is known on each way.  Tables of plain data stay tables: a look-up
+is quicker than a row of comparisons.  What is found there is one of a few constants, and is compared with them where it
+turns out to choose (the next state: see dispatch).
+"""
+
+import functools
+import operator
+import types
+from typing import Any, Final
+
+from hovis.engine.calls.inline_python import call_function
+from hovis.engine.machine.machine import Machine
+from hovis.engine.state.heap import VObj
+from hovis.engine.state.type_lookup import is_python_class
+from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, either
+from hovis.ir.model import Effect
+from hovis.lattice.constants import is_immutable
+from hovis.library.language import container_models
+from hovis.library.virtual.base import CELLS, Args, Named, action, kind_of
+from hovis.library.virtual.containers.dicts import dict_of
+from hovis.library.virtual.containers.sequences import cells_of
+
+#: Entries of a table whose keys are compared one by one.
+PICKED: Final = 16
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
+#: Classes of keys that are equal only to keys of these, and how they are compared shows nowhere.
+_KEYS: Final[dict[type | None, set[type]]] = {str: {str}, bytes: {bytes}, int: {int, bool}, bool: {int, bool}}
+
+
+def _acts(m: Machine, value: V) -> bool:
+    """Is it a function, a class, or an object with methods written in Python?"""
+    if isinstance(value, Ref):
+        return m.state.heap[value.aid].kind in ("function", "method", "instance", "class")
+    return isinstance(value, Known) and (isinstance(value.value, _FUNCTIONS) or is_python_class(type(value.value)))
+
+
+def _unknown(m: Machine, key: V) -> set[type] | None:
+    """The classes of keys that an unknown key, which nothing could make known, can be equal to."""
+    return _KEYS.get(m.class_of(key)) if type(key) is Dyn and key.lost is None else None
+
+
+def _in_dict(m: Machine, args: Args) -> VObj | None:
+    """The dict, if its keys are to be compared."""
+    kinds = _unknown(m, args[1])
+    held: Any = args[0].value if isinstance(args[0], Known) else None
+    if kinds is None or m.class_of(args[0]) is not dict or (type(held) is dict and len(held) > PICKED):
+        return None
+    found = dict_of(m, args[0])
+    if found is None or not 0 < len(found.keys) <= PICKED or not all(type(key) in kinds for key in found.keys):
+        return None
+    return found if any(_acts(m, cell) for cell in found.cells) else None
+
+
+def _looked_up(m: Machine, fn: Any, args: Args, default: tuple[V, ...]) -> Dyn | None:
+    """An unknown key in a known dict of plain data: of what types the values are, and which, if they are few."""
+    table, key = args[:2]
+    if not isinstance(table, Ref) and m.class_of(table) is dict:
+        m.use(table)  # which of several known tables it is chooses
+    if not isinstance(table, Known) or type(table.value) is not dict or not 0 < len(table.value) <= CELLS or _unknown(m, key) is None:
+        return None
+    held = table.value
+    if any(isinstance(v, Ref) for v in default) or not all(map(is_immutable, (*held.keys(), *held.values()))) or not m.static(table):
+        return None
+    m.covers(held)
+    kinds = (*(kind_of(m, item) for item in held.values()), *map(m.type_of, default))
+    found = m.emit(fn, args, type=functools.reduce(operator.or_, kinds), effect=Effect.READS if default else Effect.RAISES)
+    few = either(*map(Known, held.values()), *default)
+    if few is not None and len(few) <= PICKED:
+        found.among, m.tables.looked_up = few, True
+    return found
+
+
+@action(dict.get, counts=(2, 3))
+def get(m: Machine, args: Args, named: Named) -> Any:
+    found, default = _in_dict(m, args), args[2] if len(args) == 3 else NONE
+    if found is None:
+        return _looked_up(m, dict.get, args, (default,))
+    given = [args[0], Known(found.keys), args[1], default]
+    return call_function(m, Known(container_models.picked_or), container_models.picked_or, given, {}, "value")
+
+
+@action(operator.getitem, counts=(2, 2))
+def item(m: Machine, args: Args, named: Named) -> Any:
+    table, key = args
+    kinds = _unknown(m, key)
+    if kinds is not None:
+        if int in kinds and (held := cells_of(m, table)) is not None and 0 < len(held[1]) <= PICKED and any(_acts(m, cell) for cell in held[1]):
+            given = [table, Known(len(held[1])), key, Known(f"{held[0]} index out of range")]
+            return call_function(m, Known(container_models.picked_item), container_models.picked_item, given, {}, "value")
+        found = _in_dict(m, args)
+        if found is not None:
+            return call_function(m, Known(container_models.picked), container_models.picked, [table, Known(found.keys), key], {}, "value")
+    return _looked_up(m, operator.getitem, args, ())

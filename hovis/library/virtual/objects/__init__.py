@@ -1,0 +1,1 @@
+"""Objects of the trace: attributes, special methods, descriptors, text."""

@@ -1,0 +1,62 @@
+"""The order of blocks and parameters, which is the order of the text."""
+
+from hovis.ir.analysis.control_flow import Dominators, Loops, natural_loops, operands, reverse_postorder, successors
+from hovis.ir.model import Block, Caught, Edge, Function, Param, edges
+from hovis.passes.rewriting import Pass, pick
+
+
+def _order(function: Function) -> bool:
+    """Blocks in reverse postorder, loops kept together; parameters in the order of their first use."""
+    before = function.blocks
+    loops = natural_loops(function, Dominators(function))
+    function.blocks = reverse_postorder(function.blocks[0], lambda block: _follow(block, loops))
+    return _order_params(function) or before != function.blocks
+
+
+order = Pass(_order)
+
+
+def _follow(block: Block, loops: Loops) -> list[Block]:
+    """The successors, those inside the innermost loop of the block first."""
+    loop = loops.innermost.get(block)
+    if loop is None:
+        return successors(block)
+    return sorted(successors(block), key=lambda to: to not in loop.blocks)
+
+
+def _order_params(function: Function) -> bool:
+    first: dict[Param, int] = {}
+    wanted = {param for block in function.blocks[1:] if len(block.params) > 1 for param in block.params}
+    if not wanted:
+        return False
+    # a block's own uses come first, whatever stands before it: walk from each block's place in the text on
+    for block in function.blocks:
+        own = set(block.params)
+        for operand in operands(block):
+            if isinstance(operand, Param) and operand in own and operand in wanted:
+                first.setdefault(operand, len(first))
+    for block in function.blocks:
+        for operand in operands(block):
+            if isinstance(operand, Param) and operand in wanted:
+                first.setdefault(operand, len(first))
+    into: dict[Block, list[Edge]] = {}
+    for block in function.blocks:
+        for edge in edges(block.terminator):
+            into.setdefault(edge.block, []).append(edge)
+    changed = False
+    for block in function.blocks[1:]:
+        if len(block.params) > 1:
+            changed |= _sort(block, into[block], first)
+    return changed
+
+
+def _sort(block: Block, into: list[Edge], first: dict[Param, int]) -> bool:
+    """Sort the parameters of one block; a caught exception stays first."""
+    fixed = any(isinstance(edge.args[0], Caught) for edge in into)
+    which = sorted(range(len(block.params)), key=lambda k: (not (fixed and k == 0), first.get(block.params[k], len(first))))
+    if which == list(range(len(which))):
+        return False
+    block.params = tuple(block.params[k] for k in which)
+    for edge in into:
+        edge.args = pick(edge.args, which)
+    return True

@@ -1,0 +1,131 @@
+"""Blocks that end alike share that end (cross-jumping; Muchnick 18.8).
+
+    4: …; append(out, 'new'); rest; br 2            4: …; append(out, 'new'); br 6
+    5: …; append(out, 'old'); rest; br 2     →      5: …; append(out, 'old'); br 6
+                                                    6: rest; br 2
+
+Where an interpreter goes on behind a branch of the guest's it does the same on both sides, from the same lines, with
+the same values.  Whole blocks that are the same are for `tails`.
+"""
+
+import itertools
+from collections.abc import Container, Hashable
+from typing import Final
+
+from hovis.ir.analysis.control_flow import operands, reverse_postorder, terminator_operands
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
+from hovis.lattice import Const
+from hovis.lattice.constants import constant_key
+from hovis.passes.cfg.tail_merging import open_handlers
+from hovis.passes.rewriting import Pass, same, shows_place
+
+#: An end of fewer ops is not worth a jump.
+MIN_OPS: Final = 3
+
+#: So many blocks behind one are compared with it, of those that look alike from outside.
+COMPARED: Final = 16
+
+
+def _endings(function: Function) -> bool:
+    """What several blocks do last, and alike, is written once."""
+    changed = False
+    while _sweep(function):
+        changed = True
+    return changed
+
+
+endings = Pass(_endings, ways=True)
+
+
+def _sweep(function: Function) -> bool:
+    """Each block shares its end with another one at most."""
+    groups: dict[Hashable, list[Block]] = {}
+    depth = open_handlers(function)
+    place = {block: k for k, block in enumerate(reverse_postorder(function.blocks[0]))}
+    for block in function.blocks[1:]:
+        if len(block.ops) >= MIN_OPS and not isinstance(block.terminator, Invoke):
+            back = tuple(place[edge.block] <= place[block] for edge in edges(block.terminator))
+            last = block.ops[-1]
+            targets = tuple(id(edge.block) for edge in edges(block.terminator))
+            end = block.terminator
+            raised = (end.again, end.location) if isinstance(end, Raise) else None
+            key = (type(end), raised, targets, back, depth.get(block), last.location, *map(_outline, block.ops[-MIN_OPS:]))
+            groups.setdefault(key, []).append(block)
+    candidates = [group for group in groups.values() if len(group) > 1]
+    if not candidates:
+        return False
+    outside = _used_outside(function)
+    branched = {edge.block for block in function.blocks if not isinstance(block.terminator, Jump) for edge in edges(block.terminator)}
+    shared: set[Block] = set()
+    for group in candidates:
+        for at, a in enumerate(group):
+            for b in itertools.islice(group, at + 1, at + 1 + COMPARED):
+                if a not in shared and b not in shared and (count := _alike(a, b, outside)) >= MIN_OPS:
+                    shared |= {a, b}
+                    _share(function, a, b, count, branched)
+    return bool(shared)
+
+
+def _outline(op: Op) -> Hashable:
+    """What two ops that do the same have in common, wherever their values come from."""
+    callee = None if isinstance(op.callee, Param | Op) else id(op.callee)
+    return callee, op.effect, tuple(name for name, _ in op.kwargs), tuple(constant_key(x.value) if isinstance(x, Const) else None for x in op.operands())
+
+
+def _used_outside(function: Function) -> set[Operand]:
+    """The values that another block than their own uses."""
+    found: set[Operand] = set()
+    for block in function.blocks:
+        own: set[Operand] = {*block.params, *block.all_ops()}
+        found.update(v for v in operands(block) if isinstance(v, Param | Op) and v not in own)
+        for one in own:
+            found.update(dim for dim in getattr(one, "dims", None) or () if isinstance(dim, Param | Op) and dim not in own)
+    return found
+
+
+def _alike(a: Block, b: Block, outside: set[Operand]) -> int:
+    """How many ops at the ends of two blocks do the same to the same values, and are of use there alone."""
+    mine: set[Operand] = {*a.params, *a.ops}
+    others: set[Operand] = {*b.params, *b.ops}
+    #: values of both that have to turn out the same, further up
+    open_: dict[Operand, Operand] = {}
+
+    def agree(x: Operand, y: Operand) -> bool:
+        if isinstance(x, Param | Op) and isinstance(y, Param | Op) and x in mine and y in others:
+            return open_.setdefault(x, y) is y
+        return same(x, y)
+
+    if not all(map(agree, terminator_operands(a.terminator), terminator_operands(b.terminator))):
+        return 0
+    found = 0
+    for count, (one, other) in enumerate(zip(reversed(a.ops), reversed(b.ops), strict=False), 1):
+        if one in outside or other in outside or one.dims or other.dims or open_.pop(one, other) is not other:
+            break
+        if other in open_.values() or not _same_op(one, other) or not all(map(agree, one.operands(), other.operands())):
+            break
+        if not open_:
+            found = count
+    return found
+
+
+def _same_op(one: Op, other: Op) -> bool:
+    """But for the operands."""
+    callee = one.callee is other.callee or (isinstance(one.callee, Param | Op) and isinstance(other.callee, Param | Op))
+    placed = one.location == other.location or not shows_place(one)
+    shape = len(one.args) == len(other.args) and [name for name, _ in one.kwargs] == [name for name, _ in other.kwargs]
+    return callee and placed and shape and one.effect == other.effect and one.type == other.type
+
+
+def _share(function: Function, a: Block, b: Block, count: int, branched: Container[Block]) -> None:
+    """The last ops of a, so many, and where it goes, get a block of their own, which b goes to as well.
+
+    branched: blocks that something else than a jump leads to
+    """
+    for one, other in ((a, b), (b, a)):
+        if len(one.ops) == count and not one.params and one not in branched:
+            other.ops, other.terminator = other.ops[:-count], Jump(Edge(one))
+            return
+    end = Block((), a.ops[-count:], a.terminator)
+    for block in (a, b):
+        block.ops, block.terminator = block.ops[:-count], Jump(Edge(end))
+    function.blocks.append(end)

@@ -1,0 +1,107 @@
+"""Removing handlers that nobody can observe.
+
+A handler that does nothing but raise again what it caught is none.
+``enter_handler`` … ``leave_handler`` say which exception is being handled.  If nothing between them can look at that
+(no call that is opaque, raises or does I/O, nothing that raises), they may both go.  Where several handlers share an
+end they stay or go together.
+"""
+
+from hovis.ir.analysis.control_flow import reverse_postorder, successors
+from hovis.ir.model import CAUGHT, Block, Branch, Function, Invoke, Jump, Op, Raise
+from hovis.ir.operations import enter_handler, leave_handler
+from hovis.passes.rewriting import Pass, drop_unreached, sees_handled
+
+#: The handlers that are open, the innermost last; at each depth those that it may be.
+_Open = tuple[frozenset[Op], ...]
+
+
+def _unseen_handlers(function: Function) -> bool:
+    """Pairs of enter_handler and leave_handler between which nothing can tell."""
+    if not any(op.callee is enter_handler for block in function.blocks for op in block.ops):
+        return False
+    found = _Groups()
+    at_entry: dict[Block, _Open] = {function.blocks[0]: ()}
+    todo = reverse_postorder(function.blocks[0])[::-1]
+    while todo:
+        block = todo.pop()
+        if block not in at_entry:
+            continue
+        after = found.walk(block, at_entry[block])
+        for to in successors(block):
+            before = at_entry.get(to)
+            joined = after if before is None else tuple(a | b for a, b in zip(before, after, strict=True))
+            if joined != before:
+                at_entry[to] = joined
+                todo.append(to)
+    removable = found.removable()
+    for block in function.blocks:
+        block.ops = [op for op in block.ops if op not in removable]
+    return bool(removable)
+
+
+unseen_handlers = Pass(_unseen_handlers)
+
+
+def _passing(function: Function) -> bool:
+    """Handlers that only raise again what they caught."""
+    idle = {block for block in function.blocks if _only_passes_on(block)}
+    changed = False
+    for block in function.blocks if idle else ():
+        end = block.terminator
+        if isinstance(end, Invoke) and end.error.block in idle and end.error.args == (CAUGHT,):
+            block.ops.append(end.op)
+            block.terminator = Jump(end.ok, end.op.location)
+            changed = True
+    if changed:
+        drop_unreached(function)
+    return changed
+
+
+passing = Pass(_passing)
+
+
+def _only_passes_on(block: Block) -> bool:
+    end = block.terminator
+    return not block.ops and len(block.params) == 1 and isinstance(end, Raise) and end.again and end.value is block.params[0]
+
+
+class _Groups:
+    """Which enters end together, and which of them something can tell."""
+
+    def __init__(self) -> None:
+        self.leader: dict[Op, Op] = {}
+        self.ends: dict[Op, Op] = {}
+        self.seen: set[Op] = set()
+
+    def walk(self, block: Block, open_: _Open) -> _Open:
+        """The open handlers behind block."""
+        for op in block.ops:
+            if op.callee is enter_handler:
+                self.leader.setdefault(op, op)
+                open_ = (*open_, frozenset((op,)))
+            elif op.callee is leave_handler:
+                self._together(op, open_[-1])
+                open_ = open_[:-1]
+            elif open_ and sees_handled(op):
+                self.seen |= open_[-1]
+        if not isinstance(block.terminator, Jump | Branch):
+            # an invoke may raise, and what ends the function ends all handlers in its own way
+            for enters in open_:
+                self.seen |= enters
+        return open_
+
+    def find(self, op: Op) -> Op:
+        while self.leader[op] is not op:
+            self.leader[op] = op = self.leader[self.leader[op]]
+        return op
+
+    def _together(self, leave: Op, enters: frozenset[Op]) -> None:
+        for enter in enters:
+            one = self.find(enter)
+            self.leader[one] = self.leader[self.ends[leave]] if leave in self.ends else one
+            self.ends[leave] = self.find(enter)
+
+    def removable(self) -> set[Op]:
+        seen = {self.find(op) for op in self.seen}
+        enters = {op for op in self.leader if self.find(op) not in seen}
+        return enters | {leave for leave, enter in self.ends.items() if self.find(enter) not in seen}

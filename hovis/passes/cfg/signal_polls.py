@@ -1,0 +1,107 @@
+"""Looking for signals (``poll``) where it is of no use, or means nothing.
+
+A poll stands for the jump back of a loop: where no way leads back to it there is none, and one in each round is enough.  What is
+compiled, differentiated or batched looks for signals nowhere.
+"""
+
+from hovis.ir import operations
+from hovis.ir.analysis.control_flow import successors
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Return, callees, edges
+from hovis.ir.operations import poll
+from hovis.lattice import Const
+from hovis.passes.rewriting import TRACES_EXCEPTION, Pass, drop_unreached, is_one_of
+
+
+def is_poll(block: Block) -> bool:
+    """Does a block end with a look for signals?"""
+    return isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll
+
+
+def polling(function: Function) -> list[Block]:
+    """The blocks that end with a look for signals."""
+    return [block for block in function.blocks if is_poll(block)]
+
+
+def _spare_polls(function: Function) -> bool:
+    """Looks for signals that happen once, or in a round in which there is another."""
+    kept = polling(function)
+    spare = []
+    for block in reversed(kept[:]):
+        others = {other for other in kept if other is not block}
+        if not _leads(on(block).block, block, others):
+            kept.remove(block)
+            spare.append(block)
+    return _unpoll(function, spare)
+
+
+spare_polls = Pass(_spare_polls, ways=True)
+
+
+def _leads(first: Block, to: Block, others: set[Block]) -> bool:
+    """Does a way lead from one block to another that goes through none of the others?"""
+    seen, todo = {first}, [first]
+    while todo:
+        block = todo.pop()
+        if block is to:
+            return True
+        for after in successors(block) if block not in others else ():
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return False
+
+
+def on(block: Block) -> Edge:
+    """Where a block goes on that ends with a look for signals."""
+    assert isinstance(block.terminator, Invoke)
+    return block.terminator.ok
+
+
+def _unpoll(function: Function, blocks: list[Block]) -> bool:
+    for block in blocks:
+        assert isinstance(block.terminator, Invoke)
+        block.terminator = Jump(block.terminator.ok, block.terminator.op.location)
+    if blocks:
+        drop_unreached(function)
+    return bool(blocks)
+
+
+def without_polls(function: Function) -> bool:
+    """Take all looks for signals out of function, and of what it calls, in place; were there any?"""
+    found = [_unpoll(one, polling(one)) for one in callees(function)]
+    return any(found)
+
+
+def _delayed_polls(function: Function) -> bool:
+    """Looks for signals at whose loops Ctrl-C may as well be heard of later: handlers let it through, and what they do is done in the end, too."""
+    return _unpoll(function, [block for block in polling(function) if _lets_through(block)])
+
+
+delayed_polls = Pass(_delayed_polls)
+
+
+def _lets_through(block: Block) -> bool:
+    """Is a KeyboardInterrupt that comes out of the poll at the end of block raised again in the end, whatever its handlers do?"""
+    assert isinstance(block.terminator, Invoke)
+    todo = [block.terminator.error]
+    seen: set[Block] = set()
+    interrupts: set[Operand] = {CAUGHT}
+    while todo:
+        edge = todo.pop()
+        interrupts.update(param for param, arg in zip(edge.block.params, edge.args, strict=True) if arg in interrupts)
+        if edge.block is block:
+            return False  # it is handled, and the loop goes on
+        if edge.block in seen:
+            continue
+        seen.add(edge.block)
+        for op in edge.block.ops:
+            if is_one_of(op.callee, TRACES_EXCEPTION) and op.args[0] in interrupts:
+                interrupts.add(op)
+        match edge.block.terminator:
+            case Return():
+                return False
+            case Branch(Op(callee=operations.exception_matches, args=(error, Const(value=classes)))) as branch if error in interrupts:
+                todo.append(branch.true if operations.exception_matches(KeyboardInterrupt(), classes) else branch.false)
+            case end:
+                todo += edges(end)
+    return True

@@ -1,0 +1,1 @@
+"""Passes over residual functions and the calls between them."""

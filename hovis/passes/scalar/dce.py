@@ -1,0 +1,150 @@
+"""Removing what nobody needs: ops without lasting effect, parameters, the ends of lives that were never lived.
+
+What is needed is found from the ends: lasting effects and terminators first, then whatever these use.  A parameter
+that only feeds itself is never reached.  Some callees follow their operand: ``drop`` of an
+object, and ``raised`` of a new exception, are needed if the object is.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hovis.ir import operations
+from hovis.ir.analysis.control_flow import predecessors, terminator_operands, uses
+from hovis.ir.analysis.live_ranges import is_object
+from hovis.ir.model import LASTING, Block, Branch, Function, Invoke, Op, Operand, Param, Raise, Return, Value
+from hovis.lattice import Const
+from hovis.passes.rewriting import CHANGES_EXCEPTION, Pass, effect_of, incoming_args, is_exception_made_here, is_one_of, keep_params
+
+_LASTING = LASTING._value_
+
+
+def _dead(function: Function) -> bool:
+    """Ops without lasting effect whose results are not used, parameters that are not used."""
+    needed = _Needed(function)
+    changed = False
+    for block in function.blocks:
+        kept = [op for op in block.ops if op in needed.found]
+        if len(kept) < len(block.ops):
+            block.ops = kept
+            changed = True
+        for op in block.all_ops():
+            if op.dims:
+                op.dims = needed.dims(op.dims)
+    drop = {param for param in needed.args if param not in needed.found}
+    if drop:
+        keep_params(function, drop.__contains__)
+    for block in function.blocks[1:]:
+        for param in block.params:
+            if param.dims:
+                param.dims = needed.dims(param.dims)
+    return _ended_at_once(function) or changed or bool(drop)
+
+
+def _ended_at_once(function: Function) -> bool:
+    """A temporary ends where it is made, or used once for all: there the assembler lets go of it, and a drop says nothing."""
+    if not any(op.callee is operations.drop for block in function.blocks for op in block.ops):
+        return False
+    used, before = uses(function), _made_before(function)
+    found: set[Op] = set()
+    for block in function.blocks:
+        made = set(block.ops)
+        for k, op in enumerate(block.ops):
+            value: Any = op.args[0] if op.callee is operations.drop else None
+            last = block.ops[k - 1] if k else before.get(block)
+            if not isinstance(value, Op) or last is None or operations.drop in (last.callee, *(one.callee for one in block.ops[k + 1 : k + 2])):
+                continue
+            if used[value] == 1 + sum(one is value for one in last.operands()) and (last is value or (k and value in made and used[value] > 1)):
+                found.add(op)
+    for block in function.blocks if found else ():
+        block.ops = [op for op in block.ops if op not in found]
+    return bool(found)
+
+
+def _made_before(function: Function) -> dict[Block, Op]:
+    """For each block that is reached by the ok edge of an Invoke alone: its op."""
+    incoming = predecessors(function)
+    ends = [block.terminator for block in function.blocks]
+    return {end.ok.block: end.op for end in ends if isinstance(end, Invoke) and len(incoming[end.ok.block]) == 1}
+
+
+dead = Pass(_dead)
+
+
+class _Needed:
+    """The values that are needed (``found``), found from those that surely are."""
+
+    def __init__(self, function: Function) -> None:
+        self.args = dict(incoming_args(function))
+        self.found: set[Value] = set()
+        self.followers: dict[Operand, list[Value]] = {}
+        self._todo: list[Value] = []
+        for value in self._roots(function):
+            self._need(value)
+        while self._todo:
+            value = self._todo.pop()
+            for operand in value.operands() if isinstance(value, Op) else self.args.get(value, ()):
+                self._need(operand)
+            for follower in self.followers.get(value, ()):
+                self._need(follower)
+
+    def _need(self, operand: Operand) -> None:
+        if isinstance(operand, Param | Op) and operand not in self.found:
+            self.found.add(operand)
+            self._todo.append(operand)
+
+    def _roots(self, function: Function) -> Iterator[Operand]:
+        dropped: list[Value] = []
+        yield from function.params
+        for block in function.blocks:
+            for op in block.ops:
+                if op.callee is operations.drop or op.callee is operations.keep:
+                    self._drop(op, dropped)
+                elif is_one_of(op.callee, CHANGES_EXCEPTION):
+                    yield from self._raise(op)
+                elif op.effect._value_ & _LASTING and effect_of(op)._value_ & _LASTING:  # of enumerations that takes ten times as long
+                    yield op
+            yield from self._end(block)
+        self._follow_sources(dropped)
+
+    def _end(self, block: Block) -> Iterator[Operand]:
+        """What the end of a block uses, but for what its edges carry."""
+        match block.terminator:
+            case Branch():
+                yield block.terminator.cond
+            case Invoke():
+                yield block.terminator.op
+            case Return() | Raise():
+                yield from terminator_operands(block.terminator)
+
+    def _drop(self, op: Op, dropped: list[Value]) -> None:
+        (value,) = op.args
+        if isinstance(value, Param | Op) and is_object(value.type):
+            self.followers.setdefault(value, []).append(op)
+            if isinstance(value, Param) or not effect_of(value) & LASTING:
+                dropped.append(value)
+
+    def _raise(self, op: Op) -> Iterator[Operand]:
+        """To raise an exception changes it, which shows if somebody has it."""
+        if not is_exception_made_here(op.args[0]):
+            yield op
+        elif isinstance(op.args[0], Op):
+            self.followers.setdefault(op.args[0], []).append(op)
+
+    def _follow_sources(self, dropped: list[Value]) -> None:
+        """A parameter whose life ends visibly is needed if anything is that it may be; what is read, or made, if what it is read from, or made of, is."""
+        todo: list[Value] = list(dropped)
+        seen = set(todo)
+        while todo:
+            value = todo.pop()
+            made = isinstance(value, Op) and not effect_of(value) & LASTING
+            for arg in value.operands() if made else self.args.get(value, ()):  # type: ignore[union-attr, arg-type]
+                self.followers.setdefault(arg, []).append(value)
+                if isinstance(arg, Param | Op) and arg not in seen:
+                    seen.add(arg)
+                    todo.append(arg)
+
+    def dims(self, dims: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        """Dimensions are no uses: one that nobody computes is not known any more."""
+        if all(isinstance(dim, Const) or dim in self.found for dim in dims):
+            return dims
+        return tuple(dim if isinstance(dim, Const) or dim in self.found else Const(None) for dim in dims)

@@ -1,0 +1,57 @@
+"""Dropping block parameters that are always the same value.
+
+A parameter that gets one value ``v`` over all edges, or ``v`` and itself, *is* ``v``; so is every one of a group that
+get only ``v`` and each other (Braun et al.: Simple and Efficient Construction of Static Single Assignment Form, 3.2).
+"""
+
+from collections.abc import Hashable, Iterator
+
+from hovis.ir.analysis.strongly_connected import components
+from hovis.ir.model import Caught, Function, Operand, Param, Value
+from hovis.passes.rewriting import Pass, incoming_args, keep_params, resolve, substitute
+
+
+def _trivial_params(function: Function) -> bool:
+    """Parameters that are equal on all edges, and those that are equal to another one of their block."""
+    args = dict(incoming_args(function))
+    new: dict[Value, Operand] = {}
+    todo = [list(args)]
+    while todo:
+        for group in _groups(todo.pop(), args):
+            members = set(group)
+            sources = [[resolve(arg, new) for arg in args[param]] for param in group]
+            outside = {arg for found in sources for arg in found if arg not in members}
+            if len(outside) == 1:
+                only = outside.pop()
+                if not isinstance(only, Caught):
+                    new.update(dict.fromkeys(group, only))
+            elif len(group) > 1:
+                inner = [param for param, found in zip(group, sources, strict=True) if all(arg in members for arg in found)]
+                if inner:
+                    todo.append(inner)
+    _twins(function, args, new)
+    if not new:
+        return False
+    keep_params(function, new.__contains__)
+    substitute(function, new)
+    return True
+
+
+trivial_params = Pass(_trivial_params, ways=True)
+
+
+def _twins(function: Function, args: dict[Param, list[Operand]], new: dict[Value, Operand]) -> None:
+    """Of two parameters of a block that get the same over every edge one is enough."""
+    for block in function.blocks[1:]:
+        seen: dict[Hashable, Param] = {}
+        for param in block.params:
+            if param not in new:
+                got = tuple(resolve(arg, new) for arg in args[param])
+                twin = seen.setdefault((param.type, got), param)
+                if twin is not param:
+                    new[param] = twin
+
+
+def _groups(params: list[Param], args: dict[Param, list[Operand]]) -> Iterator[list[Param]]:
+    """The groups of params that get each other, those that others get first."""
+    return components(params, lambda param: [arg for arg in args[param] if isinstance(arg, Param)])

@@ -1,0 +1,297 @@
+"""Which arrays share memory, and what is stored into it.
+
+Values whose memory may be the same are one *group*.  A group that something is stored into gets *shadows*: for each array one
+like it, which begins with zeros, and on which every view is taken that is taken of the array.  So a shadow shares memory with
+another just where their arrays do, and what is in it when the reverse sweep comes there is the array's cotangent.
+
+Of what shows memory in another way (``np.broadcast_to``, ``np.split``, ``astype(copy=False)``) no such view can be taken.  Where
+nothing is stored into that memory any more, it is as good as a copy; otherwise the group is *torn*, and has no shadows.
+"""
+
+import operator as o
+from typing import Any, Final
+
+from hovis.errors import DerivativeError
+from hovis.ir.analysis.control_flow import reverse_postorder
+from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Op, Operand, Param, Value, callees, edges
+from hovis.ir.operations import check_bound, make_list, make_tuple, missing
+from hovis.lattice import Array, Const, Type, Union
+from hovis.library.numpy.adjoints.cotangents import ALONE, MAY_COPY, VIEWS, is_basic, scatter, shadow_of
+from hovis.library.numpy.adjoints.tangents import afresh, fitted_like
+from hovis.library.numpy.rules.aliasing import holds_nothing, is_in, is_numpy, is_sharing
+from hovis.passes.rewriting import copy, substitute
+from hovis.passes.scalar.trivial_phis import trivial_params
+from hovis.transforms.source_places import told
+
+#: In-place operators, and what they come to on values that do not change.
+PLAIN: Final[dict[Any, Any]] = {
+    o.iadd: o.add, o.isub: o.sub, o.imul: o.mul, o.itruediv: o.truediv, o.ipow: o.pow, o.imatmul: o.matmul, o.ifloordiv: o.floordiv, o.imod: o.mod,
+    o.iand: o.and_, o.ior: o.or_, o.ixor: o.xor, o.ilshift: o.lshift, o.irshift: o.rshift,
+}  # fmt: skip
+
+
+def is_array(operand: Operand) -> bool:
+    """May it be an array?"""
+    kind = getattr(operand, "type", None)
+    return isinstance(kind, Array) or (isinstance(kind, Union) and any(isinstance(one, Array) for one in kind.members))
+
+
+def in_place(op: Op) -> bool:
+    """Does op store into its first operand, and give that back?"""
+    return is_in(op.callee, PLAIN) and is_array(op.args[0]) and isinstance(getattr(op.args[0], "type", None), Array)
+
+
+def with_arrays_themselves(function: Function) -> Function:
+    """A copy in which what ``a *= b`` gives is a, so that ways which meet behind it mean the one array."""
+    made = copy(function)
+    for one in callees(made):
+        substitute(one, {op: op.args[0] for op in one.ops() if in_place(op)})
+        trivial_params.rewrite(one)
+    return made
+
+
+def is_store(op: Op) -> bool:
+    """Does op store into its first operand, and give nothing?"""
+    return (op.callee is o.setitem or op.callee is scatter) and is_array(op.args[0])
+
+
+def is_view(op: Op) -> bool:
+    """May what op gives show the memory of its first operand?"""
+    if not op.args or not is_array(op.args[0]) or not is_array(op):
+        return False
+    if op.callee is o.getitem:
+        return is_basic(op.args[1])
+    if op.callee is getattr:
+        return op.args[1] in (Const("T"), Const("mT"), Const("real"), Const("imag"))
+    return is_in(op.callee, VIEWS) and ((len(op.args) == 1 and not op.kwargs) or not is_in(op.callee, ALONE))
+
+
+def may_copy(op: Op) -> bool:
+    """Is it only perhaps a view?"""
+    return is_in(op.callee, MAY_COPY)
+
+
+#: What gives its first operand back, and is no function of NumPy's.
+_SAME: Final = frozenset({afresh, check_bound, fitted_like})
+#: Attributes that show the memory of an array.
+_SHOWING: Final = frozenset(map(Const, ("T", "mT", "real", "imag", "flat", "base")))
+
+
+def is_loose(op: Op) -> bool:
+    """May what op gives show the memory of its operands in a way that no shadow follows?"""
+    if in_place(op) or is_view(op) or holds_nothing(op):
+        return False
+    if op.callee is getattr:
+        return op.args[1] in _SHOWING
+    return is_in(op.callee, _SAME) or (is_numpy(op.callee) and is_sharing(op))
+
+
+class Groups:
+    """The groups of a function.
+
+    stored   those that something is stored into
+    loose    the ops that show memory which is stored into in a way that no shadow follows
+    torn     the groups of these
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.leader: dict[Value, Value] = {}
+        self.torn: dict[Value, Op] = {}
+        loose = _loose(function)
+        if loose:
+            # all that may show the same memory at all tells what of it is stored into later
+            stores = self._grouped(function, loose)
+            loose = {op for op in loose if _is_followed(function, op, {store for store in stores if self.of(store.args[0]) is self.of(op)})}  # type: ignore[arg-type]
+            self.leader = {}
+        stores = self._grouped(function, loose)
+        self.stored = {self.of(store.args[0]) for store in stores}  # type: ignore[arg-type]
+        self.loose = loose
+        self.torn = {self.of(op): op for op in loose}
+
+    def _grouped(self, function: Function, loose: set[Op]) -> list[Op]:
+        """Join what shows the same memory; what stores into it."""
+        found: list[Op] = []
+        for block in function.blocks:
+            for op in block.all_ops():
+                if in_place(op) or is_view(op):
+                    self._join(op, op.args[0])
+                elif op in loose:
+                    for operand in op.operands():
+                        if isinstance(operand, Param | Op) and not holds_nothing(operand):
+                            self._join(op, operand)
+                if (in_place(op) or is_store(op)) and isinstance(op.args[0], Param | Op):
+                    found.append(op)
+            for edge in edges(block.terminator):
+                for param, arg in zip(edge.block.params, edge.args, strict=True):
+                    if is_array(param):
+                        self._join(param, arg)
+        return found
+
+    def of(self, value: Value) -> Value:
+        """The group of a value, by one of its members."""
+        at = value
+        while self.leader.get(at, at) is not at:
+            at = self.leader[at]
+        return at
+
+    def is_stored(self, value: object) -> bool:
+        """May something be stored into what value shows?"""
+        return isinstance(value, Param | Op) and self.of(value) in self.stored
+
+    def _join(self, a: Operand, b: Operand) -> None:
+        if isinstance(a, Param | Op) and isinstance(b, Param | Op):
+            self.leader[self.of(a)] = self.of(b)
+
+    def members(self, function: Function) -> list[set[Value]]:
+        """The groups that something is stored into."""
+        found: dict[Value, set[Value]] = {}
+        for block in function.blocks:
+            values: list[Value] = [*block.params, *block.all_ops()]
+            for value in values:
+                if is_array(value) and self.is_stored(value):
+                    found.setdefault(self.of(value), set()).add(value)
+        return list(found.values())
+
+
+def stores_parts_of_itself(store: Op, groups: Groups) -> bool:
+    """Is a list stored that has parts of the very array?  NumPy copies them one after the other, and later ones may have been changed by then."""
+    todo, group = [store.args[2]], groups.of(store.args[0])  # type: ignore[arg-type]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Op) and value.callee in (make_list, make_tuple):
+            todo += value.args
+        elif value is not store.args[2] and is_array(value) and groups.of(value) is group:  # type: ignore[arg-type]
+            return True
+    return False
+
+
+def _loose(function: Function) -> set[Op]:
+    """The ops that show memory in a way that no shadow follows, and what is taken out of their results."""
+    found: set[Op] = set()
+    holders: set[Value] = set()
+    more = True
+    while more:
+        more = False
+        for block in function.blocks:
+            for op in block.all_ops():
+                if op not in found and (is_loose(op) or (not holds_nothing(op) and any(v in holders for v in op.operands()))):
+                    found.add(op)
+                    more = True
+                    if not is_array(op):
+                        holders.add(op)
+            for edge in edges(block.terminator):
+                new = {param for param, arg in zip(edge.block.params, edge.args, strict=True) if arg in holders} - holders
+                holders |= new
+                more = more or bool(new)
+    return found
+
+
+def _is_followed(function: Function, op: Op, stores: set[Op]) -> bool:
+    """May one of these be done after op?"""
+    if not stores:
+        return False
+    home = next(block for block in function.blocks if op in set(block.all_ops()))
+    ops = list(home.all_ops())
+    if any(later in stores for later in ops[ops.index(op) :]):
+        return True
+    seen: set[Block] = set()
+    todo = [edge.block for edge in edges(home.terminator)]
+    while todo:
+        block = todo.pop()
+        if block not in seen:
+            seen.add(block)
+            if any(later in stores for later in block.all_ops()):
+                return True
+            todo += [edge.block for edge in edges(block.terminator)]
+    return False
+
+
+class Shadows:
+    """The shadows of the groups that matter, made in the forward sweep; ``of`` an array its shadow."""
+
+    def __init__(self, function: Function, groups: Groups, active: set[Value]) -> None:
+        self.of: dict[Value, Value] = {}
+        self.groups = groups
+        leaders = {groups.of(value) for value in active if groups.is_stored(value)}
+        self.shadowed = leaders
+        for leader in leaders & set(groups.torn):
+            raise DerivativeError(f"{told(groups.torn[leader])} shows memory that is stored into, and no part of its cotangent")
+        if not leaders:
+            return
+        entry = function.blocks[0]
+        self._check(function)
+        blocks = reverse_postorder(entry)
+        made: dict[Block, list[Op]] = {}
+        for param in entry.params:
+            if self._has(param):
+                made.setdefault(entry, []).append(self._zeros(param, param))
+        for block in blocks[1:]:
+            for param in block.params:
+                if self._has(param):
+                    twin = self.of[param] = Param(param.type, param.dims)
+                    block.params = (*block.params, twin)
+        for block in blocks:
+            self._block(block, made.get(block, []))
+            end = block.terminator
+            if isinstance(end, Invoke) and self._has(end.op):
+                twin = self._shadow(end.op)
+                if not in_place(end.op):
+                    made.setdefault(end.ok.block, []).append(twin)
+        for block in blocks:
+            for edge in edges(block.terminator):
+                self._edge(block, edge)
+
+    def _check(self, function: Function) -> None:
+        """What may be a copy is one just where it is one of the shadow: not so if nobody knows how the array lies in memory."""
+        unknown = {self.groups.of(param) for param in function.params if self._has(param)}
+        for op in function.ops():
+            if may_copy(op) and self._has(op) and self.groups.of(op) in unknown:
+                raise DerivativeError(f"an array is stored into of which parts may be views or copies: {told(op)}")
+
+    def _has(self, value: object) -> bool:
+        return isinstance(value, Param | Op) and is_array(value) and self.groups.of(value) in self.shadowed
+
+    def has(self, value: object) -> bool:
+        """Has value a shadow?"""
+        return isinstance(value, Param | Op) and value in self.of
+
+    def _zeros(self, value: Value, like: Operand) -> Op:
+        made = Op(shadow_of, (like,), type=value.type, dims=value.dims, location=getattr(value, "location", None))
+        self.of.setdefault(value, made)
+        return made
+
+    def _block(self, block: Block, first: list[Op]) -> None:
+        ops = list(first)
+        for op in block.ops:
+            ops.append(op)
+            if self._has(op):
+                twin = self._shadow(op)
+                if not in_place(op):
+                    ops.append(twin)
+        block.ops = ops
+
+    def _shadow(self, op: Op) -> Any:
+        """Of what an operator changed in place, and gave back, it is the one that its operand has."""
+        if in_place(op):
+            twin = self.of[op] = self.of[op.args[0]]  # type: ignore[index]
+            return twin
+        if is_view(op) and isinstance(op.args[0], Param | Op) and op.args[0] in self.of:
+            made = Op(op.callee, (self.of[op.args[0]], *op.args[1:]), op.kwargs, op.type, op.dims, op.effect & ~LASTING | Effect.PURE, op.location)
+            self.of[op] = made
+            return made
+        if op.callee is missing:
+            made = self.of[op] = Op(missing, op.args, type=op.type, dims=op.dims)
+            return made
+        return self._zeros(op, op)
+
+    def _edge(self, block: Block, edge: Edge) -> None:
+        twins = [(param, arg) for param, arg in zip(edge.block.params, edge.args, strict=False) if self._has(param)]
+        more: list[Operand] = []
+        for _, arg in twins:
+            if isinstance(arg, Param | Op):
+                more.append(self.of[arg])
+            else:
+                made = Op(shadow_of, (arg,), type=Type(object))
+                block.ops.append(made)
+                more.append(made)
+        edge.args = (*edge.args, *more)

@@ -1,0 +1,158 @@
+"""What a program that is recorded calls, by kind: what moves values about, and what is Python of the program's own."""
+
+import collections
+import functools
+import math
+import operator as o
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from hovis.engine.state.type_lookup import ENTERED_THROUGH
+from hovis.ir.operations import apply, apply_all, apply_positional
+from hovis.library.numpy.adjoints import shadow_memory
+from hovis.library.standard import STANDARD
+from hovis.library.tables.derivatives import TABLE
+
+#: Builtin functions that do with values what can be done with all values.
+_MOVING: Final = frozenset(
+    {
+        iter, next, zip, enumerate, reversed, sorted, map, filter, list, tuple, dict, set, frozenset, sum, max, min, getattr, setattr, delattr, vars,
+        o.setitem, o.delitem, o.getitem, o.concat, o.iconcat, o.add, o.mul, o.iadd, o.imul, o.or_, o.ior, types.CellType, functools.reduce,
+        math.prod,
+    }
+)  # fmt: skip
+#: Of these, what has a meaning of its own for numbers and arrays: where the first is one, or one of the first two.
+_BY_FIRST: Final = frozenset({o.setitem, o.delitem, o.getitem})
+_BY_BOTH: Final = frozenset({o.add, o.mul, o.iadd, o.imul, o.or_, o.ior})
+#: What calls functions that it is given.
+CALLING: Final = frozenset({sorted, map, filter, max, min, functools.reduce, list.sort})
+_CONTAINERS: Final = (list, dict, set, frozenset, tuple, collections.deque, types.GeneratorType, Iterator, types.MappingProxyType)
+_MODULES: Final = ("collections", "_collections", "itertools", "_heapq", "heapq", "_bisect", "bisect", "_functools", "copy")
+_PACKAGE: Final = __name__.partition(".")[0]
+_OPERATIONS: Final = f"{_PACKAGE}.ir.operations"
+_LIBRARIES: Final = ("numpy", _PACKAGE, f"{_PACKAGE}_xla", "copy", "dataclasses", "collections", "functools", "random", "heapq", "typing", "enum", "abc")
+
+#: Operators by the methods of a class that mean them.
+_SPECIAL: Final = {
+    o.add: "__add__", o.sub: "__sub__", o.mul: "__mul__", o.truediv: "__truediv__", o.matmul: "__matmul__", o.pow: "__pow__", o.neg: "__neg__",
+    o.getitem: "__getitem__", o.setitem: "__setitem__", o.lt: "__lt__", o.gt: "__gt__", o.le: "__le__", o.ge: "__ge__",
+}  # fmt: skip
+
+Entered = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def is_in(callee: Any, table: Any) -> bool:
+    """Is it in a table of callables?"""
+    try:
+        return callee in table
+    except TypeError:
+        return False
+
+
+def moves(callee: Any, args: tuple[Any, ...]) -> bool:
+    """Does a call only move values about, whatever they are, or do with them what Python's own operators do?"""
+    if isinstance(callee, Following) or is_in(callee, FOLLOWING):
+        return True
+    # a list several times
+    if (callee is o.mul or callee is o.imul) and {type(x) for x in args[:2]} & {list, tuple}:
+        return any(isinstance(x, int) or shadow_memory.is_integer(x) for x in args[:2])
+    if callee is sum and args and type(args[0]) in (list, tuple) and all(x.__class__ in (int, float, bool) for x in (*args[0], *args[1:])):
+        return False  # since CPython 3.12 floats are not added one by one
+    if is_in(callee, _MOVING):
+        looked_at = args[:1] if callee in _BY_FIRST else args[:2] if callee in _BY_BOTH else ()
+        return not any(map(_is_numeric, looked_at))
+    own = getattr(callee, "__self__", None)
+    module = own.__name__ if isinstance(own, types.ModuleType) else getattr(callee, "__module__", None)
+    if isinstance(module, str) and (module.startswith(_OPERATIONS) or module in _MODULES):
+        return True
+    if type(callee) is types.FunctionType:
+        # what the house has of its own for what is not known while tracing is Python that acts on boxes as well
+        return _is_library(module) and STANDARD.rule(callee) is not None and TABLE.of(callee) is None and not str(module).startswith("numpy")
+    of = getattr(callee, "__objclass__", None) or (own if isinstance(own, type) else type(own) if own is not None else None)
+    if of is None and isinstance(callee, type):
+        of = callee
+    return of is object or (of is not None and (issubclass(of, (*_CONTAINERS, BaseException)) or of.__module__ in _MODULES))
+
+
+class Following:
+    """What records what it does by itself, when it is called with what is recorded."""
+
+    __slots__ = ()
+
+
+#: Functions that do.
+FOLLOWING: Final[set[Any]] = set()
+
+
+Given = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    """What is called in the end, with what."""
+    if callee is apply or callee is apply_positional:
+        return unfolded(args[0], tuple(args[1]), dict(args[2]) if callee is apply else {})
+    if callee is apply_all:
+        function, star, double, names, *values = args
+        count = len(values) - len(names)
+        named = dict(zip(names, values[count:], strict=True))
+        if named.keys() & (double or {}).keys():
+            return callee, args, kwargs
+        return unfolded(function, (*values[:count], *star), {**named, **(double or {})})
+    if shadow_memory.is_ufunc(getattr(callee, "__self__", None)) and not isinstance(callee, type):
+        return getattr(type(callee.__self__), callee.__name__), (callee.__self__, *args), kwargs
+    if callee is sum and args and type(args[0]) not in (list, tuple) and not _is_numeric(args[0]):
+        return callee, (list(args[0]), *args[1:]), kwargs  # what its items are is looked at
+    if type(callee) in ENTERED_THROUGH:
+        return unfolded(callee._function, args, kwargs)
+    if type(callee) is types.MethodType and type(callee.__func__) in ENTERED_THROUGH:
+        return unfolded(callee.__func__, (callee.__self__, *args), kwargs)
+    if type(callee) is functools.partial:
+        return unfolded(callee.func, (*callee.args, *args), {**callee.keywords, **kwargs})
+    return callee, args, kwargs
+
+
+def _is_numeric(x: Any) -> bool:
+    return isinstance(x, int | float | complex) or shadow_memory.is_array(x) or shadow_memory.is_scalar(x) or hasattr(type(x), "__array_function__")
+
+
+def entered(callee: Any, args: tuple[Any, ...], matters: Callable[[], bool]) -> Entered | None:
+    """The Python function that a call runs, and what it is given; None if there is none to be followed.
+
+    matters: is it given something that changes?
+    """
+    kind = type(callee)
+    if kind is types.MethodType:
+        return entered(callee.__func__, (callee.__self__, *args), matters)
+    if args and is_in(callee, _SPECIAL):
+        return _of_class(args[0], _SPECIAL[callee], args)
+    if is_in(callee, FOLLOWING):
+        return None
+    if kind is not types.FunctionType:
+        return None if isinstance(callee, type) or TABLE.of(callee) is not None else _of_class(callee, "__call__", (callee, *args))
+    if TABLE.of(callee) is not None or str(callee.__module__).startswith((_OPERATIONS, f"{_PACKAGE}.transforms")):
+        return None
+    if not _is_library(callee.__module__):
+        return callee, args
+    return (callee, args) if STANDARD.rule(callee) is None and matters() else None
+
+
+def _of_class(instance: Any, name: str, args: tuple[Any, ...]) -> Entered | None:
+    cls = type(instance)
+    method = getattr(cls, name, None)
+    return (method, args) if type(method) is types.FunctionType and not _is_library(cls.__module__) else None
+
+
+def _is_library(module: Any) -> bool:
+    return str(module).partition(".")[0] in _LIBRARIES
+
+
+def is_made(callee: Any) -> bool:
+    """Is it a class whose instances nothing but its own ``__init__`` makes?"""
+    if type(callee) is not type or _is_library(callee.__module__):
+        return False
+    cls: Any = callee
+    return cls.__new__ is object.__new__ and type(cls.__init__) is types.FunctionType
+
+
+__all__ = ["CALLING", "Following", "entered", "is_in", "is_made", "moves", "unfolded"]

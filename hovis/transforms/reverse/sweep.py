@@ -1,0 +1,560 @@
+"""Reverse mode: a Function, and the cotangents of what it was given.
+
+``reverse(function, wanted)`` gives the Function that does what function does, and then the same backwards.  The blocks
+of the reverse sweep are those of the function, the edges turned around.  Where several ways met, it is noted by which one
+the function came; a loop is run backwards as many rounds as it has run forward.
+
+The sweep is written with variables: the cotangent of each value is one, to which every use of the value adds its share;
+and so is each value of the function itself, as far as the sweep needs it.  ``variables`` makes block parameters of
+that; what belongs to a round of a loop, ``rounds`` gives back.
+"""
+
+import functools
+import operator as o
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hovis.errors import DerivativeError
+from hovis.ir.analysis.control_flow import Loop, uses
+from hovis.ir.builder import BOOL, INT
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, edges
+from hovis.ir.operations import get, make_list, make_tuple, put, revise, slot_of
+from hovis.lattice import ANY, AbstractValue, Array, Const, Type, contains, leq
+from hovis.lattice import Any as AnyType
+from hovis.library.numpy.adjoints.cotangents import (
+    alike,
+    apart,
+    cotangent_type,
+    given,
+    is_basic,
+    item,
+    may_repeat,
+    overwritten,
+    owned,
+    placed,
+    replaced,
+    returned,
+    scatter,
+    taken,
+    taken_last,
+    united,
+    whole,
+    whole_to,
+    zero_of,
+    zero_tape,
+)
+from hovis.library.numpy.adjoints.tangents import added, fitted, gradient, ones_like, shared_out
+from hovis.passes import pipeline
+from hovis.passes.rewriting import ByIdentity, copied_blocks, copy, same
+from hovis.transforms import rule_tracing
+from hovis.transforms.activity import Activity, operand, plain
+from hovis.transforms.aliasing import Groups, Shadows, in_place, is_store, is_view, may_copy, stores_parts_of_itself
+from hovis.transforms.forward.lists_as_arrays import with_arrays
+from hovis.transforms.normal_form import Normal, items, normalize, type_of, where
+from hovis.transforms.reverse.calls import Calls, Pairs
+from hovis.transforms.reverse.functional_updates import with_updates
+from hovis.transforms.reverse.loop_values import Rounds
+from hovis.transforms.reverse.reversed_cfg import Route, Way, way_source
+from hovis.transforms.reverse.store_log import Log
+from hovis.transforms.reverse.writing import Writer, shape_of
+from hovis.transforms.source_places import told
+from hovis.transforms.ssa_variables import NOTHING, Found, Variable, Variables, absent
+
+
+def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded: bool = False, sized: bool = False) -> Function:
+    """The Function of the same parameters that returns ``(*returned, *cotangents)``.
+
+    outputs   0: function returns one value, whose cotangents these are; else the tuple that it returns has so many of them
+              to begin with, and what follows has no derivative
+    seeded    the cotangents of the outputs are further parameters; otherwise there is one output, and it is 1
+    sized     and are known to be of the shapes of the outputs
+    """
+    whole = copy(function)
+    # what it calls may call it, as it is
+    made = Function(whole.name, copied_blocks(whole, {}), whole.location, whole.type, whole.is_generator, whole.guards)
+    if made.is_generator:
+        raise DerivativeError(f"{function.name} is a generator ({where(function)})")
+    with_arrays(made)
+    with_updates(made)
+    normal = normalize(made, outputs)
+    if normal is None:
+        return made
+    sweep = Sweep(normal, [made.params[k] for k in wanted], {})
+    seeds: list[Param] | None = None
+    if seeded:
+        seeds = [Param(type_of(value), shape_of(value) if sized else None) for value in normal.results[: outputs or 1]]
+        made.blocks[0].params = (*made.params, *seeds)
+    sweep.write(seeds, outputs or 1)
+    made.type = Type(tuple)
+    return pipeline.run(made, ["straighten", "trivial_params", "dead"])
+
+
+_TAPES = ByIdentity((get, put, revise))
+
+
+class Cotangent(Variable):
+    """The cotangent of a value, as a variable."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value, sweep: "Sweep") -> None:
+        kind = cotangent_type(value.type) or ANY
+        super().__init__(kind, sweep.zero, None, value.dims, None)
+        self.value = value
+
+
+class Sweep:
+    """The reverse sweep of one function, while it is written."""
+
+    def __init__(self, normal: Normal, wanted: list[Param], pairs: Pairs) -> None:
+        self.normal = normal
+        self.pairs = pairs
+        self.function = normal.function
+        self.wanted = wanted
+        self.variables = Variables()
+        self.of: dict[Value, Variable] = {}
+        self.groups = Groups(normal.function)
+        self.activity = Activity(normal, wanted, normal.results, self.groups)
+        self.calls = Calls(self)
+        self.shadows = Shadows(normal.function, self.groups, self.activity.active)
+        self.cotangents: dict[Value, Cotangent] = {}
+        self.redone: set[Value] = set()
+        self.known: dict[Value, Const] = {}
+        self.kept: dict[Operand, Variable] = {}
+        self.towards: dict[Block, list[Block]] = {}
+        self._tell_apart()
+        self.log = Log(self)
+        self.forward = list(self.function.blocks)
+        for block in self.forward:
+            self.variables.ways[block] = len(normal.incoming[block])
+            for value in normal.defined(block):
+                self.of[value] = variable = Variable(value.type, absent, block, value.dims, value.name)
+                self.variables.write(variable, block, value)
+        for block in self.forward:
+            for edge in edges(block.terminator):
+                self.variables.link(block, edge)
+        self.route = Route(normal, self.activity)
+        self.rounds: dict[Loop, Rounds] = {}
+        self.came: dict[Block, Variable] = {}
+        self.owned = self._read_in_parts()
+
+    def _tell_apart(self) -> None:
+        """Arguments that share memory have one cotangent: where one of them is stored into, that can't be told in two."""
+        entry = self.function.blocks[0]
+        used = uses(self.function)
+        arrays = [param for param in entry.params if isinstance(param.type, Array) and used.get(param, 0) > (1 if self.shadows.has(param) else 0)]
+        pairs = [(a, b) for k, a in enumerate(arrays) for b in arrays[:k] if self.shadows.has(a) or self.shadows.has(b)]
+        checks = [Op(apart, pair, type=Type(type(None)), effect=Effect.RAISES, location=self.function.location) for pair in pairs]
+        entry.ops = [*checks, *entry.ops]
+
+    def _read_in_parts(self) -> set[Value]:
+        """The arrays of which parts are read: the cotangents of the parts are added in place."""
+        bases = (op.args[0] for op in self.function.ops() if op.callee is o.getitem and op in self.activity.active)
+        return {v for v in bases if v in self.activity.active and isinstance(type_of(v), Array) and not self.shadows.has(v)}  # type: ignore[misc]
+
+    # --------------------------------------------------------------------------------------------- where it goes
+
+    def write(self, seeds: Sequence[Operand] | None, outputs: int = 1, alone: bool = False) -> None:
+        """Write it behind the function.
+
+        seeds    the cotangents of the outputs; None: 1
+        alone    it returns the cotangents alone
+        """
+        end = self.normal.end
+        self.alone = alone
+        for loop in self.route.rounds:
+            self.rounds[loop] = Rounds(loop, self.normal, self.variables, self.of, self.is_fixed)
+        self._note()
+        self._count()
+        self.first = first = self.route.back[end]
+        finish = end.terminator
+        assert isinstance(finish, Return)
+        end.terminator = Jump(Edge(first), finish.location)
+        self.variables.link(end, end.terminator.edge)
+        self.variables.ways[first] = self.variables.ways.get(first, 0) + 1
+        results = self.normal.results[:outputs]
+        writer = Writer(first, self)
+        writer.location = finish.location
+        for value, seed in zip(results, seeds or [writer.rule(ones_like, value) for value in results], strict=True):
+            self.add(writer, value, seed)
+        for value in self.normal.results:
+            if isinstance(value, Param | Op):
+                kept = self.kept[value] = Variable(value.type, absent, None, value.dims)
+                self.variables.write(kept, first, self.available(value, first))
+        for block, forward in self.route.order(first):
+            self._fill(writer if block is first else Writer(block, self), block, forward, finish)
+        self.log.close(first)
+        self.variables.settle()
+
+    def is_fixed(self, value: Value) -> bool:
+        """Does what is in an array never change?"""
+        return not self.groups.is_stored(value)
+
+    def _note(self) -> None:
+        """On each edge into a join note which one it is."""
+        for block, ways in self.route.ways.items():
+            if len(ways) > 1 and not self.route.is_header(block):
+                came = self.came[block] = Variable(BOOL if len(ways) == 2 else INT, absent, block)
+                for k, way in enumerate(ways):
+                    self.variables.write(came, way_source(self.normal, block, way), Const(k == 0 if len(ways) == 2 else k))
+
+    def _count(self) -> None:
+        """How many ways lead to each block of the sweep."""
+        ways = self.variables.ways
+        for target in self.route.leads():
+            ways[target] = ways.get(target, 0) + 1
+        for block in self.route.ways:
+            live = self.activity.live[block]
+            self.variables.hooks[self.route.back[block]] = lambda variable, at, live=live: _if_live(variable, live)  # type: ignore[misc]
+        for loop, at in self.route.dispatch.items():
+            live = {v for end in self.route.ends[loop] for v in self.activity.live[end]}
+            self.variables.hooks[at] = lambda variable, at, live=live: _if_live(variable, live)  # type: ignore[misc]
+
+    # --------------------------------------------------------------------------------------------- filling
+
+    def _fill(self, writer: Writer, at: Block, block: Block | Loop, finish: Return) -> None:
+        self.function.blocks.append(at)
+        if isinstance(block, Loop):
+            chosen = self.variables.value(self.route.chosen[block], at)
+            targets = [self.route.behind(block, end) for end in self.route.ends[block]]
+            self._choose(writer, chosen, [functools.partial(self._jump, target=to, chosen=[]) for to in targets])
+            return
+        for op in reversed(block.ops):
+            self._reverse(writer, op)
+        ways = self.route.ways[block]
+        if not ways:
+            self._finish(writer, finish)
+        elif len(ways) == 1:
+            self._along(writer, block, ways[0])
+        elif self.route.is_header(block):
+            self._round(writer, block)
+        else:
+            came = self.variables.value(self.came[block], writer.block)
+            self._choose(writer, came, [functools.partial(self._along, block=block, way=way) for way in ways])
+
+    def _round(self, writer: Writer, header: Block) -> None:
+        """To the round before, if there is one, else out of the loop."""
+        loop = self.normal.loops.innermost[header]
+        front, latch = self.route.ways[header]
+        rounds = self.rounds[loop]
+        more = rounds.down(writer.block)
+        out = Block()
+        self._branch(writer.block, more, rounds.back, out)
+        for at, way in ((rounds.back, latch), (out, front)):
+            self._along(Writer(at, self), header, way)
+
+    def _choose(self, writer: Writer, which: Operand, goes: list[Any]) -> None:
+        """Go on one of several ways: which is a bool (True: the first) or a number."""
+        for k, go in enumerate(goes[:-1]):
+            condition = which
+            if len(goes) > 2 or not _is_bool(which):
+                condition = writer.op(o.eq, which, Const(k), type=BOOL)
+            here, rest = Block(), Block()
+            self._branch(writer.block, condition, here, rest)
+            go(Writer(here, self))
+            writer = Writer(rest, self)
+        goes[-1](writer)
+
+    def _branch(self, at: Block, condition: Operand, yes: Block, no: Block) -> None:
+        at.terminator = Branch(condition, Edge(yes), Edge(no))
+        self.function.blocks += [yes, no]
+        for edge in edges(at.terminator):
+            self.variables.ways[edge.block] = 1
+            self.variables.link(at, edge)
+
+    def _along(self, writer: Writer, block: Block, way: Way) -> None:
+        """What an edge carried, and what the call at its beginning gave; then go on behind it."""
+        if way.edge is not None:
+            pairs = [
+                (param, arg) for param, arg in zip(block.params, way.edge.args, strict=False) if param in self.activity.active and not self.shadows.has(param)
+            ]
+            taken = [(arg, self._take(param, writer.block)) for param, arg in pairs]
+            for arg, cotangent in taken:
+                if cotangent is not NOTHING:
+                    self.add(writer, arg, cotangent)
+            call = way_source(self.normal, block, way).terminator
+            if isinstance(call, Invoke) and call.ok is way.edge:
+                self._reverse(writer, call.op)
+        loop = self.route.loop_between(block, way)
+        target, chosen = self.route.again(loop) if loop is not None else self.route.targets(block, way)
+        self._jump(writer, target, chosen)
+
+    def _jump(self, writer: Writer, target: Block, chosen: list[tuple[Loop, int]]) -> None:
+        self.towards[writer.block] = [self.route.ends[loop][k] for loop, k in chosen]
+        for loop, k in chosen:
+            self.variables.write(self.route.chosen[loop], writer.block, Const(k))
+        writer.block.terminator = Jump(Edge(target))
+        self.variables.link(writer.block, writer.block.terminator.edge)
+
+    def _finish(self, writer: Writer, finish: Return) -> None:
+        """The reverse sweep has come to the beginning."""
+        writer.location = finish.location
+        found = []
+        for param in self.wanted:
+            cotangent = self._take(param, writer.block)
+            if self.alone:
+                found.append(self.cotangent(param).absent(self.cotangent(param), writer.block) if cotangent is NOTHING else cotangent)
+            else:
+                found.append(writer.rule(gradient, Const(None) if cotangent is NOTHING else cotangent, param))
+        self.log.finish(writer)
+        results = [] if self.alone else [self.final(value, writer.block) for value in self.normal.results]
+        result = writer.op(make_tuple, *results, *found, type=Type(tuple))
+        writer.block.terminator = Return(result, finish.location)
+
+    # --------------------------------------------------------------------------------------------- cotangents
+
+    def available(self, value: Operand, block: Block) -> Operand:
+        """What is a value of the function, as it is known in a block of the sweep; anything else as it is."""
+        if not isinstance(value, Param | Op):
+            return value
+        if value in self.known:
+            return self.known[value]
+        if value in self.redone:
+            assert isinstance(value, Op)
+            made = Op(value.callee, tuple(self.available(arg, block) for arg in value.args), (), value.type, value.dims, value.effect, value.location)
+            block.ops.append(made)
+            return made
+        variable = self.of.get(value)
+        return value if variable is None else self.variables.value(variable, block)
+
+    def final(self, value: Operand, block: Block) -> Operand:
+        """A result, as it was at the end of the function."""
+        kept = self.kept.get(value)
+        return value if kept is None else self.variables.value(kept, block)
+
+    def cotangent(self, value: Value) -> Cotangent:
+        """The variable that is value's cotangent."""
+        if value not in self.cotangents:
+            self.cotangents[value] = Cotangent(value, self)
+        return self.cotangents[value]
+
+    def zero(self, variable: Variable, block: Block) -> Operand:
+        """The cotangent of what has not been used."""
+        assert isinstance(variable, Cotangent)
+        if any(variable.value not in self.activity.live[end] for end in self.towards.get(block, ())):
+            # where this leads it is not there yet
+            return absent(variable, block)
+        if isinstance(variable.type, AnyType):
+            return Const(None)
+        slot = slot_of(variable.type)
+        if slot is not None:
+            made = Op(zero_tape, (self.available(variable.value, block), Const(slot)), type=variable.type, effect=Effect.READS)
+            block.ops.append(made)
+            return made
+        for number in (0.0, 0j):
+            if contains(variable.type, number):
+                return Const(number)
+        writer = Writer(block, self)
+        found = writer.rule(zero_of, variable.value)
+        assert writer.block is block, "a zero is one op"
+        return found
+
+    def no_end(self, variable: Variable, block: Block) -> Operand:
+        """What the end has left is known from there on."""
+        raise AssertionError
+
+    def _take(self, value: Value, block: Block) -> Any:
+        """The cotangent of value, all of which has been added; from now on there is none."""
+        if value not in self.activity.active:
+            return NOTHING
+        if self.shadows.has(value):
+            return self.available(self.shadows.of[value], block)
+        variable = self.cotangent(value)
+        found: Found = self.variables.read(variable, block)
+        self.variables.write(variable, block, NOTHING)
+        return found
+
+    def add(self, writer: Writer, value: Operand, share: Operand) -> None:
+        """One more share of the cotangent of value."""
+        if not isinstance(value, Param | Op) or value not in self.activity.active or (isinstance(share, Const) and share.value is None):
+            return
+        if self.shadows.has(value):
+            writer.rule(whole, self.shadows.of[value], share)
+            return
+        variable = self.cotangent(value)
+        before: Any = self.variables.read(variable, writer.block)
+        total = share if before is NOTHING else self._sum(writer, before, share, variable.type)
+        if total is share and value in self.owned:
+            total = writer.rule(owned, share)
+        if not leq(type_of(total), variable.type):
+            total = writer.rule(alike, total, value)
+            if isinstance(type_of(total), AnyType):
+                assert isinstance(total, Op)
+                total.type, total.dims = variable.type, variable.dims
+        self.variables.write(variable, writer.block, total)
+
+    @staticmethod
+    def _sum(writer: Writer, a: Operand, b: Operand, kind: AbstractValue) -> Operand:
+        return writer.op(united, a, b) if isinstance(kind, AnyType) else writer.rule(added, a, b)
+
+    def _reverse(self, writer: Writer, op: Op) -> None:
+        """The shares of the cotangent of op's result that its operands get."""
+        writer.location = op.location
+        if self.activity.acts(op):
+            self._reverse_store(writer, op)
+        elif op in self.activity.active:
+            if self.shadows.has(op) and is_view(op) and self.shadows.has(op.args[0]):
+                self._reverse_view(writer, op)
+                return
+            g = self._take(op, writer.block)
+            if g is NOTHING:
+                return
+            if op in self.calls.of:
+                self._reverse_call(writer, op, g)
+            elif op.callee is make_tuple or op.callee is make_list:
+                shares = items(g)
+                for k, value in enumerate(op.args):
+                    self.add(writer, value, shares[k] if shares else writer.op(item, g, Const(k)))
+            elif op.callee is o.getitem and type_of(op.args[0]) == Type(tuple) and isinstance(op.args[1], Const):
+                self.add(writer, op.args[0], writer.op(placed, op.args[1], g))
+            elif op.callee in _TAPES:
+                self._reverse_tape(writer, op, g)
+            elif op.callee is o.getitem and self._is_added_in_place(op.args[0]):
+                self._reverse_item(writer, op, g)
+            else:
+                self._pull(writer, op, g, range(len(op.args) + len(op.kwargs)))
+
+    def _pull(self, writer: Writer, op: Op, g: Operand, which: Iterable[int]) -> None:
+        if any(isinstance(value, Param | Op) and isinstance(value.type, AnyType) for value in op.operands()):
+            # a rule that is traced for anything whatever takes long, and says nothing
+            raise DerivativeError(f"what is given to {told(op)} is not known")
+        places = [k for k in which if operand(op, k) in self.activity.active and operand(op, k) in self.activity.flows[op]]
+        row = rule_tracing.of(op)
+        if row is not None and row.again:
+            for k, share in zip(places, rule_tracing.pulled_again(writer, op, places, g, op), strict=True):
+                self.add(writer, op.args[k], share)
+            return
+        for k in places:
+            self.add(writer, operand(op, k), rule_tracing.pulled(writer, self._plain(op), k, g))
+
+    def _plain(self, op: Op) -> Op:
+        """op, or what an in-place operator comes to; its result is what op gave."""
+        made = plain(op)
+        if made is not op:
+            self.of[made] = self.of[op]
+        return made
+
+    def _reverse_call(self, writer: Writer, op: Op, g: Operand) -> None:
+        """A residual function has been called: so is its reverse sweep."""
+        held, pair = self.calls.of[op]
+        found = writer.op(pair.back, self.available(held, writer.block), g, type=Type(tuple), effect=Effect.OPAQUE)
+        call = held.args[0]
+        assert isinstance(call, Op)
+        for k, n in enumerate(pair.wanted):
+            value = call.args[n]
+            kind = cotangent_type(type_of(pair.there.params[n]))
+            self.add(writer, value, writer.op(o.getitem, found, Const(k), type=kind, dims=getattr(value, "dims", None)))
+
+    def _reverse_tape(self, writer: Writer, op: Op, g: Operand) -> None:
+        """The cotangent of a tape is a tape with as many slots."""
+        tape, slot, *values = op.args
+        assert isinstance(tape, Param | Op)
+        at = self.available(slot, writer.block)
+        variable = self.cotangent(tape)
+        if op.callee is get:
+            before = self.variables.value(variable, writer.block)
+            kind = cotangent_type(op.type) or ANY
+            total = self._sum(writer, writer.op(get, before, at, type=kind, dims=op.dims, effect=Effect.READS), g, kind)
+            after = writer.op(revise, before, at, total, type=variable.type, effect=Effect.WRITES)
+        else:
+            (value,) = values
+            share = writer.op(get, g, at, type=cotangent_type(type_of(value)) or ANY, dims=getattr(value, "dims", None), effect=Effect.READS)
+            after = g  # type: ignore[assignment]
+            if op.callee is revise:
+                nothing = writer.rule(zero_of, value)
+                after = writer.op(revise, g, at, nothing, type=variable.type, effect=Effect.WRITES)
+            self.add(writer, value, share)
+        self.variables.write(variable, writer.block, after)
+
+    # --------------------------------------------------------------------------------------------- arrays that change
+
+    def _is_added_in_place(self, base: Operand) -> bool:
+        return isinstance(base, Param | Op) and (self.shadows.has(base) or base in self.owned)
+
+    def _reverse_item(self, writer: Writer, op: Op, g: Operand) -> None:
+        """A part of an array has been read: its cotangent is added in its place."""
+        base, index = op.args
+        assert isinstance(base, Param | Op)
+        if self.shadows.has(base):
+            whole: Operand = self.shadows.of[base]
+        else:
+            whole = self.variables.value(self.cotangent(base), writer.block)
+        if is_basic(index):
+            writer.rule(given, whole, index, g)
+        else:
+            at = [self.available(one, writer.block) for one in (whole, index, g)]
+            writer.op(scatter, *at, type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
+
+    def _reverse_view(self, writer: Writer, op: Op) -> None:
+        """Its shadow is a view of the other shadow, so there is nothing to do; if it is no copy."""
+        if may_copy(op):
+            part = self.shadows.of[op]
+            writer.rule(returned, self.shadows.of[op.args[0]], part, rule_tracing.pulled(writer, op, 0, part))  # type: ignore[index]
+
+    def _reverse_store(self, writer: Writer, op: Op) -> None:
+        """What was overwritten has had no more effect; what is there now came from what was stored."""
+        target = op.args[0]
+        if is_store(op) and _puts_back(op):
+            return
+        if op.callee is o.setitem and stores_parts_of_itself(op, self.groups):
+            raise DerivativeError(f"a list of parts of an array is stored into that array: {told(op)}")
+        self.log.undo(writer, op)
+        if not self.shadows.has(target):
+            return
+        shadow = self.shadows.of[target]  # type: ignore[index]
+        if op.callee is scatter:
+            self.add(writer, op.args[2], writer.rule(fitted, writer.rule(overwritten, shadow, op.args[1]), op.args[2]))
+            return
+        if is_store(op):
+            if may_repeat(op.args[1]):
+                g = writer.rule(taken_last, shadow, op.args[1], Const(whole_to(target.type.dtype)))  # type: ignore[union-attr]
+            else:
+                g = writer.rule(taken, shadow, op.args[1])
+            if op.args[2] in self.activity.active:
+                listed = type_of(op.args[2]) in (Type(list), Type(tuple))
+                self.add(writer, op.args[2], writer.rule(shared_out if listed else fitted, g, op.args[2]))
+            return
+        keeps = op.callee in (o.iadd, o.isub)
+        changes = op.args[1] in self.activity.active
+        if keeps and not changes:
+            return
+        g = writer.rule(owned, shadow)
+        # its result, where a rule asks for it, is computed again: the array is what it was before
+        made = plain(op)
+        self.redone.add(made)
+        if not keeps:
+            writer.rule(replaced, shadow, rule_tracing.pulled(writer, made, 0, g))
+        if changes:
+            self.add(writer, op.args[1], rule_tracing.pulled(writer, made, 1, g))
+
+    def asks(self, value: Operand) -> None:
+        """A rule looks at what is in value: if that has been overwritten since, it has to be there again."""
+        if value in self.redone:
+            assert isinstance(value, Op)
+            for arg in value.args:
+                self.asks(arg)
+        elif isinstance(value, Param | Op):
+            self.log.asked.add(self.groups.of(value))
+
+
+def _puts_back(op: Op) -> bool:
+    """Does it store what an operator has changed in place where it is anyway (``a[i] += x``)?"""
+    base, index, value = op.args
+    if not (isinstance(value, Op) and in_place(value) and isinstance(value.args[0], Op)):
+        return False
+    part = value.args[0]
+    return part.callee is o.getitem and part.args[0] is base and same(part.args[1], index) and is_basic(index)
+
+
+def _is_bool(operand: Operand) -> bool:
+    return isinstance(operand.value, bool) if isinstance(operand, Const) else type_of(operand) == BOOL
+
+
+def _if_live(variable: Variable, live: set[Value]) -> Found | None:
+    """A cotangent to which nothing can have been added yet is nothing."""
+    return NOTHING if isinstance(variable, Cotangent) and variable.value not in live else None
+
+
+rule_tracing.TRANSFORMS["reverse"] = reverse
+
+__all__ = ["reverse"]

@@ -1,0 +1,1 @@
+"""Functions of many values at once."""

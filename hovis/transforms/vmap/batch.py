@@ -1,0 +1,500 @@
+"""A Function of many values at once: one for each lane, along axis 0 of arrays.
+
+What depends on no lane is done once, as it is; what does is done by the rows of :mod:`hovis.library.tables.batching`.  Branches
+have to be the same in all lanes.  Arrays that are stored into lane by lane are lanes from the beginning.
+"""
+
+import inspect
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hovis.errors import TransformError
+from hovis.ir.analysis.control_flow import successors
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.operations import drop, keep, make_list, make_tuple
+from hovis.ir.quoting import place, quote
+from hovis.lattice import Array, Const, Partial, Type, Union
+from hovis.lattice.constants import constant_key
+from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
+from hovis.library.numpy.adjoints.tangents import is_whole
+from hovis.library.numpy.batching.base import NUMBER, copied, fitted, is_of_python, lane_by_lane, of_python, own, shaped, spread
+from hovis.library.numpy.batching.manipulation import FLAT, LANE_VIEWS, nested
+from hovis.library.numpy.batching.scalar_promotion import OF_ELEMENTS, fitting, held
+from hovis.library.numpy.rules.aliasing import is_in
+from hovis.library.standard import STANDARD, make_array
+from hovis.library.tables.batching import BATCHING
+from hovis.transforms.aliasing import PLAIN, Groups, in_place, is_array, is_view, stores_parts_of_itself
+from hovis.transforms.rule_tracing import Writer, declines, refusal, traced
+
+
+def behind(function: Function, spreading: "Spreading") -> set[Block]:
+    """The blocks that some lanes may come to without the others; their params, and the arrays that they store into, differ from lane to lane."""
+    found: set[Block] = set()
+    while True:
+        parting = [b for b in function.blocks if isinstance(b.terminator, Branch) and any_of(spreading.of(b.terminator.cond))]
+        todo = [edge.block for block in parting for edge in edges(block.terminator)]
+        before = len(found)
+        while todo:
+            block = todo.pop()
+            if block not in found:
+                found.add(block)
+                todo += successors(block)
+        if len(found) == before:
+            return found
+        spreading.differ(param for block in found for param in block.params)
+        spreading.stored(op for block in found for op in block.all_ops() if is_store(op) or in_place(op))
+
+
+def not_in_place(op: Op) -> Op:
+    """What is to be stored for ``a += b``: a + b, which the array has to be able to take."""
+    if not in_place(op) or op.type != op.args[0].type or rank_of(op.args[1]) > rank_of(op.args[0]):  # type: ignore[union-attr]
+        raise Diverging(told(op, "is done lane by lane"))
+    return Op(PLAIN[op.callee], op.args, type=op.type, dims=op.dims, effect=op.effect & ~Effect.WRITES, location=op.location)
+
+
+class Diverging(TransformError):
+    """Lanes go different ways, or do what is done for one value at a time only."""
+
+
+#: A value is the same in all lanes (False), differs (True), or is a container of such values.
+Which = bool | tuple[Any, ...]
+
+_CONTAINERS: Final = (make_tuple, make_list)
+#: What gives a part of its first operand, which it shares.
+_VIEWS: Final = frozenset({operator.getitem, getattr})
+_STORES: Final = frozenset({operator.setitem})
+_HARMLESS: Final = Effect.READS | Effect.RAISES
+_PYTHON: Final = tuple(map(Type, (float, int, bool, complex)))
+_DTYPES: Final[dict[type, str]] = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
+
+
+def one_kind(kind: Union) -> Type | None:
+    """Of a number that may be Python's or NumPy's: which of both an array has, if it is the same."""
+    members = [one for one in kind.members if isinstance(one, Type) and not isinstance(one, Array)]
+    dtypes = {_DTYPES.get(one.cls, one.cls.__name__ if one.cls.__module__ == "numpy" else None) for one in members}
+    return members[0] if len(members) == len(kind.members) and len(dtypes) == 1 and None not in dtypes else None
+
+
+def may_be_of_python(kind: Any) -> bool:
+    """May it be a number of Python's?"""
+    return any(one in _PYTHON for one in (kind.members if isinstance(kind, Union) else (kind,)))
+
+
+def form(value: Operand) -> Any:
+    """What is made of constants, to be compared."""
+    if isinstance(value, Const):
+        return constant_key(value.value)
+    if isinstance(value, Op) and value.effect == Effect.PURE and not value.kwargs:
+        return value.callee, tuple(map(form, value.args))
+    raise Diverging("the structure of what a function gives is not known")
+
+
+def array_of(value: Param | Op, lanes: int) -> tuple[Array, tuple[Operand, ...]]:
+    """The type and the dims of the array of all lanes of a value."""
+    kind = value.type
+    if isinstance(kind, Union) and (one := one_kind(kind)) is not None:
+        kind = one
+    if isinstance(kind, Array):
+        dims = value.dims or (Const(None),) * kind.rank
+        return make_array(kind.dtype, kind.rank + 1), (Const(lanes), *[d if isinstance(d, Const) else Const(None) for d in dims])
+    dtype = _DTYPES.get(kind.cls, kind.cls.__name__ if kind.cls.__module__ == "numpy" else "") if isinstance(kind, Type) else ""
+    if not dtype:
+        raise Diverging(f"{value.name or 'a value'} differs from lane to lane, and is no number and no array: {kind}")
+    return make_array(dtype, 1), (Const(lanes),)
+
+
+# ------------------------------------------------------------------------------------------------- what differs
+
+
+def rank_of(operand: Any) -> int:
+    """How many axes it has."""
+    kind = STANDARD.of_value(operand.value) if isinstance(operand, Const) else operand.type
+    return kind.rank if isinstance(kind, Array) else 0
+
+
+class Spreading:
+    """Which values differ from lane to lane."""
+
+    def __init__(self, function: Function, params: Iterable[Param]) -> None:
+        self.which: dict[Value, Which] = dict.fromkeys(params, True)
+        #: ops that make arrays which are stored into lane by lane
+        self.own: set[Value] = set()
+        self._blocks = function.blocks
+        self._settle()
+
+    def differ(self, values: Iterable[Value]) -> None:
+        """These do, too."""
+        for value in values:
+            self._set(value, True)
+        self._settle()
+
+    def stored(self, stores: Iterable[Op]) -> None:
+        """These are done by some lanes only."""
+        changed = [self._owned(op.args[0], op) for op in stores]
+        if any(changed):
+            self._settle()
+
+    def _settle(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for block in self._blocks:
+                for op in block.all_ops():
+                    changed |= self._op(op)
+                for edge in edges(block.terminator):
+                    for param, arg in zip(edge.block.params, edge.args, strict=True):
+                        changed |= self._set(param, any_of(self.of(arg)))
+
+    def of(self, operand: Any) -> Which:
+        """Does it differ?"""
+        return self.which.get(operand, False) if isinstance(operand, Op | Param) else False
+
+    def _set(self, value: Value, which: Which) -> bool:
+        old = self.which.get(value, False)
+        if which == old or not any_of(which):
+            return False
+        self.which[value] = which if not old or isinstance(which, tuple) else True
+        return True
+
+    def _op(self, op: Op) -> bool:
+        flags = [self.of(a) for a in op.operands()]
+        if op.callee in _CONTAINERS:
+            return self._set(op, tuple(flags)) if any(map(any_of, flags)) else False
+        changed = self._set(op, any(map(any_of, flags)) or op in self.own)
+        if (is_store(op) or in_place(op)) and any(map(any_of, flags)):
+            changed |= self._owned(op.args[0], op)
+        return changed
+
+    def _owned(self, array: Any, store: Op) -> bool:
+        """An array is stored into lane by lane."""
+        while isinstance(array, Op) and (array.callee in _VIEWS or is_view(array)):
+            array = array.args[0]
+        if self.which.get(array):
+            return False
+        if not isinstance(array, Op):
+            raise Diverging(told(store, "stores what differs from lane to lane into an array that all lanes share"))
+        self.own.add(array)
+        return self._set(array, True)
+
+
+def any_of(which: Which) -> bool:
+    """Does anything of it differ?"""
+    return any(map(any_of, which)) if isinstance(which, tuple) else which
+
+
+def _row(callee: Any) -> Any:
+    """The row of a callable, if it has one (and can be looked up at all)."""
+    try:
+        return BATCHING.get(callee)
+    except TypeError:
+        return None
+
+
+def _binds(row: Any, *args: Any, **named: Any) -> bool:
+    """Does the row take a call like this?"""
+    try:
+        inspect.signature(row).bind(*args, **named)
+    except TypeError:
+        return False
+    return True
+
+
+def users(function: Function) -> dict[Value, list[Op | None]]:
+    """The ops that use each value; None for where ways lead, or end."""
+    found: dict[Value, list[Op | None]] = {}
+    for block in function.blocks:
+        asked: list[tuple[Any, Op | None]] = [(v, op) for op in block.all_ops() if op.callee not in (drop, keep) for v in op.operands()]
+        asked += [(v, None) for edge in edges(block.terminator) for v in edge.args]
+        asked += [(getattr(block.terminator, name), None) for name in ("cond", "value") if hasattr(block.terminator, name)]
+        for value, op in asked:
+            if isinstance(value, Op | Param):
+                found.setdefault(value, []).append(op)
+    return found
+
+
+def is_store(op: Op) -> bool:
+    """Does it write into its first operand?"""
+    if op.callee in _STORES:
+        return True
+    name = getattr(op.callee, "__name__", "")
+    return getattr(operator, name, None) is op.callee and name.startswith("i") and isinstance(op.args[0], Op | Param) and isinstance(op.args[0].type, Array)
+
+
+def is_of_numbers(op: Op) -> bool:
+    """Is it one of the rows, for numbers or arrays?  Then it only computes, though tracing does not know what."""
+    kinds = [a.type for a in op.operands() if isinstance(a, Op | Param) and not (isinstance(a, Op) and a.callee in _CONTAINERS)]
+    numbers = all(_is_number(member) for kind in kinds for member in (kind.members if isinstance(kind, Union) else (kind,)))
+    return numbers and _row(op.callee) is not None
+
+
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, Array) or (isinstance(kind, Type) and (kind.cls in _DTYPES or kind.cls.__module__ == "numpy"))
+
+
+def told(op: Op, what: str) -> str:
+    """What stands against it, and where."""
+    name = getattr(op.callee, "__name__", "a call of what is not known")
+    lines = [] if op.location is None else [place(op.location), *quote(op.location)]
+    return "\n".join([f"{name} {what}", *lines])
+
+
+# ------------------------------------------------------------------------------------------------- writing
+
+
+class Batching:
+    """The Function that is being written."""
+
+    def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param]) -> None:
+        self.old = function
+        self.of = spreading.of
+        self.groups = Groups(function)
+        self.users = users(function)
+        self.own = spreading.own
+        self.lanes = lanes
+        self.mapped = mapped
+        self.new: dict[Value, Operand] = {}
+        self.blocks = {block: Block(tuple(self._param(p) for p in block.params)) for block in function.blocks}
+        self.function = Function(function.name, [], function.location)
+
+    def _param(self, param: Param) -> Param:
+        if self.of(param) and param not in self.mapped:
+            kind, dims = self.lanes_of(param)
+            made = Param(kind, dims, param.name)
+        else:
+            made = Param(param.type, param.dims, param.name)
+        self.new[param] = made
+        return made
+
+    def lanes_of(self, value: Param | Op) -> tuple[Array, tuple[Operand, ...]]:
+        """The type and the dims of the array of all lanes of a value."""
+        return array_of(value, self.lanes)
+
+    def begin(self) -> None:
+        """The params for the lanes."""
+        start = self.blocks[self.old.blocks[0]]
+        given = []
+        for param in self.mapped:
+            kind, dims = self.lanes_of(param)
+            given.append(Param(kind, dims, param.name))
+            self.new[param] = given[-1]
+        start.params = (*start.params, *given)
+
+    def run(self) -> Function:
+        """All blocks, in which the lanes are together."""
+        self.begin()
+        for block in self.old.blocks:
+            new = self.blocks[block]
+            self.function.blocks.append(new)
+            writer = Writer(self.function, new)
+            for op in block.ops:
+                self.op(writer, op)
+            writer.location = None
+            writer.block.terminator = self.terminator(writer, block.terminator)
+        return self.function
+
+    def value(self, operand: Operand) -> Operand:
+        return self.new[operand] if isinstance(operand, Op | Param) else operand
+
+    def op(self, writer: Writer, op: Op) -> None:
+        writer.location = op.location
+        if op.callee is drop or op.callee is keep:
+            return
+        args, named = tuple(map(self.value, op.args)), tuple((name, self.value(a)) for name, a in op.kwargs)
+        flags = tuple(map(self.of, op.args))
+        if op.callee not in _CONTAINERS and (any(map(any_of, flags)) or any(any_of(self.of(a)) for _, a in op.kwargs)):
+            self.new[op] = self.lanewise(writer, op, flags, args, dict(named))
+            return
+        again = Op(op.callee, args, named, op.type, op.dims and tuple(map(self.value, op.dims)), op.effect, op.location, op.name)
+        writer.block.ops.append(again)
+        self.new[op] = again if op not in self.own else writer.rule(own, Const(self.lanes), again)
+
+    def lanewise(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
+        """What an op does to operands that differ."""
+        if isinstance(op.callee, Function | Op | Param):
+            raise Diverging(told(op, "is called with what differs from lane to lane"))
+        if op.callee in PLAIN and is_array(op.args[0]):
+            return self._changed(writer, op, flags, args)
+        if op.effect & Effect.WRITES and not is_store(op):
+            raise Diverging(told(op, "is done lane by lane"))
+        if is_view(op) and op.callee is operator.getitem and any_of(flags[1]) and self.groups.is_stored(op) and not self._put_back(op):
+            raise Diverging(told(op, "shows another part of an array in each lane, and that is stored into"))
+        if op.callee in FLAT and self.groups.is_stored(op.args[0]):
+            raise Diverging(told(op, "shows an array that is stored into or a copy of it, as that lies in memory"))
+        if op.callee in PLAIN and not is_array(op.args[0]):
+            # a number is another one then
+            op = replace(op, callee=PLAIN[op.callee])
+        if self.groups.is_stored(op) and (op in self.groups.loose or (is_view(op) and op.callee not in LANE_VIEWS)):
+            raise Diverging(told(op, "shows memory that is stored into"))
+        part = self._part(writer, op, args)
+        if part is not None:
+            return part
+        if isinstance(op.type, Union) and one_kind(op.type) is None:
+            raise Diverging(told(op, "gives numbers of several kinds"))
+        if op.callee is operator.setitem:
+            value, differs = self.stored(writer, op, args[2])
+            args, flags = (*args[:2], value), (*flags[:2], differs)
+        elif is_in(op.callee, OF_ELEMENTS) and isinstance(op.type, Array):
+            args = (self._held(writer, op.args[0], args[0], str(op.type.dtype), isinstance(flags[0], tuple)), *args[1:])
+        else:
+            fits = fitting(op.callee, op.type, list(map(_type_of, op.args)))
+            args = tuple([arg if to is None or not flag else writer.rule(fitted, arg, Const(to)) for arg, flag, to in zip(args, flags, fits, strict=True)])
+        found = self._computed(writer, op, flags, args, named)
+        # what is a number in one lane shows no memory
+        return writer.rule(copied, found) if op.callee is operator.getitem and not is_array(op) and self.groups.is_stored(op.args[0]) else found
+
+    def stored(self, writer: Writer, op: Op, value: Operand) -> tuple[Operand, bool]:
+        """What ``a[index] = value`` stores in each lane, whose numbers have to fit into the array; and whether it differs."""
+        which = self.of(op.args[2])
+        if not isinstance(kind := getattr(op.args[0], "type", None), Array):
+            return value, any_of(which)
+        indices = op.args[1].args if isinstance(op.args[1], Op) and op.args[1].callee in _CONTAINERS else op.args[1:2]
+        if stores_parts_of_itself(op, self.groups):
+            raise Diverging(told(op, "stores a list of parts of an array into that array"))
+        value = self._held(writer, op.args[2], value, str(kind.dtype), not any(map(is_array, indices)))
+        return (writer.rule(nested, Const(self.lanes), Const(which), value), True) if isinstance(which, tuple) else (value, which)
+
+    def _held(self, writer: Writer, old: Operand, new: Operand, dtype: str, alone: bool) -> Operand:
+        """Numbers that become elements of an array, one by one or as they are."""
+        if isinstance(self.of(old), tuple):
+            if not isinstance(new, Op) or new.callee not in _CONTAINERS:
+                raise Diverging("a container of what differs from lane to lane is passed on")
+            parts = [self._held(writer, part, one, dtype, True) for part, one in zip(old.args, new.args, strict=True)]  # type: ignore[union-attr]
+            return writer.op(new.callee, *parts, type=new.type)
+        to = held(_type_of(old), dtype, alone)
+        return new if to is None else writer.rule(fitted, new, Const(to))
+
+    def _changed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...]) -> Operand:
+        """``a *= b``: what a * b is in each lane, is stored into it."""
+        plain = not_in_place(op)
+        found = self.lanewise(writer, plain, flags, args, {})
+        store = Op(operator.setitem, (op.args[0], Const(...), plain), type=Type(type(None)), effect=op.effect, location=op.location)
+        self._computed(writer, store, (True, False, True), (args[0], Const(...), found), {})
+        return args[0]
+
+    def _computed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
+        """What the row of a callable gives, or one lane after the other."""
+        row = _row(op.callee)
+        if may_be_of_python(op.type) and is_of_python(op.callee):
+            row = of_python(op.callee)
+        if row is not None and not any(any_of(self.of(a)) for _, a in op.kwargs) and _binds(row, self.lanes, flags, *args, **named):
+            function, values = traced(row, [Const(self.lanes), Const(flags), *args], dict(named))
+            if refusal(function) is None and not declines(function) and self._is_what(op, function):
+                return writer.inline(function, values)
+        return self.apart(writer, op, args, named)
+
+    def _put_back(self, view: Op) -> bool:
+        """Is a part of an array only changed in place, and put where it was?"""
+        match self.users.get(view):
+            case [Op() as changed, Op(callee=operator.setitem, args=(array, index, stored))] if in_place(changed) and changed.args[0] is view:
+                return array is view.args[0] and index is view.args[1] and stored is view
+        return False
+
+    def _is_what(self, op: Op, function: Function) -> bool:
+        """Does the row of an op give what the op gives in each lane, lanes of it?"""
+        if not _is_number(op.type):
+            return True
+        kind, dims = self.lanes_of(op)
+        ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
+        end: Any
+        for end in ends:
+            found = STANDARD.of_value(end.value) if isinstance(end, Const) else end.type
+            if isinstance(found, Array) and found != kind:
+                return False
+            if isinstance(end, Param | Op) and end.dims is not None and not all(map(_may_be, end.dims, dims)):
+                return False
+        return True
+
+    def _part(self, writer: Writer, op: Op, args: tuple[Operand, ...]) -> Operand | None:
+        """What is taken out of a container: the lanes of an item; None of an array."""
+        if op.callee is not operator.getitem:
+            return None
+        of = op.args[0]
+        kind = STANDARD.of_value(of.value) if isinstance(of, Const) else getattr(of, "type", None)
+        if isinstance(kind, Array):
+            return None
+        if not isinstance(kind, Partial) or not issubclass(kind.cls, tuple) or not isinstance(args[1], Const):
+            raise Diverging(told(op, "takes out of a container what differs from lane to lane"))
+        made, dims = self.lanes_of(op)
+        return writer.op(operator.getitem, *args, type=made, dims=dims)
+
+    def apart(self, writer: Writer, op: Op, args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
+        """An op on one lane after the other, which gives numbers, or arrays of one shape."""
+        kind, dims = self.lanes_of(op)
+        if op.effect & Effect.WRITES or not all(isinstance(d, Const) and isinstance(d.value, int) for d in dims):
+            raise Diverging(told(op, "is done lane by lane"))
+        if any(isinstance(getattr(a, "type", None), Union) and any_of(self.of(a)) for a in op.operands()):
+            raise Diverging(told(op, "is given what is a number of Python's in some lanes and one of NumPy's in others"))
+        which = tuple(map(self._form, op.args)), tuple(self._form(a) for _, a in op.kwargs)
+        made = writer.rule(lane_by_lane, Const(self.lanes), Const(op.callee), Const(which), Const(str(kind.dtype)), *args, **named)
+        return writer.rule(shaped, made, Const(tuple([d.value for d in dims])))  # type: ignore[union-attr]
+
+    def _form(self, operand: Operand) -> Any:
+        """How an operand is found in each lane."""
+        which = self.of(operand)
+        if isinstance(which, tuple):
+            return tuple(map(self._form, operand.args))  # type: ignore[union-attr]
+        return NUMBER if which and getattr(operand, "type", None) in _PYTHON else which
+
+    def terminator(self, writer: Writer, old: Any) -> Any:
+        match old:
+            case Return():
+                return Return(self.result(writer, old.value))
+            case Jump():
+                return Jump(self.edge(writer, old.edge), old.location)
+            case Branch():
+                if self.of(old.cond):
+                    raise Diverging("lanes go different ways")
+                return Branch(self.value(old.cond), self.edge(writer, old.true), self.edge(writer, old.false), old.location)
+            case Raise() if not self.of(old.value):
+                return Raise(self.value(old.value), old.again, old.location)
+            case Invoke():
+                raise Diverging(told(old.op, "may raise what is caught here"))
+        raise Diverging("what is raised differs from lane to lane")
+
+    def edge(self, writer: Writer, old: Edge) -> Edge:
+        args = []
+        for param, arg in zip(old.block.params, old.args, strict=True):
+            given = self.value(arg)
+            if self.of(param):
+                if isinstance(self.of(arg), tuple):
+                    raise Diverging("a container of what differs from lane to lane is passed on")
+                if not self.of(arg) and self.groups.is_stored(arg):
+                    raise Diverging("an array that is stored into is the same in all lanes on one way, and differs on another")
+                kind, _ = self.lanes_of(param)
+                given = writer.rule(own if not self.of(arg) else _as, Const(self.lanes), given, Const(kind.dtype.str))  # type: ignore[attr-defined]
+            args.append(given)
+        return Edge(self.blocks[old.block], tuple(args))
+
+    def result(self, writer: Writer, value: Any) -> Operand:
+        """The leaves of the result, and its tree."""
+        leaves, tree = parts_of(value)
+        if not all(isinstance(part, Const) or is_whole(part.type) for part in parts_of(leaves)):
+            raise Diverging("of a part of what a function gives it is not known that it is no tree")
+        found = [writer.rule(spread, Const(self.lanes), self.value(part), Const(any_of(self.of(part)))) for part in parts_of(leaves)]
+        return writer.op(make_tuple, writer.op(make_tuple, *found, type=Type(tuple)), self.value(tree), type=Type(tuple))
+
+
+def _type_of(operand: Any) -> Any:
+    """What is known of an operand, but for its value."""
+    if not isinstance(operand, Const):
+        return operand.type
+    kind = STANDARD.of_value(operand.value)
+    return kind if isinstance(kind, Array) else Type(type(operand.value))
+
+
+def _may_be(one: Operand, other: Operand) -> bool:
+    """Can two dims be the same?"""
+    sizes = [d.value for d in (one, other) if isinstance(d, Const) and isinstance(d.value, int)]
+    return len(sizes) < 2 or sizes[0] == sizes[1]
+
+
+def parts_of(value: Any) -> Any:
+    """What is in a tuple."""
+    return value.args if isinstance(value, Op) else tuple([Const(item) for item in value.value])
+
+
+def _as(lanes: int, x: Any, dtype: str) -> Any:
+    """Lanes of this dtype."""
+    return x if x.dtype.str == dtype else x.astype(dtype)

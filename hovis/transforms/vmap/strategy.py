@@ -1,0 +1,128 @@
+"""Functions of many values at once: how their lanes go, together, apart, or not at all."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hovis.errors import TransformError
+from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, callees, edges
+from hovis.ir.operations import drop, enter_handler, keep, leave_handler, make_tuple
+from hovis.lattice import Const, Type, Union
+from hovis.library.numpy.batching.base import empty_of, like, none_of
+from hovis.transforms.aliasing import Groups, is_array, with_arrays_themselves
+from hovis.transforms.rule_tracing import Writer
+from hovis.transforms.vmap.batch import Batching, Diverging, Spreading, array_of, behind, form, is_of_numbers, parts_of, told
+from hovis.transforms.vmap.masked_control_flow import Masked
+
+_HARMLESS = Effect.READS | Effect.RAISES
+_NOTICED: Final = (print, input, open)
+#: What has effects that nobody sees once a lane is through.
+_UNSEEN: Final = frozenset({drop, keep, enter_handler, leave_handler})
+
+
+def batch(function: Function, places: list[int], lanes: int, *mapped: bool, watched: bool = False) -> Function:
+    """function for lanes values of the params at those of these places that are mapped.
+
+    Each of these has another param, behind the others, for an array of its values; it gives the leaves of what function
+    gives, lanes each, and their tree; None if the lanes part.  watched: it raises RunningAway where few lanes go on for long.
+    """
+    unknown = [op for one in callees(function) for op in one.ops() if _may_do_more(op)]
+    for op in unknown:
+        if _is_noticed(op):
+            raise TransformError(told(op, "does more than compute, and would have to do it once for each lane: it can't be mapped over"))
+    params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
+    if not lanes:
+        return nothing(function, params)
+    if unknown or stores_into_what_is_shared(function, params):
+        return no_lanes(function, places, mapped)
+    function = with_arrays_themselves(function)
+    try:
+        spreading = Spreading(function, params)
+        apart = behind(function, spreading)
+        made = Masked(function, spreading, lanes, params, apart, watched) if apart else Batching(function, spreading, lanes, params)
+        return made.run()
+    except Diverging:
+        return no_lanes(function, places, mapped)
+
+
+def _may_do_more(op: Op) -> bool:
+    """May it do more than compute, as far as tracing can tell?"""
+    if op.callee in _UNSEEN or isinstance(op.callee, Function):
+        return False
+    return bool(op.effect & ~(_HARMLESS | Effect.WRITES)) and not is_of_numbers(op)
+
+
+def _is_noticed(op: Op) -> bool:
+    """Does somebody outside of the program notice it?"""
+    return bool(op.effect & Effect.IO) or any(op.callee is one for one in _NOTICED)
+
+
+def stores_into_what_is_shared(function: Function, mapped: list[Param]) -> bool:
+    """May it store into an array that was there before, and is the same one in all lanes?  Each lane sees what those before it did."""
+    stores = [op for op in function.ops() if op.effect & Effect.WRITES and op.callee not in _UNSEEN and op.args]
+    if not stores:
+        return False
+    groups = Groups(function)
+    shared = {groups.of(param) for param in function.params if param not in mapped}
+    for block in function.blocks:
+        shared |= {groups.of(op) for op in block.all_ops() if _may_be_found(op)}
+        for edge in edges(block.terminator):
+            shared |= {groups.of(param) for param, arg in zip(edge.block.params, edge.args, strict=True) if isinstance(arg, Const)}
+    return any(not isinstance(op.args[0], Param | Op) or groups.of(op.args[0]) in shared for op in stores)
+
+
+def changes_nothing(function: Function) -> bool:
+    """Is a function that has raised as if it had not been called?"""
+    effects = [op.effect for one in callees(function) for op in one.ops() if op.callee not in _UNSEEN and not isinstance(op.callee, Function)]
+    return not any(effect & ~(_HARMLESS | Effect.WRITES) for effect in effects) and not any(stores_into_what_is_shared(one, []) for one in callees(function))
+
+
+def _may_be_found(op: Op) -> bool:
+    """May what it gives have been there before, though it is no view of its operand?"""
+    return isinstance(op.callee, Function | Op | Param) or (op.callee in (getattr, operator.getitem) and not is_array(op.args[0]))
+
+
+def no_lanes(function: Function, places: list[int], mapped: Sequence[bool]) -> Function:
+    """What stands for a Function whose lanes do not go together: it gives None."""
+    params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
+    entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)), [], Return(Const(None)))
+    return Function(function.name, [entry], function.location)
+
+
+def nothing(function: Function, params: list[Param]) -> Function:
+    """For no lanes: arrays of none of what function gives."""
+    entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)))
+    made = Function(function.name, [entry], function.location)
+    writer = Writer(made, entry)
+    results = [parts_of(block.terminator.value) for block in function.blocks if isinstance(block.terminator, Return)]
+    if not results or any(form(tree) != form(results[0][1]) for _, tree in results):
+        raise TransformError(f"{function.name} is mapped over no lanes, and what it would give is not known")
+    found: list[Operand] = []
+    for values in zip(*[parts_of(leaves) for leaves, _ in results], strict=True):
+        empty = none_of([kind for value in values for kind in _likes(value)])
+        if empty is None:
+            raise TransformError(f"{function.name} is mapped over no lanes, and has results of several shapes")
+        found.append(writer.rule(empty_of, Const(empty.shape), Const(str(empty.dtype))))
+    tree = _again(writer, results[0][1])
+    entry.terminator = Return(writer.op(make_tuple, writer.op(make_tuple, *found, type=Type(tuple)), tree, type=Type(tuple)))
+    return made
+
+
+def _again(writer: Writer, value: Operand) -> Operand:
+    """The same, made once more."""
+    return writer.op(value.callee, *[_again(writer, arg) for arg in value.args], type=value.type) if isinstance(value, Op) else value
+
+
+def _likes(value: Operand) -> list[Any]:
+    """The shape and the dtype of a value, in each way that it can be."""
+    if isinstance(value, Const):
+        return [like(value.value)]
+    assert isinstance(value, Param | Op)
+    members = value.type.members if isinstance(value.type, Union) else (value.type,)
+    found = []
+    for member in members:
+        kind, dims = array_of(Param(member, value.dims), 0)
+        if not all(isinstance(d, Const) and isinstance(d.value, int) for d in dims):
+            raise TransformError("a function is mapped over no lanes, and the shape of what it would give is not known")
+        found.append((tuple([d.value for d in dims[1:]]), kind.dtype))  # type: ignore[union-attr]
+    return found

@@ -1,0 +1,181 @@
+"""What an argument is to ``jit``: its part of the key, and the spec that is traced.
+
+Arrays are told apart by dtype and shape, NumPy scalars and Python numbers by their class; strings, bools, None,
+functions and what stands for one, classes, modules, dtypes and members of enumerations are known.  Tuples (named ones too), lists, dicts,
+instances of plain classes and what is made of a function (a gradient) are looked into, down to their leaves.
+Anything else is unknown, and then the function most likely stays Python.
+
+A *path* leads to a part of the arguments, as in :mod:`hovis.front.cache_keys`: the position or the name of an argument, then places.
+"""
+
+import types
+from collections.abc import Hashable, Mapping
+from enum import Enum
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.arguments.specs import Any as Unknown
+from hovis.arguments.specs import Array, Empty, Instance, Promotable, is_named_tuple
+from hovis.base.function_wrapper import Wrapper
+from hovis.engine.environment.guards import can_change
+from hovis.engine.state.type_lookup import attributes_of, slots_of
+from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Held, Path, constant
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import constant_key
+
+#: Values of these are part of the key: the first by equality, the others by identity.
+WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
+#: Those that have few values.
+_FEW: Final = frozenset({bool, type(None), type(Ellipsis)})
+#: Of these the residual may know the class, if it knows no more.
+_TYPED: Final = frozenset({tuple, list, dict, str, bytes, np.random.Generator, np.random.RandomState})
+_NAMED: Final = frozenset({type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc})
+NUMBERS: Final = (int, float, complex)
+#: Containers of more items than this are not looked into, nor deeper than this, nor arguments of more parts than this.
+WIDEST: Final = 256
+DEEPEST: Final = 12
+MOST: Final = 4096
+
+
+class _TooMuch(Exception):
+    """An argument has too many parts to be looked into."""
+
+
+def is_plain_array(value: Any) -> bool:
+    """An exact ndarray of numbers in native byte order."""
+    return type(value) is np.ndarray and value.dtype.kind in "biufc" and bool(value.dtype.isnative)
+
+
+def is_known(value: Any) -> bool:
+    """Is it part of the key, whatever its value?"""
+    kind: Any = type(value)
+    if kind in WORDS or kind in _NAMED or issubclass(kind, type | Enum | np.dtype):
+        return True
+    return issubclass(kind, Wrapper) and (kind.by_itself or not value.is_told(is_known))
+
+
+def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
+    """A container that is looked into: what its shape is (class and keys), and its parts."""
+    kind: Any = type(value)
+    if kind is tuple or kind is list:
+        return (kind, list(value)) if (value or kind is list) and len(value) <= WIDEST else None
+    if kind is dict:
+        known = len(value) <= WIDEST and all(is_known(k) or type(k) in (int, tuple) for k in value)
+        return ((dict, constant(tuple(value))), list(value.values())) if known else None
+    if isinstance(value, tuple):
+        return (kind, list(value)) if is_named_tuple(kind) and 0 < len(value) <= WIDEST else None
+    found = attributes(value)
+    return None if found is None else ((kind, tuple(found)), list(found.values()))
+
+
+def attributes(value: Any) -> dict[str, Any] | None:
+    """What is in an instance of a plain class, by name; None, if it is no such thing or keeps something elsewhere."""
+    kind: Any = type(value)
+    if kind.__getattribute__ is not object.__getattribute__ or not all(can_change(base) for base in kind.__mro__[:-1]):
+        return None
+    slots = slots_of(kind)
+    found = attributes_of(value, slots) if slots is not None else None
+    return found if found is not None and len(found) <= WIDEST else None
+
+
+def chosen(value: Any) -> int | None:
+    """Which part of what is made of a function says how, and is known."""
+    return list(attributes(value) or ()).index("how") if isinstance(value, Wrapper) else None
+
+
+class Walk:
+    """The arguments of one call, looked through: keys and specs of each, by what is known of them (``policy``)."""
+
+    def __init__(self, policy: Mapping[Path, str]) -> None:
+        self.policy = policy
+        self.parts = 0
+        #: where there are ints that are unknown so far
+        self.ints: list[Path] = []
+        #: what else is part of the key and may have any number of values: where, and what is known
+        self.choices: list[tuple[Path, Hashable]] = []
+
+    def argument(self, value: Any, path: Path) -> tuple[Hashable, Any]:
+        """Its part of the key, and its spec."""
+        self.parts = 0
+        try:
+            return self.part(value, path)
+        except _TooMuch:
+            return ("type", type(value)), Unknown
+
+    def part(self, value: Any, path: Path) -> tuple[Hashable, Any]:
+        kind: Any = type(value)
+        how = self.policy.get(path) if self.policy else None
+        if how is KNOWN:
+            return ("value", constant(value)), Const(value)
+        if how is WIDE:
+            return ("type", kind), Type(kind) if kind in _TYPED else Unknown
+        if kind in NUMBERS:
+            if kind is int and how is None:
+                self.ints.append(path)
+            return kind, Type(kind) if how is DYNAMIC else Promotable(kind)
+        if kind is np.ndarray:
+            dtype = value.dtype  # its number: three times as quick as its name, and told apart as well for all that is compiled
+            return ("array", dtype.num, dtype.isnative, value.shape), Array(dtype, value.shape) if is_plain_array(value) else Unknown
+        if is_known(value):
+            known = constant_key(value) if kind in WORDS else Held(value)
+            if kind not in _FEW:
+                self.choices.append((path, known))
+            return ("value", known), Const(value)
+        if isinstance(value, np.generic):
+            return kind, Type(kind) if value.dtype.kind in "biufc" else Unknown
+        return self.container(value, path)
+
+    def container(self, value: Any, path: Path) -> tuple[Hashable, Any]:
+        kind = type(value)
+        found = structure(value) if len(path) <= DEEPEST else None
+        if found is None:
+            if kind is tuple and not value:
+                return ("value", ()), Const(())
+            return ("type", kind), Type(kind) if kind in _TYPED else Unknown
+        shape, parts = found
+        if kind is not tuple:
+            self.choices.append((path, shape if kind is dict else (shape, len(parts))))
+        self.parts += len(parts)
+        if self.parts > MOST:
+            raise _TooMuch
+        fixed = chosen(value)
+        inner = [(("value", constant(v)), Const(v)) if k == fixed else self.part(v, (*path, k)) for k, v in enumerate(parts)]
+        return (shape, *[key for key, _ in inner]), _spec(value, [spec for _, spec in inner])
+
+
+def _spec(value: Any, specs: list[Any]) -> Any:
+    """The spec of a container with these parts."""
+    kind = type(value)
+    if not specs and kind in (list, dict):
+        return Empty(kind)
+    if kind is list:
+        return specs
+    if kind is dict:
+        return dict(zip(value, specs, strict=True))
+    if isinstance(value, tuple):
+        return tuple.__new__(kind, specs)
+    return Instance(kind, **dict(zip(attributes(value) or (), specs, strict=True)))
+
+
+def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The part of the arguments at a path; UNBOUND if there is none."""
+    head, *rest = path
+    value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
+    for index in rest:
+        found = structure(value)
+        value = found[1][index] if found is not None and isinstance(index, int) and index < len(found[1]) else UNBOUND
+    return value
+
+
+def is_mutable(value: Any) -> bool:
+    """Would it matter that another argument is the same object?"""
+    return isinstance(value, list | dict | np.ndarray) or (attributes(value) is not None and not is_known(value))
+
+
+def aliasing(values: list[Any]) -> Hashable:
+    """Which mutable arguments are the same object: a pattern, nothing where all are different."""
+    first: dict[int, int] = {}
+    pattern = tuple(first.setdefault(id(v), k) for k, v in enumerate(values) if is_mutable(v))
+    return () if len(set(pattern)) == len(pattern) else pattern

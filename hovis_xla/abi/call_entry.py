@@ -1,0 +1,330 @@
+"""How the host calls a program: leaves are laid out in memory that XLA reads, and the result is put together.
+
+    leaves → checked → words and arrays → XLA → words and arrays → the result, with the types of the original
+
+Memory for what goes in is made once and used again (a *frame*: the buffers of one call, and the arrays that are the same
+memory), so that a call costs what XLA itself needs, about four microseconds, and two more.  For each executable the way
+is written as Python text, one line a leaf.  A call that a program gives up (``bailout``) yields :data:`BAILED`.
+"""
+
+import itertools
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla.abi import scalar_packing
+from hovis_xla.abi.signature import Lowered, Template
+from hovis_xla.analysis.integer_ranges import SMALL
+from hovis_xla.emit.values import ARRAY, INT, INT64, PYTHON, Known, Num
+from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib.adapter import Program, XlaError
+
+
+class _Bailed:
+    def __repr__(self) -> str:
+        return "BAILED"
+
+
+#: The program has given up, or the leaves do not fit it: do the call in Python.
+BAILED: Final = _Bailed()
+
+#: Arrays of fewer bytes are copied into a frame; larger ones are read where they are, if they are aligned.
+COPIED_BELOW: Final = 1 << 18
+#: ... and if they are not, they are copied all the same, up to so many bytes.  XLA would copy them in a thread of its own, which takes longer.
+KEPT_BELOW: Final = 1 << 23
+
+#: jaxlib keeps something of each call until it is told to let go, as it is when Python collects garbage; which many a loop gives it no
+#: reason to do.  So it is told after so many calls as well, of whatever programs.
+CALLS: Final = 1024
+_due: Final = itertools.cycle([False] * (CALLS - 1) + [True]).__next__
+
+#: Calls that Python has a quicker way to write for.
+_DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
+
+
+#: Programs that do the calls in place of this one, and what is told whether it has given up, and how many slots were filled.
+Growth = tuple[Sequence[Callable[..., Any]], Callable[[bool, Sequence[int]], Callable[..., Any] | None]]
+
+
+def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None = None) -> Callable[..., Any]:
+    """The function from the leaves of a call to its result, or BAILED.
+
+    general   what is called where ints are not small enough for it
+    growth    where its tapes may be too short: what is called instead, if there is anything, and what is told how many slots were filled
+    """
+    return _Writer(types, lowered, program, general, growth).function()
+
+
+class _Writer:
+    def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None) -> None:
+        self.types = types
+        self.general = general
+        self.growth = growth
+        self.leaves_given = ", ".join(f"v{k}" for k in range(len(types)))
+        self.lowered = lowered
+        self.lines: list[str] = []
+        self.free: list[Any] = []
+        self.scope: dict[str, Any] = {
+            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "let_go": adapter.let_go,
+            "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
+            "misfit": struct.error, "overlap": np.may_share_memory, "due": _due,
+        }  # fmt: skip
+        self.inputs = self.input_names()
+        self.arrays = [(name, num) for name, num in zip(self.inputs, lowered.inputs, strict=True) if not scalar_packing.is_scalar(num)]
+        self.words = scalar_packing.words(lowered.inputs)
+
+    def constant(self, value: object) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def input_names(self) -> list[str]:
+        """The names of the leaves that are inputs, and of the arrays that are read besides."""
+        names = [f"v{k}" for k, t in enumerate(self.types) if isinstance(t, Num)]
+        names += [f"u{k}" for k in range(len(self.lowered.variables))]
+        return names + [self.constant(array) for array in self.lowered.constants]
+
+    def function(self) -> Callable[..., Any]:
+        self.check()
+        self.fill()
+        self.run()
+        self.results()
+        head = f"def enter({', '.join(f'v{k}' for k in range(len(self.types)))}):\n"
+        exec(head + "\n".join("    " + line for line in self.lines), self.scope)
+        made: Callable[..., Any] = self.scope["enter"]
+        return made
+
+    # --------------------------------------------------------------------------------------------- in
+
+    def check(self) -> None:
+        """Are the leaves, and what else is read, what was compiled for?"""
+        for k, one in enumerate(self.lowered.variables):
+            self.lines += [f"try: u{k} = {self.constant(one.read)}(*{self.constant(one.where)})", "except Exception: return BAILED"]
+        tests = [test for name, num in zip(self.inputs, self.lowered.inputs, strict=True) for test in leaf_tests(name, num, self.constant)]
+        for read, where, value in self.lowered.environment:
+            tests.append(f"{self.constant(read)}(*{self.constant(where)}) is not {self.constant(value)}")
+        tests += self.own_memory()
+        if tests:
+            self.lines.append(f"if {' or '.join(tests)}: return BAILED")
+        small = [f"{SMALL[0]} <= v{k} <= {SMALL[1]}" for k, num in enumerate(self.types) if num == INT] if self.lowered.narrow else []
+        if small:
+            self.lines.append(f"if not ({' and '.join(small)}): return {self.constant(self.general)}({self.leaves_given})")
+
+        if self.growth is not None:
+            self.lines.append(f"for longer in {self.constant(self.growth[0])}: return longer({self.leaves_given})")
+
+    def frame(self) -> tuple[Any, ...]:
+        """The buffers of one call, and what is written into."""
+        found: list[Any] = []
+        buffers = []
+        if self.words:
+            memory, buffer = adapter.pinned((self.words,), INT64)
+            buffers.append(buffer)
+            found.append(memory.data.cast("B"))
+        for _, num in self.arrays:
+            pair: Any = adapter.pinned(num.shape, num.dtype) if _bytes(num) < KEPT_BELOW else (None, None)
+            small = _bytes(num) < COPIED_BELOW
+            found.append(pair[0] if small else pair)
+            buffers.append(pair[1] if small else None)
+        return buffers, *found
+
+    def fill(self) -> None:
+        """Lines that write the leaves into a frame."""
+        names = [f"b{k}" for k in range(len(self.arrays))]
+        self.lines += ["try: here = free.pop()", "except IndexError: here = frame()"]
+        self.lines.append(f"buffers, {'words, ' if self.words else ''}{''.join(n + ', ' for n in names)} = here")
+        if self.words:
+            values = [v for name, num in zip(self.inputs, self.lowered.inputs, strict=True) if scalar_packing.is_scalar(num) for v in _components(name, num)]
+            pack = self.constant(struct.Struct(scalar_packing.layout(self.lowered.inputs)).pack_into)
+            self.lines += [f"try: {pack}(words, 0, {', '.join(values)})", "except misfit:", "    free.append(here)", "    return BAILED"]
+        for k, (memory, (name, num)) in enumerate(zip(names, self.arrays, strict=True)):
+            if _bytes(num) < COPIED_BELOW:
+                self.lines.append(f"{memory}[...] = {name}")
+                continue
+            buffer = f"buffers[{k + bool(self.words)}]"
+            put = f"{buffer} = put({name}, {self.constant(num.shape)}, {self.constant(num.dtype)})"
+            if _bytes(num) < KEPT_BELOW:
+                apart = f"{name}.ctypes.data % {adapter.ALIGNMENT} or not {name}.flags.c_contiguous"
+                self.lines.append(f"if {apart}: {memory}[0][...], {buffer} = {name}, {memory}[1]")
+                put = f"else: {put}"
+            self.lines.append(put)
+
+    def run(self) -> None:
+        self.lines += ["try: found = execute(buffers).consume_with_handlers(handlers)", "except XlaError as error: raise failed(error) from None"]
+
+    def failed(self, error: BaseException) -> BaseException:
+        """What a run that XLA has broken off is to raise: what a callback raised, as the object that it is."""
+        failures = self.lowered.failures
+        if failures:
+            error = failures.pop()
+            failures.clear()
+        return error
+
+    # --------------------------------------------------------------------------------------------- out
+
+    def results(self) -> None:
+        low = self.lowered
+        self.sources: list[str] = []
+        self.raw: list[str] = []
+        words: list[str] = []
+        place = int(scalar_packing.words(low.outputs) > 0)
+        for num in low.outputs:
+            if not scalar_packing.is_scalar(num):
+                self.sources.append(self.read(num, f"found[{place}]"))
+                self.raw.append("")
+                place += 1
+                continue
+            mine = [f"w{len(words) + k}" for k in range(2 if num.dtype.kind == "c" else 1)]
+            words += mine
+            self.raw.append(mine[0])
+            self.sources.append(self.scalar(num, mine))
+        if words:
+            unpack = self.constant(struct.Struct(scalar_packing.layout(low.outputs)).unpack)
+            self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
+        # the program has run when its outputs can be read, and then the frame is free
+        large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if _bytes(num) >= COPIED_BELOW]
+        self.lines += [f"buffers[{k}] = None" for k in large] + ["let_go()" if large else "if due(): let_go()", "free.append(here)"]
+        if self.growth is not None:
+            counts = "".join(f"{self.raw[tape.output]}, " for tape in low.tapes)
+            self.lines.append(f"longer = {self.constant(self.growth[1])}({self.raw[low.bail or 0]}, ({counts}))")
+            self.lines.append(f"if longer is not None: return longer({self.leaves_given})")
+        if low.bail is not None:
+            self.lines.append(f"if {self.raw[low.bail]}: return BAILED")
+        for j, template in enumerate(low.templates):
+            self.template(j, template)
+
+    def read(self, num: Num, source: str) -> str:
+        return f"array({source})" if _bytes(num) < adapter.COPY_BELOW else f"as_numpy({source})"
+
+    def scalar(self, num: Num, words: list[str]) -> str:
+        """One number out of its words."""
+        text = words[0] if len(words) == 1 else f"complex({', '.join(words)})"
+        if num.kind == ARRAY:
+            return f"array({text}, {self.constant(num.dtype)})"
+        return text if num.kind == PYTHON else f"{self.constant(num.dtype.type)}({text})"
+
+    def template(self, j: int, template: Template) -> None:
+        """Lines that put the result together."""
+        low = self.lowered
+        lines = self.leaves(j, template)
+        if any(template.owners):
+            arrays = "".join(f"x{k}, " for k in range(len(template.sources)))
+            leaves = "".join(f"v{k}, " for k in range(len(self.types)))
+            lines.append(f"if {self.constant(self.may_be_owned)}({self.constant(template)}, ({arrays}), ({leaves})): return BAILED")
+        lines += self.write_back()
+        built: set[int] = set()
+        result = self.tree(template.tree, lines, built)
+        lines.append(f"return {result}")
+        if low.choice is not None and j < len(low.templates) - 1:
+            lines = [f"if {self.raw[low.choice]} == {j}:", *("    " + line for line in lines)]
+        self.lines += lines
+
+    def leaves(self, j: int, template: Template) -> list[str]:
+        """Lines that name the leaves of a result: outputs, arrays of the caller, and views of either."""
+        lines: list[str] = []
+        first = self.lowered.starts[j]
+        named: dict[int, str] = {}
+
+        def output(k: int) -> str:
+            if k not in named:
+                named[k] = f"y{k}"
+                lines.append(f"y{k} = {self.sources[first + k]}")
+            return named[k]
+
+        for k, source in enumerate(template.sources):
+            if source[0] == "out":
+                lines.append(f"x{k} = {output(source[1])}")
+                continue
+            _, (kind, base), place, starts = source
+            array = output(base) if kind == "out" else self.owned(base)
+            view = f"{self.constant(place.host)}({array}, ({''.join(output(s) + ', ' for s in starts)}))"
+            lines.append(f"x{k} = {array if place.own else view}")
+        return lines
+
+    def owned(self, owner: Any) -> str:
+        """An array of the caller's: an argument, by its number, or a constant."""
+        return f"v{owner}" if isinstance(owner, int) else self.constant(owner)
+
+    def write_back(self) -> list[str]:
+        """Lines that give the caller's arrays, and variables that outlive the call, what they have become."""
+        stores = [f"{self.constant(one.write)}(*{self.constant(one.where)}, {self.sources[at]})" for at, one in self.lowered.kept]
+        written = [(self.owned(owner), at) for at, owner in self.lowered.written]
+        return stores + [f"{array}[...] = {self.plain(at)}" for array, at in written]
+
+    def plain(self, at: int) -> str:
+        """An output that is an array, to be copied from."""
+        return self.sources[at]
+
+    def own_memory(self) -> list[str]:
+        """Tests for arrays that can't be written, or that share memory with others."""
+        arrays: list[tuple[str, Any]] = [(f"v{k}", k) for k, t in enumerate(self.types) if isinstance(t, Num) and t.kind == ARRAY]
+        arrays += [(self.owned(c), c) for c in self.lowered.constants]
+        tests = [f"not v{k}.flags.c_contiguous" for k in self.lowered.contiguous]
+        tests += [f"not {self.owned(owner)}.flags.writeable" for owner in self.lowered.into]
+        tests += [f"{self.owned(a)} is {self.owned(b)}" for a, b in self.lowered.apart]
+        done: list[Any] = []
+        for _, owner in self.lowered.written:
+            name = self.owned(owner)
+            done.append(owner)
+            tests += [f"overlap({name}, {other})" for other, o in arrays if not any(o is d for d in done)]
+        return tests
+
+    def tree(self, tree: Any, lines: list[str], built: set[int]) -> str:
+        """The expression of a result; what is built in it has a line of its own, so that it is one object wherever it stands."""
+        match tree:
+            case ("leaf", at):
+                return f"x{at}"
+            case ("either", at):
+                return f"(x{at} if x{at + 1} else x{at}.item())"
+            case ("oneof", at, trees):
+                *ways, last = [self.tree(t, lines, built) for t in trees]
+                return "(" + "".join(f"{way} if x{at} == {k} else " for k, way in enumerate(ways)) + f"{last})"
+            case ("argument", at):
+                return f"v{at}"
+            case ("known", known):
+                return self.constant(known.value)
+            case ("build", callee, parts, number):
+                if number not in built:
+                    built.add(number)
+                    inner = ", ".join([self.tree(p, lines, built) for p in parts])
+                    display = _DISPLAYS.get(callee.value) if parts else None
+                    lines.append(f"r{number} = " + (display.format(inner) if display else f"{self.constant(callee.value)}({inner})"))
+                return f"r{number}"
+        raise AssertionError(tree)
+
+    def may_be_owned(self, template: Template, outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
+        """Has an array of the result just the bits of an argument that it may be?"""
+        for output, owners in zip(outputs, template.owners, strict=False):
+            for owner in owners:
+                array = next(a for a in self.lowered.constants if id(a) == owner.constant) if owner.argument is None else leaves[owner.argument]
+                if type(array) is np.ndarray and output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
+                    return True
+        return False
+
+
+def leaf_tests(name: str, num: Num, constant: Callable[[object], str]) -> list[str]:
+    """Conditions that a leaf is something else than was compiled for; ``constant`` gives objects names."""
+    if num.kind != ARRAY:
+        return [f"type({name}) is not {constant(num.python if num.kind == PYTHON else num.dtype.type)}"]
+    dtype = constant(num.dtype)
+    return [f"type({name}) is not ndarray", f"{name}.dtype is not {dtype} and {name}.dtype != {dtype}", f"{name}.shape != {constant(num.shape)}"]
+
+
+def _bytes(num: Num) -> int:
+    return num.dtype.itemsize * math.prod(num.shape)
+
+
+def _components(name: str, num: Num) -> list[str]:
+    """A scalar as ``struct`` takes it."""
+    return [f"{name}.real", f"{name}.imag"] if num.dtype.kind == "c" else [name]
+
+
+def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Equal to the last bit?  A look at the first elements says no, nearly always."""
+    if a.size > 64 and a[(0,) * (a.ndim - 1)][:8].tobytes() != b[(0,) * (b.ndim - 1)][:8].tobytes():
+        return False
+    return a.tobytes() == b.tobytes()

@@ -1,0 +1,235 @@
+"""Primitives of the user's own that are called in their turn, with arrays that they may store into, and results made of several parts.
+
+A primitive is given copies.  What it stores into one is stored into the array of the program behind the call.  An array of the caller's
+that it may keep it is given itself, and what it gives of its arguments is the program's array.  Where it may reach arrays
+of the caller's by other ways than its arguments, these are made what the program has made of them so far before it is called, and read
+again behind it; a call that is given up finds them as they were.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from hovis.front.custom_rules import Kept
+from hovis.ir import operations
+from hovis.ir.model import Location, Op
+from hovis_xla.abi.host_callbacks import is_own, rebuilt, take
+from hovis_xla.abi.ordered_effects import Act, Redo, Tree
+from hovis_xla.abi.primitive_results import promised
+from hovis_xla.abi.run_record import Done, Record
+from hovis_xla.analysis.loop_forest import operands_of
+from hovis_xla.analysis.primitive_effects import Conduct, conduct_of
+from hovis_xla.analysis.stored_arrays import may_share
+from hovis_xla.emit.block_slots import tensor
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.locations import Location as Memory
+from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Num, OneOf, Operand, Stored, Struct, Val
+
+#: Lowering
+L = Any
+
+#: What somebody else might have, or might change.
+_CHANGEABLE = (operations.make_list, operations.make_dict, operations.make_set, operations.make_object)
+
+
+@dataclass(slots=True)
+class Around:
+    """An array of the caller's: an argument, by its number, or a constant; what it is; does the program bring what it has become?"""
+
+    owner: Any
+    num: Num
+    brought: bool
+
+
+class Deed(Act):
+    """A callback that calls a primitive.
+
+    tree     what it gives to the program, of ``results``; None: nothing
+    own      the leaves that are given away, or stored into
+    stored   the arguments of which the program is given what they are then
+    around   arrays of the caller's that it may reach
+    callers  the arguments that are the caller's own arrays, by the numbers of these; itself: the argument that it gives
+    """
+
+    def __init__(
+        self, fn: Callable[..., Any], args: Sequence[Tree], nums: Sequence[Num], site: Location | None, tree: Tree | None, results: Sequence[Num],
+        stored: Sequence[int], around: Sequence[Around], callers: Mapping[int, int], itself: int | None,
+    ) -> None:  # fmt: skip
+        super().__init__(fn, args, (), nums, None, site)
+        self.tree = tree
+        self.results = tuple(results)
+        self.stored = tuple(stored)
+        self.around = tuple(around)
+        self.callers = callers
+        self.itself = itself
+        self.record: Record = Record()
+
+    def __call__(self, token: object, *values: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        count = len(self.nums)
+        try:
+            plain, _ = self._arguments(values[:count])
+            reached = self._reached(values[count:])
+            for k, number in self.callers.items():
+                plain[k] = self.record.leaves[number]
+                if type(plain[k]) is not np.ndarray:
+                    raise Redo
+        except BaseException:
+            self.failures.append(Redo())
+            raise
+        before = [array.copy() for array in reached]
+        try:
+            found = [self.fn(*plain)]
+        except BaseException as error:
+            self._note(None, error, plain, reached, before)
+        leaves: list[np.ndarray[Any, Any]] = []
+        tree = self.tree
+        if self.itself is not None:
+            fits = found[0] is plain[self.itself]
+        else:
+            fits = tree is None or (is_own(found, 0, tree) and take(tree, found[0], self.results, leaves))
+        self._note(found[0], None, plain, reached, before, fits)
+        return token, *leaves, *[plain[k] for k in self.stored], *reached
+
+    def _reached(self, contents: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        """The caller's arrays, as the program has made them."""
+        brought = iter(contents)
+        found: list[np.ndarray[Any, Any]] = []
+        for one in self.around:
+            array = self.record.leaves[one.owner] if isinstance(one.owner, int) else one.owner
+            if type(array) is not np.ndarray or array.shape != one.num.shape or array.dtype != one.num.dtype:
+                raise Redo
+            self.record.saves(array)
+            if one.brought:
+                content = np.asarray(next(brought))
+                if array.flags.writeable:
+                    array[...] = content
+                elif array.tobytes() != content.tobytes():
+                    raise Redo
+            found.append(array)
+        return found
+
+    def _note(
+        self, value: Any, error: BaseException | None, plain: Sequence[Any], reached: Sequence[np.ndarray[Any, Any]],
+        before: Sequence[np.ndarray[Any, Any]], fits: bool = False,
+    ) -> None:  # fmt: skip
+        """What has been done; where the program can't go on, Python does the call again."""
+        changed = [(array, array.copy()) for array, was in zip(reached, before, strict=True) if array.tobytes() != was.tobytes()]
+        trace = None if error is None or error.__traceback__ is None else error.__traceback__.tb_next  # without this callback
+        itself = self.itself if error is None and self.itself is not None and value is plain[self.itself] else None
+        self.record.append(Done(self.site, value, error, trace, [(k, plain[k].copy()) for k in self.stored], changed, itself))
+        if not fits:
+            self.failures.append(Redo())
+            raise Redo from None
+
+
+# ------------------------------------------------------------------------------------------------- lowering
+
+
+def act(low: L, op: Op, args: list[Operand]) -> Operand:
+    """The call of a primitive by the host, in its turn."""
+    callee = cast(Kept, op.callee)
+    name = callee.__qualname__
+    conduct = conduct_of(op) or Conduct()
+    callers = {k: number for k in conduct.kept if (number := _callers(args[k])) is not None}
+    _check_kept(low, op, args, conduct, name, callers)
+    leaves: list[Val] = []
+    trees = [_tree(operand, leaves, low, name) for operand in args]
+    itself = conduct.itself if op in low.used and conduct.itself is not None and _is_array(args[conduct.itself]) else None
+    wanted = op in low.used and itself is None
+    told = promised(callee, args, op) if wanted else None
+    if wanted and told is None:
+        raise NotLowerable(f"{name} gives something that is used, and of which nothing is known; {name}.defresult(…, dims=…, alone=False) would say")
+    reached = conduct.reaches is not None or any(isinstance(args[k], Stored) for k in callers)
+    around, contents = _around(low) if reached else ([], [])
+    stored = sorted(conduct.written - conduct.kept.keys())
+    places = [_stored(args, k, name) for k in stored]
+    tree, nums = told or (None, [])
+    deed = Deed(callee, trees, [v.num for v in leaves], op.location, tree, nums, stored, [one for one, _ in around], callers, itself)
+    deed.record, deed.failures = low.record, low.failures
+    results = [*nums, *(args[k].num for k in stored), *(one.num for one, _ in around)]  # type: ignore[union-attr]
+    found = low._in_turn([*map(tensor, leaves), *contents], deed, results)
+    made = found[: len(nums)]
+    for place, t in zip(places, found[len(nums) :], strict=False):
+        low.write(place, t)
+    for (_, location), t in zip(around, found[len(nums) + len(stored) :], strict=True):
+        low.memory.write(location, t)
+    if itself is not None:
+        return args[itself]
+    return Known(None) if tree is None else rebuilt(tree, [Val(num, t.ir) for num, t in zip(nums, made, strict=True)])
+
+
+def _around(low: L) -> tuple[list[tuple[Around, Memory]], list[T]]:
+    """The caller's arrays, and what the program has made of them."""
+    found: list[tuple[Around, Memory]] = []
+    contents: list[T] = []
+    for location, before in list(low.memory.bottom.items()):
+        if isinstance(location.owner, int | np.ndarray):
+            content = low.memory.read(location)
+            brought = content.ir != before.ir
+            contents += [content] if brought else []
+            found.append((Around(location.owner, Num(ARRAY, location.dtype, location.shape), brought), location))
+    return found, contents
+
+
+def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name: str, callers: Mapping[int, int]) -> None:
+    """Refuse a call after which the primitive might have an array that the program has, too."""
+    for k, where in conduct.kept.items():
+        given = op.args[k]
+        if k in callers:
+            continue
+        if isinstance(args[k], Known | Val) and not _is_array(args[k]) and not isinstance(getattr(args[k], "value", None), np.ndarray):
+            continue  # a number, whatever was known of it
+        if not _is_array(args[k]):
+            raise NotLowerable(f"{name} may keep, or change, what is in its argument {k + 1}{_at(where)}")
+        if not (isinstance(given, Op) and not may_share(given) and _is_for(given, op, low)):
+            raise NotLowerable(f"{name} may keep the array that it is given{_at(where)}; a copy that nobody else has could be given away")
+    if conduct.given_back and op in low.used and (conduct.itself is None or not _is_array(args[conduct.itself])):
+        raise NotLowerable(f"{name} may give back an array that it is given, or a view of one, and not always just that array")
+    arrays = [a.place.location for a in args if isinstance(a, Val) and a.place is not None and a.num.kind == ARRAY]
+    if conduct.written and len(set(map(id, arrays))) < len(arrays):
+        raise NotLowerable(f"{name} writes to an array that it is given twice")
+
+
+def _callers(operand: Operand) -> int | None:
+    """The number of the argument that is this very array."""
+    place = operand.place if isinstance(operand, Val) and operand.num.kind == ARRAY else None
+    return place.location.owner if place is not None and place.own and not place.steps and isinstance(place.location.owner, int) else None
+
+
+def _is_for(given: Op, op: Op, low: L) -> bool:
+    """Is a value made for this op alone, each time?"""
+    together = any(given in block.ops and op in block.all_ops() for block in low.order)
+    return together and sum(value is given for block in low.order for value in operands_of(block)) == 1
+
+
+def _at(where: Location | None) -> str:
+    return "" if where is None else f" ({where.file}:{where.line})"
+
+
+def _is_array(operand: Operand) -> bool:
+    return isinstance(operand, Val) and operand.num.kind == ARRAY
+
+
+def _stored(args: Sequence[Operand], k: int, name: str) -> Any:
+    operand = args[k]
+    if not isinstance(operand, Stored):
+        raise NotLowerable(f"{name} writes to its argument {k + 1}, which is not one array")
+    return operand.place
+
+
+def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
+    """How the host puts an argument together."""
+    if isinstance(operand, Struct):
+        if operand.callee in _CHANGEABLE:
+            raise NotLowerable(f"{name} is given a {operand.callee.__name__.removeprefix('make_')}, which it might change or keep")
+        return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
+    if isinstance(operand, OneOf) and not any(map(_is_array, operand.members)):
+        return cast(Tree, low._tree_of_act(operand, leaves, name, False))
+    if isinstance(operand, Known | Val) and not (isinstance(operand, Val) and operand.num.kind == EITHER):
+        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray):
+            return cast(Tree, low._tree_of_act(operand, leaves, name, False))
+        leaves.append(low.val(operand))
+        return "leaf", len(leaves) - 1
+    return cast(Tree, low._tree_of_act(operand, leaves, name, True))

@@ -1,0 +1,52 @@
+"""Exceptions that are caught where they are raised: an error edge is a way on like any other.
+
+Compiled code knows of some calls when they raise, and which class.  Under a handler in the same function such a call is
+followed by a choice; all that is known of the exception is its class.  What a handler does besides can fail to be
+lowered: then it is given up there, and Python does the call.
+"""
+
+import builtins
+import math
+import operator
+from dataclasses import replace
+from typing import Final
+
+from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump
+from hovis_xla.analysis.loop_forest import Catching
+
+_MATH: Final = [fn for name, fn in vars(math).items() if callable(fn)]
+
+#: Calls of which it is known when they raise, and what.
+CATCHABLE: Final = frozenset({
+    operator.truediv, operator.floordiv, operator.mod, operator.pow, builtins.divmod, builtins.pow, operator.getitem, int, *_MATH,
+})  # fmt: skip
+
+
+def _is_catchable(callee: object) -> bool:
+    try:
+        return callee in CATCHABLE
+    except TypeError:
+        return False
+
+
+def with_handlers(function: Function) -> Function:
+    """The function, with error edges that are followed where compiled code can know that they are taken."""
+    if not any(isinstance(b.terminator, Invoke) and _is_catchable(b.terminator.op.callee) for b in function.blocks):
+        return function
+    blocks = {block: Block(block.params) for block in function.blocks}
+
+    def edge(old: Edge) -> Edge:
+        return Edge(blocks[old.block], old.args)
+
+    for old, new in blocks.items():
+        new.ops = list(old.ops)
+        end = old.terminator
+        match end:
+            case Jump():
+                end = replace(end, edge=edge(end.edge))
+            case Branch():
+                end = replace(end, true=edge(end.true), false=edge(end.false))
+            case Invoke(op=op, ok=ok, error=error):
+                end = (Catching if _is_catchable(op.callee) else Invoke)(op, edge(ok), edge(error))
+        new.terminator = end
+    return replace(function, blocks=list(blocks.values()))

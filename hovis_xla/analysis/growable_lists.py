@@ -1,0 +1,315 @@
+"""Lists that grow: which are arrays in memory, with a number that says how many items there are.
+
+    out = []                          an array with room for some items, and 0
+    while …: out.append((t, x))       an item is stored behind the last; 1 more
+    return np.array(out)              what has been filled
+
+All that may be one list is one *class* (what edges connect, what functions that are written out are given); it has one memory, so
+that no list of a class may be needed any more when another one is made.  Items have to be of one kind: a number, an array of known
+shape, or a tuple of these.  How much room there is, the host learns as for tapes (``capacity_retry``): a call that needs more is done again by
+a program that has it.  What the operations do is in ``ops/memory/growable_lists``.
+"""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Const
+from hovis.library.numpy.rules.aliasing import is_sharing
+from hovis_xla.analysis.exception_edges import with_handlers
+from hovis_xla.analysis.loop_forest import body_ops, live_in, reachable, successors, terminator_operands
+from hovis_xla.analysis.primitive_effects import AGAIN
+from hovis_xla.emit.block_slots import join_nums
+from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, Num, either_of, num_of_type, num_of_value
+
+#: What changes a list, and in which argument an item is given to it.
+GROWS: Final[Mapping[Any, int | None]] = {list.append: 1, list.insert: 2, list.pop: None, list.clear: None, list.sort: None, operator.setitem: 2}
+#: What looks at a list, and at nothing of it that is an object of its own.
+_READS: Final = frozenset({len, operator.truth, operator.not_, bool, operations.drop, *GROWS})
+
+#: What has its operands in it.
+_HOLDING: Final = frozenset({operations.make_tuple, operations.make_list, list.append})
+
+#: A list has room for so many bytes of items at first, or at least for so many.
+BYTES: Final = 1 << 12
+ITEMS: Final = 64
+
+#: What an item is: a number or an array, or the parts of a tuple.
+Item = Num | tuple[Any, ...]
+#: What is known of one as long as nothing is: it is seen when it is stored.
+UNKNOWN: Final = Num("unknown", np.dtype(bool))
+
+
+@dataclass(eq=False)
+class Listing:
+    """What is known of a class of lists; called by the host with what is in memory, it makes the list.
+
+    makes   the ops that make them
+    reel    where is noted for how many items there should have been room (``ops/memory/tapes``)
+    slots   for how many there is
+    memory  the number of items and the arrays that they are in, as places of a lowering
+    """
+
+    item: Item
+    makes: tuple[Op, ...] = ()
+    reel: Any = None
+    slots: int = 0
+    memory: tuple[Any, ...] = ()
+    __name__ = "a list"
+
+    def __call__(self, count: Any, *memory: Any) -> list[Any]:
+        return _column(self.item, int(count), iter(memory))
+
+    def room(self, slots: int) -> int:
+        """For how many items there is to be room, if at least for these."""
+        self.slots = max(slots, BYTES // max(1, self.size), ITEMS)
+        return self.slots
+
+    @property
+    def size(self) -> int:
+        """The bytes of an item."""
+        return sum(num.dtype.itemsize * int(np.prod(num.shape)) for num in self.nums())
+
+    def nums(self) -> list[Num]:
+        """What is in the arrays that hold the items, one after the other; of a number that is Python's or NumPy's, whose it is as well."""
+        return list(_nums(self.item))
+
+    @property
+    def is_known(self) -> bool:
+        """Is it known of what kind items are?"""
+        return _is_known(self.item)
+
+    @property
+    def holds_arrays(self) -> bool:
+        return any(num.kind == ARRAY and num.shape for num in self.nums())
+
+
+@dataclass(frozen=True, eq=False)
+class AsTuple:
+    """What makes a tuple of what a list holds."""
+
+    listing: Listing
+    __name__ = "a tuple"
+
+    def __call__(self, count: Any, *memory: Any) -> tuple[Any, ...]:
+        return tuple(self.listing(count, *memory))
+
+
+def _nums(item: Item) -> Iterator[Num]:
+    if isinstance(item, tuple):
+        for part in item:
+            yield from _nums(part)
+        return
+    yield Num(ARRAY, item.dtype, item.shape)
+    if item.kind == EITHER:
+        yield Num(ARRAY, np.dtype(bool))
+
+
+def _column(item: Item, count: int, memory: Iterator[Any]) -> list[Any]:
+    if isinstance(item, tuple):
+        return list(zip(*[_column(part, count, memory) for part in item], strict=True))
+    values = next(memory)[:count]
+    if item.kind == EITHER:
+        return [x if own else x.item() for x, own in zip(values, next(memory)[:count], strict=True)]
+    if item.kind == PYTHON:
+        found: list[Any] = values.tolist()
+        return found
+    return [row.copy() for row in values] if item.shape else list(values)
+
+
+# ------------------------------------------------------------------------------------------------- which lists
+
+
+class ItemsSeen(Exception):
+    """Lowering has come to what is put into lists of whose items nothing was known: it begins again, and knows."""
+
+    def __init__(self, listing: Listing, item: Item) -> None:
+        super().__init__()
+        self.items = dict.fromkeys(listing.makes, item)
+
+
+def listings(function: Function, reel: Callable[[], Any], seen: Mapping[Op, Item]) -> dict[Op, Listing]:
+    """The lists of a Function (and of those it calls) that grow, by the ops that make them.
+
+    reel    gives each class its own
+    seen    what items are where types do not tell
+    """
+    if not any(op.callee is list.append for one in callees(function) for op in one.ops()):
+        return {}
+    program = _Program(function, seen)
+    found: dict[Op, Listing] = {}
+    for members in program.classes():
+        makes = [m for m in members if isinstance(m, Op) and m.callee is not operations.arrange]
+        if makes and all(m.callee is operations.make_list for m in makes) and members.isdisjoint(function.params):
+            listing = program.listing(members, makes)
+            if listing is not None:
+                listing.reel = reel()
+                found |= dict.fromkeys(makes, listing)
+    return found
+
+
+class _Program:
+    """A Function and those that it calls, as far as they are lowered."""
+
+    def __init__(self, function: Function, seen: Mapping[Op, Item]) -> None:
+        self.seen = seen
+        self.functions = {made: _followed(made) for made in map(with_handlers, callees(function))}
+        self.blocks = [block for blocks in self.functions.values() for block in blocks]
+        self.ops = [op for block in self.blocks for op in body_ops(block)]
+
+    def classes(self) -> list[set[Any]]:
+        """What may be one list, for each list that grows."""
+        near: dict[Any, set[Any]] = {}
+        for param, arg in self._copies():
+            near.setdefault(param, set()).add(arg)
+            near.setdefault(arg, set()).add(param)
+        found: list[set[Any]] = []
+        for start in (op.args[0] for op in self.ops if op.callee is list.append):
+            if any(start in known for known in found):
+                continue
+            members, todo = {start}, [start]
+            while todo:
+                more = near.get(todo.pop(), set()) - members
+                members |= more
+                todo += more
+            found.append(members)
+        return found
+
+    def _copies(self) -> Iterator[tuple[Any, Any]]:
+        for block in self.blocks:
+            for edge in successors(block):
+                yield from zip(edge.block.params, edge.args, strict=True)
+        for op in self.ops:
+            if isinstance(op.callee, Function):
+                yield from zip(op.callee.params, op.args, strict=False)
+            elif op.callee is operations.arrange:
+                yield op, op.args[1]  # it puts a list in order that nobody needs any more
+
+    def listing(self, members: set[Any], makes: Sequence[Op]) -> Listing | None:
+        """What is known of a class, if all that is put into it is of one kind, and there is one such list at a time."""
+        if not self._one_at_a_time(members, makes):
+            return None
+        given = [(op, op.args[at]) for op in self.ops if _hashable(op.callee) and (at := GROWS.get(op.callee)) and op.args[0] in members]
+        given += [(make, value) for make in makes for value in make.args]
+        found: Item | None = UNKNOWN
+        for item in (*(item_of(value) for _, value in given), *(self.seen.get(make, UNKNOWN) for make in makes)):
+            found = _joined(found, item)
+        if found is None:
+            return None
+        listing = Listing(found, tuple(makes))
+        if listing.holds_arrays and self._escapes(members) and not all(self._is_fresh(value, at) for at, value in given):
+            return None
+        return listing
+
+    def _one_at_a_time(self, members: set[Any], makes: Sequence[Op]) -> bool:
+        """Is no list of the class needed any more when another one is made?  Then they can have one memory."""
+        home = next(one for one, blocks in self.functions.items() if any(makes[0] in block.ops for block in blocks))
+        order = reachable(home)
+        live = live_in(order, {op for block in order for op in block.all_ops()})
+        left = set(makes)
+        for block in order:
+            after = {a for a in terminator_operands(block) if isinstance(a, Op | Param)}
+            for edge in successors(block):
+                after |= {a for a in edge.args if isinstance(a, Op | Param)} | (live[edge.block] - set(edge.block.params))
+            for op in reversed(body_ops(block)):
+                if op in left:
+                    left.discard(op)
+                    if (after & members) - {op}:
+                        return False
+                after |= {a for a in op.operands() if isinstance(a, Op | Param)}
+        return not left
+
+    def _escapes(self, members: set[Any]) -> bool:
+        """May anybody get to see the very objects that are in a list?"""
+        inside = any(not _reads_only(op) and any(a in members for a in op.operands()) for op in self.ops)
+        return inside or any(a in members for block in self.blocks for a in terminator_operands(block))
+
+    def _is_fresh(self, value: Any, at: Op) -> bool:
+        """Is an item made anew each time it is put into a list, and known to nobody else?"""
+        if isinstance(value, Op) and value.callee is operations.make_tuple:
+            return all(_is_number(part) or self._is_fresh(part, value) for part in value.args)
+        if not isinstance(value, Op) or is_sharing(value) or not any(value in block.ops and at in block.ops for block in self.blocks):
+            return False
+        left = [a for block in self.blocks for a in (*terminator_operands(block), *(a for edge in successors(block) for a in edge.args))]
+        uses = [op for op in self.ops if op is not at and value in op.operands()]
+        return value not in left and not any(is_sharing(op) or op.callee in _HOLDING for op in uses)
+
+
+def _followed(function: Function) -> list[Block]:
+    """The blocks that lowering comes to: what the environment holds is taken for granted."""
+    found, todo = [function.blocks[0]], [function.blocks[0]]
+    while todo:
+        block = todo.pop()
+        for edge in _ways(block):
+            if edge.block not in found:
+                found.append(edge.block)
+                todo.append(edge.block)
+    return found
+
+
+def _ways(block: Block) -> list[Edge]:
+    end = block.terminator
+    if isinstance(end, Branch) and isinstance(end.cond, Op) and end.cond.callee in AGAIN and all(isinstance(a, Const) for a in end.cond.args):
+        return [end.true if end.cond.callee(*(a.value for a in end.cond.args)) else end.false]  # type: ignore[operator, union-attr]
+    return successors(block)
+
+
+def item_of(value: Any) -> Item | None:
+    """What a value is as an item."""
+    if isinstance(value, Const) and isinstance(value.value, tuple) and value.value:
+        parts = [item_of(Const(part)) for part in value.value]
+    elif isinstance(value, Op) and value.callee is operations.make_tuple and value.args:
+        parts = [item_of(part) for part in value.args]
+    elif isinstance(getattr(value, "type", None), AnyType):
+        return UNKNOWN
+    else:
+        num = num_of_value(value.value) if isinstance(value, Const) else num_of_type(value.type, value.dims) or either_of(value.type)
+        return None if num is None or (num.kind == ARRAY and (not num.shape or isinstance(value, Const))) else num
+    return None if None in parts else tuple(parts)
+
+
+def _is_number(value: Any) -> bool:
+    item = item_of(value)
+    return isinstance(item, Num) and item.kind != ARRAY
+
+
+def _joined(a: Item | None, b: Item | None) -> Item | None:
+    """What is one or the other."""
+    if a is UNKNOWN or b is UNKNOWN:
+        return b if a is UNKNOWN else a
+    if isinstance(a, Num) and isinstance(b, Num):
+        return join_nums(a, b)
+    if not isinstance(a, tuple) or not isinstance(b, tuple) or len(a) != len(b):
+        return None
+    parts = [_joined(x, y) for x, y in zip(a, b, strict=True)]
+    return None if None in parts else tuple(parts)
+
+
+def _is_known(item: Item) -> bool:
+    return all(map(_is_known, item)) if isinstance(item, tuple) else item is not UNKNOWN
+
+
+def _reads_only(op: Op) -> bool:
+    callee: Any = op.callee
+    if isinstance(callee, Function):
+        return True  # what that does with it is looked at by itself
+    return _hashable(callee) and (callee in _READS or str(getattr(callee, "__module__", "")).startswith("numpy"))
+
+
+def changes_list(op: Op) -> bool:
+    """Does a call change a list?"""
+    return _hashable(op.callee) and (op.callee in GROWS or op.callee is list.reverse)
+
+
+def _hashable(callee: object) -> bool:
+    try:
+        hash(callee)
+    except TypeError:
+        return False
+    return True

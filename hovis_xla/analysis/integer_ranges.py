@@ -1,0 +1,547 @@
+"""What the integers of a Function can be, at each place: closed intervals.
+
+They come from constants, from dtypes, from the comparisons that a path has passed, and from loops: a counter stays within
+what its loop asks for, and what a loop only adds to grows no faster than the loop can run.  What is proven here needs no
+check at run time: that a sum has room in 64 bits, that an index is in range, that a remainder has the sign of its divisor.
+
+An operation whose result has no room in 64 bits gives up (``bailout``), so behind it the result *is* within 64 bits.
+"""
+
+import bisect
+import contextlib
+import functools
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.base.once import once
+from hovis.ir import operations
+from hovis.ir.analysis.control_flow import Dominators
+from hovis.ir.analysis.strongly_connected import components
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
+from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis_xla.analysis import intervals
+from hovis_xla.analysis.intervals import COMPARISONS, RESULTS, Interval, join, meet, within
+from hovis_xla.analysis.loop_forest import Region, all_loops, reachable, regions, successors
+
+#: What Python's integers have room for in compiled code.
+INT64: Final[Interval] = (-(2**63), 2**63 - 1)
+
+#: What ints that are passed are taken to be, where it helps; a call with others has a program of its own.
+SMALL: Final[Interval] = (-(2**32), 2**32)
+
+#: Rounds in which a parameter may change before its bounds are widened, and rounds of narrowing after that.
+PATIENCE: Final = 3
+NARROWINGS: Final = 2
+
+#: So many times after that the bounds are the program's own constants; they may be many.
+TRIED: Final = 8
+
+#: Rounds of one loop; a function that takes more is left without ranges.
+ROUNDS: Final = 60
+
+#: So many tests of a value are looked at, the nearest to the place that is asked about.
+LOOKED_BACK: Final = 64
+
+#: No call does one operation more often than this: at ten a nanosecond it would run for weeks.
+MOST_STEPS: Final = 2**54
+
+#: What passes a truth on, and what joins two.
+_OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
+
+_ADDS: Final = frozenset({operator.add, operator.iadd})
+_SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
+#: What may need more bits than its operands have.
+GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
+
+#: Bounds that are tried before none: what fits a machine word of each size.
+_STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
+
+
+def limits(kind: AbstractValue) -> Interval | None:
+    """What an integer of this type can be; None: it is no integer."""
+    if isinstance(kind, Const):
+        return limits_of(kind.value)
+    if isinstance(kind, Union):
+        found = [limits(t) for t in kind.members]
+        every = [f for f in found if f is not None]
+        return None if len(every) < len(found) else (min(f[0] for f in every), max(f[1] for f in every))
+    return _limits_of_class(kind.cls) if isinstance(kind, Type) else None
+
+
+@once
+def _limits_of_class(cls: type) -> Interval | None:
+    if cls is bool or cls is np.bool_:
+        return 0, 1
+    if cls is int:
+        return INT64
+    if issubclass(cls, np.integer) and cls in np.sctypeDict.values():
+        info = np.iinfo(cls)
+        return int(info.min), int(info.max)
+    return None
+
+
+def limits_of(value: object) -> Interval | None:
+    """The interval of a known integer."""
+    return (int(value), int(value)) if isinstance(value, int | np.integer | np.bool_) else None
+
+
+def _wraps(kind: AbstractValue) -> bool:
+    """May the value be one of NumPy's, whose arithmetic wraps around?"""
+    return kind not in (Type(int), Type(bool))
+
+
+def _unusual(rule: Any, right: Interval | None) -> bool:
+    """May the right operand be one for which NumPy gives something that is no quotient, remainder or shift?"""
+    assert right is not None
+    if rule in (intervals.floordiv, intervals.mod):
+        return right[0] <= 0 <= right[1]
+    return rule in (intervals.lshift, intervals.rshift) and right[0] < 0
+
+
+class Ranges:
+    """The intervals of one Function.  ``given``: what is known of its parameters; ``caps``: what others are taken for."""
+
+    def __init__(self, function: Function, given: Sequence[Interval | None] = (), caps: Mapping[Op | Param, Interval] = MappingProxyType({})) -> None:
+        self.order = reachable(function)
+        self.number = {b: k for k, b in enumerate(self.order)}
+        self.edges: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in self.order}
+        for block in self.order:
+            for edge in successors(block):
+                self.edges[edge.block].append((block, edge))
+        self.home: dict[Op | Param, Block] = {}
+        for block in self.order:
+            self.home.update(dict.fromkeys([*block.params, *block.all_ops()], block))
+        #: what integers can be by their types, and the integers that each block computes
+        self.whole = {value: found for value in self.home if (found := limits(value.type)) is not None}
+        self.integers = {b: [(op, self.whole[op]) for op in b.all_ops() if op in self.whole] for b in self.order}
+        self.dominators = Dominators(function)
+        self.entry = function.blocks[0]
+        self.top = regions(function)
+        self.base: dict[Op | Param, Interval] = {}
+        self.caps: dict[Op | Param, Interval] = dict(caps)
+        #: how often loops go round
+        self.rounds: dict[Region, int] = {}
+        #: the blocks that the solving has come to
+        self.reached: set[Block] = set()
+        self.asked = self._asked()
+        self.stops = self._stops()
+        for param, found in zip(function.params, given, strict=False):
+            if found is not None:
+                self.caps[param] = found
+        self._solve()
+        caps = _bounded_sums(self, list(self.whole))
+        if caps:
+            self.caps.update(caps)
+            self._solve()
+
+    @functools.cached_property
+    def heads(self) -> dict[Block, Region]:
+        """The loops that are entered at one place, by that."""
+        return {region.heads[0]: region for region in all_loops(self.top) if len(region.heads) == 1}
+
+    # --------------------------------------------------------------------------------------------- asking
+
+    def at(self, value: Operand, block: Block, asked: Operand | None = None) -> Interval | None:
+        """What an integer can be in a block, where a question is answered by yes; None, if it is no integer."""
+        if isinstance(value, Const):
+            return limits_of(value.value)
+        if not isinstance(value, Op | Param):
+            return None
+        found = self._base(value)
+        if found is None:
+            return None
+        if value in self.asked:
+            for test in self.asked[value].above(block):
+                found = self._said(*self.edges[test][0], value, found)
+        return found if asked is None else self._holds(asked, True, value, found)
+
+    def of(self, op: Op, block: Block | None = None) -> Interval | None:
+        """What an operation gives (in a block) before it is asked whether there is room for it; None: anything."""
+        rule = RESULTS.get(op.callee) if isinstance(op.callee, type) or callable(op.callee) else None
+        if rule is None or op.kwargs:
+            return None
+        args = [self.at(a, block or self.home[op]) for a in op.args]
+        if any(a is None for a in args):
+            return None
+        if _unusual(rule, args[-1]) and _wraps(op.type):
+            return None  # NumPy does not raise
+        try:
+            return rule(*args)
+        except TypeError:
+            return None
+
+    def has_room(self, op: Op, block: Block | None = None) -> bool:
+        """Is the result certainly what it would be with any number of bits (64 of Python's ints, NumPy's have their own), were it in a block?"""
+        found = self.of(op, block)
+        return found is not None and within(meet(found, self.caps.get(op, found)), self.whole.get(op, INT64))
+
+    def unproven(self) -> int:
+        """How many operations on Python's integers may be past 64 bits."""
+        return sum(1 for op in self.home if isinstance(op, Op) and op.type == Type(int) and op.callee in GROWING and not self.has_room(op))
+
+    # --------------------------------------------------------------------------------------------- facts
+
+    def _base(self, value: Op | Param) -> Interval | None:
+        found = self.base.get(value)
+        return self.whole.get(value) if found is None else found
+
+    def _asked(self) -> "dict[Op | Param, _Tests]":
+        """The values that some branch compares, each with the blocks that nothing but one way out of such a branch leads to."""
+        found: dict[Op | Param, list[Block]] = {}
+        for block in self.order:
+            if isinstance(block.terminator, Branch):
+                ways = [e.block for e in successors(block) if len(self.edges[e.block]) == 1 and e.block is not self.entry]
+                for value in _compared(block.terminator.cond):
+                    found.setdefault(value, []).extend(ways)
+        return {value: _Tests(blocks, self.dominators) for value, blocks in found.items()}
+
+    def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
+        """What taking an edge says of a value."""
+        end = block.terminator
+        if not isinstance(end, Branch) or end.true.block is end.false.block:
+            return found
+        return self._holds(end.cond, edge is end.true, value, found)
+
+    def _holds(self, cond: Operand, truth: bool, value: Op | Param, found: Interval) -> Interval:
+        if not isinstance(cond, Op):
+            return found
+        if cond.callee is operator.not_:
+            return self._holds(cond.args[0], not truth, value, found)
+        if cond.callee in (bool, operator.truth):
+            if cond.args[0] is value:
+                return intervals.said(operator.ne, truth, True, found, (0, 0))
+            return self._holds(cond.args[0], truth, value, found)
+        if cond.callee in (operator.and_, operator.or_):
+            if truth is (cond.callee is operator.and_):
+                for part in cond.args:
+                    found = self._holds(part, truth, value, found)
+            return found
+        if cond.callee is operations.range_goes_on and truth and cond.args[0] is value:
+            step, stop = (self._seen(cond.args[k]) for k in (2, 1))
+            if step is not None and stop is not None and (step[0] > 0 or step[1] < 0):
+                return intervals.said(operator.lt if step[0] > 0 else operator.gt, True, True, found, stop)
+        if cond.callee not in COMPARISONS or len(cond.args) != 2 or cond.args[0] is cond.args[1]:
+            return found
+        for left in (True, False):
+            mine, other = cond.args if left else cond.args[::-1]
+            square = isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] is value and not _wraps(mine.type)
+            bound = self._seen(other) if mine is value or square else None
+            if bound is not None and square:
+                most = intervals.said(cond.callee, truth, left, self._seen(mine) or INT64, bound)[1]
+                root = math.isqrt(max(0, most))
+                found = meet(found, (-root, root))
+            elif bound is not None:
+                found = intervals.said(cond.callee, truth, left, found, bound)
+        return found
+
+    def _seen(self, other: Operand) -> Interval | None:
+        """What a value is compared with: a constant, or what is known of it everywhere."""
+        return self._base(other) if isinstance(other, Op | Param) else limits_of(other.value) if isinstance(other, Const) else None
+
+    # --------------------------------------------------------------------------------------------- solving
+
+    def _stops(self) -> list[int]:
+        found = set(_STOPS)
+        for block in self.order:
+            constants = [a for op in block.all_ops() for a in op.args] + [a for e in successors(block) for a in e.args]
+            for constant in constants:
+                if isinstance(constant, Const) and type(constant.value) is int and abs(constant.value) < 2**63:
+                    found.update((constant.value - 1, constant.value, constant.value + 1))
+        return sorted(found)
+
+    def _solve(self) -> None:
+        """Nothing leads back to what is in front of a loop: that is known by the time that the loop is gone through, until nothing changes."""
+        self.base, self.rounds = {}, {}
+        self.reached = {self.entry}
+        for blocks in self._units.values():
+            if not self._settle(blocks):
+                self.base, self.caps = {}, {}
+                return
+        self._narrow(self.order)
+
+    @functools.cached_property
+    def _units(self) -> dict[object, list[Block]]:
+        """The blocks of the outermost loops, and the others one by one, each behind what leads to it."""
+        found: dict[object, list[Block]] = {}
+        for block in self.order:
+            found.setdefault(self.top.unit(block), []).append(block)
+        return found
+
+    @contextlib.contextmanager
+    def supposing(self, region: Region, caps: Mapping[Op | Param, Interval]) -> Iterator[None]:
+        """Meanwhile some integers of a loop are within these; behind its outermost loop all is as it was."""
+        blocks = self._units[self.top.unit(region.heads[0])]
+        values: list[Any] = [v for b in blocks for v in (*b.params, *b.all_ops())]
+        before = [{v: held[v] for v in values if v in held} for held in (self.base, self.caps)]
+        self.rounds, rounds = {}, self.rounds
+        try:
+            if self.base:  # else it was too much to find out
+                self._solve_again(blocks, values, caps)
+                self._solve_again(blocks, values, _bounded_sums(self, values))
+            yield
+        finally:
+            self.rounds = rounds
+            for held, kept in zip((self.base, self.caps), before, strict=True):
+                _forget(held, values)
+                held.update(kept)
+
+    def _solve_again(self, blocks: list[Block], values: list[Op | Param], caps: Mapping[Op | Param, Interval]) -> None:
+        """Within an outermost loop, with what is known in front of it."""
+        if caps:
+            self.caps.update(caps)
+            _forget(self.base, values)
+            self.reached.difference_update(blocks)
+            inside = set(blocks)
+            self.reached.update(b for b in blocks if b is self.entry or any(before not in inside for before, _ in self.edges[b]))
+            if self._settle(blocks):
+                self._narrow(blocks)
+            else:
+                _forget(self.base, values)
+            self.rounds = {}
+
+    def _narrow(self, blocks: list[Block]) -> None:
+        for _ in range(NARROWINGS):
+            for block in blocks:
+                self._params(block, 0)
+                self._ops(block)
+
+    def _settle(self, blocks: list[Block]) -> bool:
+        """Go through these until nothing changes; False, if that takes too many rounds."""
+        visits = dict.fromkeys(blocks, 0)
+        #: how often anything has changed, in all and before a block was last looked at: then it need not be looked at again
+        changes, looked = 0, dict.fromkeys(blocks, -1)
+        for _ in range(ROUNDS):
+            begun = changes
+            for block in blocks:
+                if block in self.reached and looked[block] != changes:
+                    visits[block] += 1
+                    looked[block] = changes
+                    changes += self._params(block, visits[block])
+                    changes += self._ops(block)
+                    fresh = {e.block for e in successors(block)} - self.reached
+                    self.reached |= fresh
+                    changes += bool(fresh)
+            if changes == begun:
+                return True
+        return False
+
+    def _params(self, block: Block, visit: int) -> bool:
+        """Join what the edges bring.  visit 0: narrow."""
+        changed = False
+        for k, param in enumerate(block.params):
+            whole = self.whole.get(param)
+            if whole is None:
+                continue
+            found = None if block is not self.entry else whole
+            for before, edge in self.edges[block]:
+                if before in self.reached:
+                    brought = self._brought(before, edge, k)
+                    # bottom: the value before has not been come to
+                    found = brought if found is None else found if brought is None else join(found, brought)
+            if found is None:
+                continue
+            found = meet(found, whole)
+            old = self.base.get(param)
+            if old is not None:
+                found = meet(found, old) if not visit else join(found, old)
+                if visit > PATIENCE and found != old:
+                    found = _widened(old, found, self.stops if visit <= PATIENCE + TRIED else _STOPS)
+            if param in self.caps:
+                found = meet(found, self.caps[param])
+            if found != old:
+                self.base[param] = found
+                changed = True
+        return changed
+
+    def _brought(self, block: Block, edge: Edge, k: int) -> Interval | None:
+        value = edge.args[k]
+        if isinstance(value, Op | Param):
+            if value not in self.base:
+                return None if value in self.whole else INT64
+            return self._said(block, edge, value, self.at(value, block) or INT64)
+        return limits_of(value.value) if isinstance(value, Const) else None
+
+    def _ops(self, block: Block) -> bool:
+        changed = False
+        for op, whole in self.integers[block]:
+            found = self.of(op)
+            if found is None or (not within(found, whole) and _wraps(op.type)):
+                found = whole
+            found = meet(found, whole)
+            if op in self.caps:
+                found = meet(found, self.caps[op])
+            if self.base.get(op) != found:
+                self.base[op] = found
+                changed = True
+        return changed
+
+
+def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
+    """The next bounds that are tried for what has grown."""
+    low, high = new
+    if low < old[0]:
+        k = bisect.bisect_right(stops, low) - 1
+        low = stops[k] if k >= 0 else INT64[0]
+    if high > old[1]:
+        k = bisect.bisect_left(stops, high)
+        high = stops[k] if k < len(stops) else INT64[1]
+    return low, high
+
+
+def _compared(cond: Operand) -> set[Op | Param]:
+    """The values of which the outcome of a test may say something (see ``Ranges._holds``)."""
+    found: set[Operand] = set()
+    todo = [cond]
+    while todo:
+        test = todo.pop()
+        if not isinstance(test, Op):
+            continue
+        if test.callee in _OF_TRUTHS:
+            todo += test.args
+            found.update(test.args)
+        elif test.callee is operations.range_goes_on:
+            found.add(test.args[0])
+        elif test.callee in COMPARISONS:
+            found.update(test.args)
+            found.update(a.args[0] for a in test.args if isinstance(a, Op) and a.callee is operator.mul)
+    return {value for value in found if isinstance(value, Op | Param)}
+
+
+class _Tests:
+    """The blocks behind the tests of one value, in the order of the tree of dominators, and for each the next one above it."""
+
+    __slots__ = ("_above", "_blocks", "_dominators", "_entered")
+
+    def __init__(self, blocks: list[Block], dominators: Dominators) -> None:
+        self._dominators = dominators
+        self._blocks = sorted(blocks, key=dominators.entered)
+        self._entered = [dominators.entered(b) for b in self._blocks]
+        self._above: list[int] = []
+        for k, block in enumerate(self._blocks):
+            self._above.append(self._next(k - 1, block))
+
+    def _next(self, k: int, block: Block) -> int:
+        """Of one of them, and those above it, the first that dominates a block."""
+        while k >= 0 and not self._dominators.dominates(self._blocks[k], block):
+            k = self._above[k]
+        return k
+
+    def above(self, block: Block) -> Iterator[Block]:
+        """Those that are passed on every way to a block, the nearest first; no more than are worth it."""
+        k = self._next(bisect.bisect_right(self._entered, self._dominators.entered(block)) - 1, block)
+        for _ in range(LOOKED_BACK):
+            if k < 0:
+                break
+            yield self._blocks[k]
+            k = self._above[k]
+
+
+# ------------------------------------------------------------------------------------------------- sums
+
+
+def _forget(held: dict[Op | Param, Interval], values: list[Op | Param]) -> None:
+    for value in values:
+        held.pop(value, None)
+
+
+def _bounded_sums(r: Ranges, values: Iterable[Op | Param]) -> dict[Op | Param, Interval]:
+    """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
+    values = [v for v in values if v in r.whole]
+    found: dict[Op | Param, Interval] = {}
+    for members in map(set, components(values, lambda v: _sources(r, v))):
+        if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):
+            bounds = _bounds(r, members)
+            if bounds is not None and all(within(bounds, r.whole[v]) for v in members):
+                found.update(dict.fromkeys(members, bounds))
+    return found
+
+
+def _sources(r: Ranges, value: Op | Param) -> list[Any]:
+    """The values that one is made of."""
+    if isinstance(value, Op):
+        return [a for a in value.args if a in r.home] if all(isinstance(a, Op | Param | Const) for a in value.args) else []
+    k = r.home[value].params.index(value)
+    return [e.args[k] for _, e in r.edges[r.home[value]] if e.args[k] in r.home]
+
+
+def _bounds(r: Ranges, members: set[Op | Param]) -> Interval | None:
+    starts: list[Interval | None] = []
+    least = greatest = steps = low = high = 0
+    for value in members:
+        if isinstance(value, Param):
+            block = r.home[value]
+            k = block.params.index(value)
+            if block is r.entry:
+                return None
+            starts += [r.at(e.args[k], b) for b, e in r.edges[block] if e.args[k] not in members]
+            continue
+        change = _change(r, value, members)
+        if change is None:
+            return None
+        count = _executions(r, r.home[value])
+        low, high, steps = low + count * min(0, change[0]), high + count * max(0, change[1]), steps + count
+        least, greatest = min(least, change[0]), max(greatest, change[1])
+    if not starts or any(s is None for s in starts):
+        return None
+    if steps > MOST_STEPS:
+        low, high = max(low, MOST_STEPS * least), min(high, MOST_STEPS * greatest)
+    return min(s[0] for s in starts) + low, max(s[1] for s in starts) + high  # type: ignore[index]
+
+
+def _change(r: Ranges, op: Op, members: set[Op | Param]) -> Interval | None:
+    """What an operation adds to the member that it is given."""
+    if len(op.args) != 2 or op.callee not in _ADDS | _SUBTRACTS:
+        return None
+    x, y = op.args
+    if op.callee in _ADDS and x not in members:
+        x, y = y, x
+    if x not in members or y in members:
+        return None
+    found = r.at(y, r.home[op])
+    return found if found is None or op.callee in _ADDS else intervals.neg(found)
+
+
+def _executions(r: Ranges, block: Block) -> int:
+    """How often a block can be come to in one call of the function."""
+    region, found = r.top, 1
+    while block in region.loops:
+        region = region.loops[block]
+        found = min(MOST_STEPS, found * _rounds(r, region))
+    return found
+
+
+def _rounds(r: Ranges, region: Region) -> int:
+    """How often a loop goes round, each time that it is entered."""
+    if region not in r.rounds:
+        head = region.heads[0]
+        backs = [e for b in region.blocks for e in successors(b) if e.block is head]
+        r.rounds[region] = MOST_STEPS
+        for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
+            bounds = r.base.get(param)
+            if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
+                r.rounds[region] = min(r.rounds[region], bounds[1] - bounds[0] + 1)
+    return r.rounds[region]
+
+
+def _steps(r: Ranges, value: Operand, param: Param, sign: int) -> bool:
+    """Is value certainly greater than param (sign 1), or less (sign -1)?"""
+    value = _origin(r, value)
+    if not isinstance(value, Op) or len(value.args) != 2 or not r.has_room(value):
+        return False
+    for before in value.args:
+        change = _change(r, value, {before}) if isinstance(before, Op | Param) else None
+        if change is not None and (change[0] > 0 if sign > 0 else change[1] < 0):
+            return _origin(r, before) is param or _steps(r, before, param, sign)
+    return False
+
+
+def _origin(r: Ranges, value: Operand) -> Operand:
+    """The value that a parameter stands for, if only one edge brings one."""
+    while isinstance(value, Param) and value in r.home and r.home[value] is not r.entry and len(r.edges[r.home[value]]) == 1:
+        value = r.edges[r.home[value]][0][1].args[r.home[value].params.index(value)]
+    return value

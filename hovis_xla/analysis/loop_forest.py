@@ -1,0 +1,336 @@
+"""What the control flow of a Function looks like: liveness, and the forest of its loops.
+
+XLA has no jumps.  ``control`` walks a Function and makes ``while``, ``if`` and ``case`` of it; here is what it has to
+know for that, as plain graph theory on the IR.
+
+A :class:`Region` is a set of blocks that is entered at its heads and left to its exits; inside it, with the edges to its
+heads taken away, the loops are the strongly connected components, each again a Region.  A loop may have several heads
+(an irreducible one): nothing special is needed for it but a number that says which head comes next.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+
+from hovis.ir.analysis.strongly_connected import components
+from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.lattice import Const, contains, leq
+from hovis_xla.analysis.side_effects import acts
+
+
+@dataclass(slots=True, eq=False)
+class Catching(Invoke):
+    """An Invoke whose handler is compiled (``exception_edges``)."""
+
+
+def successors(block: Block) -> list[Edge]:
+    """The edges that compiled code follows: those of exceptions only where it knows of them, else they are answered by Python."""
+    match block.terminator:
+        case Catching(ok=ok, error=error):
+            return [ok, error]
+        case Jump(edge=edge):
+            return [edge]
+        case Branch(true=true, false=false):
+            return [true, false]
+        case Invoke(ok=ok):
+            return [ok]
+    return []
+
+
+def reachable(function: Function) -> list[Block]:
+    """The blocks that compiled code can reach, in reverse postorder."""
+    order: list[Block] = []
+    seen = {function.blocks[0]}
+    stack = [(function.blocks[0], iter(successors(function.blocks[0])))]
+    while stack:
+        block, edges = stack[-1]
+        for edge in edges:
+            if edge.block not in seen:
+                seen.add(edge.block)
+                stack.append((edge.block, iter(successors(edge.block))))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order[::-1]
+
+
+def handlers(order: list[Block]) -> frozenset[Block]:
+    """The blocks that nothing but exceptions leads to."""
+    found, todo = set[Block](), order[:1]
+    while todo:
+        block = todo.pop()
+        if block not in found:
+            found.add(block)
+            end = block.terminator
+            todo += [end.ok.block] if isinstance(end, Catching) else [e.block for e in successors(block)]
+    return frozenset(order) - found
+
+
+def pruned(function: Function) -> Function:
+    """The function without what only leads to exceptions: such calls are done again by Python from the start.
+
+    Its ops are those of the function itself; only blocks that lead elsewhere are new.
+    """
+    order = reachable(function)
+    returns = _leading_to([b for b in order if isinstance(b.terminator, Return)], order)
+    if function.blocks[0] not in returns or all(b in returns or (isinstance(b.terminator, Raise) and not b.ops) for b in order):
+        return function
+    beside = {e.block for r in returns for e in successors(r)}
+    raises = [b for b in order if b not in returns and b in beside]
+    made = {b: Block(b.params, b.ops) for b in order if b in returns}
+    made.update({b: Block(b.params) for b in raises})
+    unfollowed: list[Block] = []
+
+    def edge(old: Edge) -> Edge:
+        return Edge(made[old.block], old.args)
+
+    for old, new in made.items():
+        match old.terminator:
+            case _ if old not in returns:
+                new.terminator = Raise(Const(None))
+            case Jump():
+                new.terminator = replace(old.terminator, edge=edge(old.terminator.edge))
+            case Branch():
+                new.terminator = replace(old.terminator, true=edge(old.terminator.true), false=edge(old.terminator.false))
+            case Catching():
+                new.terminator = Catching(old.terminator.op, edge(old.terminator.ok), edge(old.terminator.error))
+            case Invoke():
+                left = Block(terminator=Raise(Const(None)))
+                new.terminator = Invoke(old.terminator.op, edge(old.terminator.ok), Edge(left))
+                unfollowed.append(left)
+            case _:
+                new.terminator = old.terminator
+    return replace(function, blocks=[*made.values(), *unfollowed])
+
+
+def _leading_to(ends: list[Block], order: list[Block]) -> set[Block]:
+    """These blocks, and all from which they can be reached."""
+    before: dict[Block, list[Block]] = {b: [] for b in order}
+    for block in order:
+        for edge in successors(block):
+            before[edge.block].append(block)
+    found, todo = set(ends), list(ends)
+    while todo:
+        fresh = [b for b in before[todo.pop()] if b not in found]
+        found.update(fresh)
+        todo += fresh
+    return found
+
+
+def terminator_operands(block: Block) -> list[Operand]:
+    """What the end of a block uses; nothing, if it raises: then the call is done again by Python."""
+    match block.terminator:
+        case Branch(cond=cond):
+            return [cond]
+        case Return(value=value):
+            return [value]
+    return []
+
+
+def operands_of(block: Block) -> "Iterable[Operand]":
+    """All that the ops, the end and the edges of a block use."""
+    for op in block.all_ops():
+        yield from op.operands()
+    match block.terminator:
+        case Branch(cond=value) | Return(value=value) | Raise(value=value):
+            yield value
+    for edge in edges(block.terminator):
+        yield from edge.args
+
+
+def fits(value: Operand, place: Operand) -> bool:
+    """May a value stand in the place of another, by their types?"""
+    if not isinstance(value, Param | Op | Const) or not isinstance(place, Param | Op):
+        return False
+    return contains(place.type, value.value) if isinstance(value, Const) else leq(value.type, place.type)
+
+
+def body_ops(block: Block) -> list[Op]:
+    """The ops of a block that compiled code has to see to."""
+    if isinstance(block.terminator, Raise):
+        return [op for op in block.all_ops() if acts(op)]
+    return list(block.all_ops())
+
+
+def needed(blocks: Iterable[Block]) -> set[Op]:
+    """The ops whose result is used, or that do more than give one."""
+    blocks = list(blocks)
+    found: set[Op] = set()
+    todo: list[Operand] = []
+    for block in blocks:
+        todo += terminator_operands(block)
+        for edge in successors(block):
+            todo += edge.args
+        for op in body_ops(block):
+            if op.effect & LASTING:
+                found.add(op)
+                todo += op.operands()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Op) and value not in found:
+            found.add(value)
+            todo += value.operands()
+    return found
+
+
+@dataclass(eq=False)
+class Region:
+    """A loop, or a whole function: its blocks, where it is entered, and the loops in it by their blocks."""
+
+    blocks: set[Block]
+    heads: list[Block]
+    exits: list[Block] = field(default_factory=list)
+    loops: "dict[Block, Region]" = field(default_factory=dict)
+    acts: bool = False
+
+    def unit(self, block: Block) -> object:
+        """What is entered with block: a loop as a whole, or the block."""
+        return self.loops.get(block, block)
+
+
+def regions(function: Function) -> Region:
+    """The function as a Region, with all loops in it."""
+    order = reachable(function)
+    top = Region(set(order), order[:1])
+    _find_loops(top, order, set())
+    return top
+
+
+def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
+    """Fill region.loops: the cycles that are left when the edges to the blocks in cut are taken away."""
+    inside = region.blocks
+
+    def following(block: Block) -> list[Block]:
+        return [e.block for e in successors(block) if e.block in inside and e.block not in cut]
+
+    number = {b: k for k, b in enumerate(order)}
+    found = [sorted(members, key=number.__getitem__) for members in components(order, following)][::-1]
+    cycles = [members for members in found if len(members) > 1 or members[0] in following(members[0])]
+    home = {b: k for k, members in enumerate(cycles) for b in members}
+    entered = set(region.heads).union(e.block for b in inside for e in successors(b) if home.get(b) != home.get(e.block))
+    for members in cycles:
+        blocks = set(members)
+        exits = dict.fromkeys(e.block for b in members for e in successors(b) if e.block not in blocks)
+        busy = any(acts(op) for b in members for op in b.all_ops())
+        loop = Region(blocks, [b for b in members if b in entered], list(exits), acts=busy)
+        region.loops.update(dict.fromkeys(members, loop))
+        _find_loops(loop, members, set(loop.heads))
+
+
+def all_loops(region: Region) -> list[Region]:
+    """The loops within a region, outer ones first."""
+    found = list({id(r): r for r in region.loops.values()}.values())
+    return found + [inner for r in found for inner in all_loops(r)]
+
+
+def is_test(region: Region) -> bool:
+    """Is the head nothing but a test, and the only place where the loop is left?"""
+    head = region.heads[0]
+    inside = [e.block in region.blocks for e in successors(head)]
+    left = any(e.block not in region.blocks for b in region.blocks - {head} for e in successors(b))
+    return isinstance(head.terminator, Branch) and sorted(inside) == [False, True] and not left
+
+
+def with_heads(region: Region, heads: Iterable[Block]) -> Region:
+    """The same loop, entered at these blocks only."""
+    found = Region(region.blocks, list(heads), region.exits, acts=region.acts)
+    _find_loops(found, list(region.blocks), set(found.heads))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- values across exits
+
+
+def live_in(order: list[Block], used: set[Op]) -> dict[Block, set[Value]]:
+    """The values that each block or a later one uses and that it does not define."""
+    generates: dict[Block, set[Value]] = {}
+    defines: dict[Block, set[Value]] = {}
+    for block in order:
+        operands = terminator_operands(block) + [a for e in successors(block) for a in e.args]
+        ops = [op for op in body_ops(block) if op in used]
+        operands += [a for op in ops for a in op.operands()]
+        defines[block] = {*block.params, *ops}
+        generates[block] = {a for a in operands if isinstance(a, Param | Op)} - defines[block]
+    live = {block: set(generates[block]) for block in order}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(order):
+            for edge in successors(block):
+                more = live[edge.block] - defines[block] - live[block]
+                if more:
+                    live[block] |= more
+                    changed = True
+    return live
+
+
+def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, tuple[Value, ...]]:
+    """For each block that a loop is left to: the values made in the loop that are used from there on.
+
+    A ``while`` gives nothing but its results, so such values leave the loop beside the arguments of the edge.
+    """
+    live = live_in(order, used)
+    number = {b: k for k, b in enumerate(order)}
+    place: dict[Value, int] = {}
+    made: dict[Block, list[Value]] = {}
+    for block in order:
+        made[block] = [*block.params, *(op for op in block.all_ops() if op in used)]
+        for value in made[block]:
+            place[value] = len(place)
+    found: dict[Block, set[Value]] = {}
+    todo = [top]
+    seen: set[int] = set()
+    while todo:
+        region = todo.pop()
+        for loop in region.loops.values():
+            if id(loop) in seen:
+                continue
+            seen.add(id(loop))
+            todo.append(loop)
+            inside = {v for b in loop.blocks for v in made[b]}
+            for target in _meetings(loop, order, number):
+                found.setdefault(target, set()).update(live[target] & inside)
+    return {block: tuple(sorted(values, key=place.__getitem__)) for block, values in found.items() if values}
+
+
+def _meetings(loop: Region, order: list[Block], number: Mapping[Block, int]) -> list[Block]:
+    """The exits of a loop, and the blocks behind it where ways from different exits meet."""
+    #: blocks to be looked at, in their order, each with those of the result that it was come to from; and of the latter each with how many
+    came: dict[Block, set[Block]] = {block: set() for block in loop.exits}
+    todo = sorted(number[block] for block in came)
+    under_way: Counter[Block] = Counter()
+    found: list[Block] = []
+    exits = set(came)
+    while exits or len(under_way) > 1:  # what comes from one alone meets nothing any more
+        block = order[heappop(todo)]
+        starts = came.pop(block)
+        under_way -= Counter(starts)
+        if block in exits or len(starts) > 1:
+            found.append(block)
+            exits.discard(block)
+            starts = {block}
+        for edge in successors(block):
+            if number[edge.block] > number[block] and edge.block not in loop.blocks:
+                if edge.block not in came:
+                    came[edge.block] = set()
+                    heappush(todo, number[edge.block])
+                under_way.update(starts - came[edge.block])
+                came[edge.block] |= starts
+    return found
+
+
+def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:
+    """The blocks that can be reached from starts without entering a block of until; a loop counts as a whole."""
+    found: set[Block] = set()
+    todo = list(starts)
+    while todo:
+        block = todo.pop()
+        if block in found or block not in region.blocks:
+            continue
+        loop = region.loops.get(block)
+        members = [block] if loop is None else list(loop.blocks)
+        found.update(members)
+        todo += [e.block for b in members for e in successors(b) if e.block not in until and e.block not in found]
+    return found

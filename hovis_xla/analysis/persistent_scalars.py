@@ -1,0 +1,115 @@
+"""Variables that outlive a call: globals, attributes of classes and cells of closures into which compiled code stores numbers.
+
+    Model.calls += 1      the program is given what the variable holds, and gives what it holds then;
+                          the host stores it, where the program has not given up
+
+So a call that Python does again finds everything as it was.
+"""
+
+import builtins
+import itertools
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hovis.front.custom_rules import Kept
+from hovis.ir import operations
+from hovis.ir.model import Effect, Function, Op, callees
+from hovis.ir.quoting import place
+from hovis.lattice import Const
+from hovis_xla.analysis.primitive_effects import looked_at, sees
+from hovis_xla.analysis.side_effects import acts
+from hovis_xla.emit.values import ARRAY, NotLowerable, Num, num_of_value
+
+#: What a program reads a variable by, and what the host does, by what stores into it.
+_STORES: Final[dict[Any, tuple[Any, Any]]] = {
+    operations.store_global: (operations.load_global, operations.load_global),
+    operations.cell_set: (operations.cell_get, operator.attrgetter("cell_contents")),
+    setattr: (getattr, getattr),
+}
+_KINDS: Final = {call: store for store, (read, _) in _STORES.items() for call in (store, read)}
+#: Calls that read a variable.
+READS: Final = frozenset(read for read, _ in _STORES.values())
+#: Calls that read or store.
+CALLS: Final = frozenset(_KINDS)
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A number that is read by ``read(*where)``, and stored by ``write(*where, value)``."""
+
+    read: Callable[..., Any]
+    write: Callable[..., Any]
+    where: tuple[Any, ...]
+    num: Num
+
+
+def key_of(callee: Any, args: Iterable[Any]) -> Any:
+    """Which variable a call is about, given its arguments (what is not known: None)."""
+    holder, name, *_ = itertools.chain(args, (None,))
+    kind = _KINDS[callee]
+    if kind is setattr and not isinstance(holder, type):
+        return None
+    return kind, id(holder), None if kind is operations.cell_set else name
+
+
+def variables(function: Function) -> dict[Any, Variable]:
+    """The variables that a function, or one that it calls, stores into."""
+    ops = [op for one in callees(function) for op in one.ops() if any(op.callee is call for call in CALLS) or acts(op)]
+    found: dict[Any, Variable] = {}
+    for op in ops:
+        if any(op.callee is store for store in _STORES) and all(isinstance(a, Const) for a in op.args[:-1]):
+            key = _key(op)
+            if key is not None and key not in found:
+                found[key] = _variable(op)
+    for op in ops if found else ():
+        if acts(op) and op.effect & Effect.OPAQUE and op.callee is not builtins.print:
+            _check_looks(op, found)
+        if op.callee is getattr and isinstance(getattr(op.args[0], "value", None), type) and _key(op) not in found:
+            raise NotLowerable("an attribute of a class", op.location)
+    _apart([one.where for one in found.values() if one.write is setattr])
+    return found
+
+
+def _check_looks(op: Op, variables: dict[Any, Variable]) -> None:
+    """Refuse a call that may look at a variable, or store into it: what it holds by then only the program knows."""
+    called = getattr(op.callee, "__qualname__", "what is called")
+    where = sees(op) if isinstance(op.callee, Kept) else op
+    if where is not None:
+        calls = f", as it calls what is not known ({place(where.location)})" if where is not op and where.location is not None else ""
+        raise NotLowerable(f"{called} may look at a variable that is stored into{calls}", op.location)
+    seen = looked_at(op)
+    for kind, holder, name in variables:
+        if not seen.isdisjoint({(0 if kind is setattr else holder, name), (holder, None)}):
+            raise NotLowerable(f"{called} looks at {name or 'a variable of a closure'}, or stores into it, and so does what is compiled", op.location)
+
+
+def _key(op: Op) -> Any:
+    return key_of(op.callee, [a.value if isinstance(a, Const) else None for a in op.args])
+
+
+def is_about(op: Op, variables: dict[Any, Variable]) -> bool:
+    """Does a call read one of these variables, or store into it?"""
+    return any(op.callee is call for call in CALLS) and _key(op) in variables
+
+
+def _variable(op: Op) -> Variable:
+    write: Any = op.callee
+    read, where = _STORES[write][1], tuple(a.value for a in op.args[:-1] if isinstance(a, Const))
+    if write is setattr and type(where[0]) is not type:
+        raise NotLowerable("an attribute of a class that has a class of its own", op.location)
+    try:
+        num = num_of_value(read(*where))
+    except Exception:
+        num = None
+    if num is None or num.kind == ARRAY:
+        raise NotLowerable("a variable that outlives the call, and holds no number", op.location)
+    return Variable(read, write, where, num)
+
+
+def _apart(attributes: Iterable[tuple[Any, ...]]) -> None:
+    """What one class has is read through those that inherit from it: an attribute is stored into one of them only."""
+    for (cls, name), (other, another) in itertools.combinations(attributes, 2):
+        if name == another and (issubclass(cls, other) or issubclass(other, cls)):
+            raise NotLowerable(f"{name} is stored into a class, and into one that inherits from it")

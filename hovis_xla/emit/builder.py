@@ -1,0 +1,581 @@
+"""StableHLO by the operation: a thin layer that knows dtypes and shapes, and nothing of Python's or NumPy's meaning.
+
+Every function emits at the current insertion point.  A :class:`T` is an MLIR value with its dtype and shape.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hovis.base.once import once
+from hovis.ir.model import Location
+from hovis.ir.naming import printable
+from hovis_xla.emit.fp_barriers import (
+    BARRIERS_ARE_FREE,
+    goes_round,
+    hidden,
+    is_constant,
+    is_rounded,
+    is_spread,
+    is_zero,
+    literal,
+    may_turn_signed_zero,
+    may_turn_zero,
+    name_of,
+    numbers,
+    source_of,
+)
+from hovis_xla.emit.stored_parts import before, filling, pieces, shape_of
+from hovis_xla.emit.values import BOOL, INT32, INT64
+from hovis_xla.jaxlib.adapter import chlo, context, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+
+Dtype = np.dtype[Any]
+
+
+class T(NamedTuple):
+    """A tensor: the MLIR value, its dtype, its shape."""
+
+    ir: Any
+    dtype: Dtype
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+# ------------------------------------------------------------------------------------------------- types, constants
+
+
+@once
+def element_type(dtype: Dtype) -> Any:
+    """The MLIR type of one element."""
+    with context():
+        if dtype == BOOL:
+            return ir.IntegerType.get_signless(1)
+        if dtype.kind == "i":
+            return ir.IntegerType.get_signless(8 * dtype.itemsize)
+        if dtype.kind == "u":
+            return ir.IntegerType.get_unsigned(8 * dtype.itemsize)
+        floats = {2: ir.F16Type, 4: ir.F32Type, 8: ir.F64Type}
+        if dtype.kind == "f":
+            return floats[dtype.itemsize].get()
+        return ir.ComplexType.get(floats[dtype.itemsize // 2].get())
+
+
+def tensor_type(dtype: Dtype, shape: Sequence[int] = ()) -> Any:
+    """The MLIR type of a tensor."""
+    return ir.RankedTensorType.get(tuple(shape), element_type(dtype))
+
+
+def constant(value: Any, dtype: Any = None) -> T:
+    """An array or number as a constant; a complex one is put together of its parts, as MLIR's Python can't look into its like."""
+    array = np.ascontiguousarray(np.asarray(value, dtype)).reshape(np.shape(value))
+    if array.dtype.kind == "c":
+        return make_complex(constant(array.real), constant(array.imag))
+    attribute = ir.DenseElementsAttr.get(array, type=element_type(array.dtype), shape=array.shape)
+    return T(hlo.constant(attribute), array.dtype, array.shape)
+
+
+def full(value: Any, dtype: Dtype, shape: Sequence[int]) -> T:
+    """A tensor of equal elements."""
+    return broadcast(constant(value, dtype), tuple(shape))
+
+
+def zeros(dtype: Dtype, shape: Sequence[int]) -> T:
+    return full(0, dtype, shape)
+
+
+def like(value: Any, x: T) -> T:
+    """value with the dtype and shape of x."""
+    return full(value, x.dtype, x.shape)
+
+
+def iota(dtype: Dtype, shape: Sequence[int], axis: int) -> T:
+    return T(hlo.iota(tensor_type(dtype, shape), axis), dtype, tuple(shape))
+
+
+# ------------------------------------------------------------------------------------------------- elementwise
+
+
+#: What XLA computes as NumPy does, so that it may be done here: XLA does not where a barrier hides a number from it.
+ARITHMETIC: Final = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "negate": np.negative}
+
+
+def op(name: str, *operands: T) -> T:
+    """An operation whose result is like its operands."""
+    given = [x.ir for x in operands]
+    if name in ARITHMETIC and operands[0].dtype.kind == "f" and (known := numbers(given)) is not None:
+        with np.errstate(all="ignore"):
+            return like(ARITHMETIC[name](*(operands[0].dtype.type(number) for number in known)), operands[0])
+    return T(getattr(hlo, name)(*(literal(name, given) if operands[0].dtype.kind == "f" else given)), operands[0].dtype, operands[0].shape)
+
+
+def chlo_op(name: str, *operands: T) -> T:
+    """The same, of the CHLO dialect (``erf``, ``sinh`` …), which XLA takes as well."""
+    return T(getattr(chlo, name)(*(x.ir for x in operands)), operands[0].dtype, operands[0].shape)
+
+
+def _without_sign(x: T) -> T:
+    """``x + 0.0``, which XLA takes for ``x``: it is 0.0 for -0.0."""
+    if (known := numbers([x.ir])) is not None:
+        return like(known[0] + 0.0, x)
+    return select(compare("EQ", x, like(0, x)), like(0, x), x)
+
+
+def begun_with_zero(total: T, *summed: tuple[T, Sequence[int]]) -> T:
+    """A sum along these axes, which has begun with 0.0 and is not -0.0: XLA forgets the beginning where it sees that all summands are the same."""
+    if total.dtype.kind not in "fc" or not all(is_spread(x.ir, axes) for x, axes in summed):
+        return total
+    if total.dtype.kind == "c":
+        return make_complex(_without_sign(real(total)), _without_sign(imag(total)))
+    return _without_sign(total)
+
+
+def _sum_with_zeros(a: T, b: T) -> T:
+    """``a + b``, where XLA takes one of them for a constant zero and the sum for the other: the sum of two zeros has the sign that both have."""
+    bits = np.dtype(f"i{a.dtype.itemsize}")
+    zeros = and_(compare("EQ", a, like(0, a)), compare("EQ", b, like(0, b)))
+    return select(zeros, bits_as(and_(bits_as(a, bits), bits_as(b, bits)), a.dtype), op("add", a, b))
+
+
+def add(a: T, b: T) -> T:
+    if a.dtype == BOOL:  # XLA means the same by its own, but folds sums of constants as if it did not
+        return op("or_", a, b)
+    if a.dtype.kind == "c":
+        return make_complex(add(real(a), real(b)), add(imag(a), imag(b)))
+    if a.dtype.kind == "f":
+        ways = (a, b), (b, a)
+        for x, y in ways:
+            if is_zero(y.ir):
+                return _without_sign(x)
+        for x, y in ways:
+            if may_turn_signed_zero(y.ir):
+                return _sum_with_zeros(x, y)
+            if may_turn_zero(y.ir):
+                return op("add", _without_sign(x), y)
+    return op("add", a, b)
+
+
+def sub(a: T, b: T) -> T:
+    if a.dtype.kind == "c":
+        return make_complex(sub(real(a), real(b)), sub(imag(a), imag(b)))
+    if a.dtype.kind == "f" and is_zero(b.ir, negative=True):
+        return _without_sign(a)
+    if a.dtype.kind == "f" and may_turn_signed_zero(b.ir):
+        return _sum_with_zeros(a, neg(b))
+    return op("subtract", a, b)
+
+
+def mul(a: T, b: T) -> T:
+    """Of complex numbers by their parts: XLA takes ``z * 1`` for ``z``, and ``z * c * c`` for ``z * (c * c)``, whatever zeros have for signs."""
+    if a.dtype == BOOL:
+        return op("and_", a, b)
+    if a.dtype.kind == "c":
+        ar, ai, br, bi = real(a), imag(a), real(b), imag(b)
+        return make_complex(sub(mul(ar, br), mul(ai, bi)), add(mul(ar, bi), mul(ai, br)))
+    return op("multiply", a, b)
+
+
+def div(a: T, b: T) -> T:
+    """Integers are truncated towards zero.
+
+    XLA divides by a constant, and by what is broadcast, by multiplying with the reciprocal: 49 / 49 is less than 1 then.  A
+    barrier keeps numbers from that, and before 0.12 arrays, for nothing.  Since then it makes an array of what is broadcast; so
+    numbers that are broadcast are hidden by a choice that XLA can't foresee, and other divisors are not.
+    """
+    single = b.dtype.kind in "fc" and not b.shape and is_constant(b.ir)
+    if single and a.dtype.kind == "f" and not a.shape and is_constant(a.ir):
+        return op("divide", a, b)
+    if single or (b.dtype.kind == "f" and b.size > 1 and BARRIERS_ARE_FREE and is_rounded(b.ir)):
+        b = T(hidden(b.ir), b.dtype, b.shape)
+    elif b.dtype.kind == "f" and b.size > 1 and is_rounded(b.ir, numbers=True):
+        nowhere = broadcast(T(hidden(constant(-1, INT64).ir), INT64, ()), b.shape)
+        b = select(compare("NE", reshape(iota(INT64, (b.size,), 0), b.shape), nowhere), b, like(1, b))
+    return op("divide", a, b)
+
+
+def rem(a: T, b: T) -> T:
+    """The remainder of :func:`div`: it has the sign of a."""
+    return op("remainder", a, b)
+
+
+def neg(a: T) -> T:
+    return op("negate", a)
+
+
+def and_(a: T, b: T) -> T:
+    return op("and_", a, b)
+
+
+def or_(a: T, b: T) -> T:
+    return op("or_", a, b)
+
+
+def xor(a: T, b: T) -> T:
+    return op("xor", a, b)
+
+
+def not_(a: T) -> T:
+    return op("not_", a)
+
+
+_COMPARE_TYPES: Final = {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED", "f": "FLOAT", "c": "FLOAT"}
+
+
+def compare(direction: str, a: T, b: T) -> T:
+    """direction: EQ NE LT LE GT GE."""
+    how = hlo.ComparisonTypeAttr.get(_COMPARE_TYPES[a.dtype.kind])
+    x, y = literal("compare", (a.ir, b.ir)) if a.dtype.kind == "f" and direction in ("LE", "GE") else (a.ir, b.ir)
+    return T(hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction), compare_type=how), BOOL, a.shape)
+
+
+def select(p: T, a: T, b: T) -> T:
+    """a where p, else b; p may be a single truth for whole arrays."""
+    return T(hlo.select(p.ir, a.ir, b.ir), a.dtype, a.shape)
+
+
+def is_nan(a: T) -> T:
+    if a.dtype.kind == "c":
+        return or_(is_nan(real(a)), is_nan(imag(a)))
+    return compare("NE", a, a) if a.dtype.kind == "f" else zeros(BOOL, a.shape)
+
+
+def is_finite(a: T) -> T:
+    if a.dtype.kind == "c":
+        return and_(is_finite(real(a)), is_finite(imag(a)))
+    return T(hlo.is_finite(a.ir), BOOL, a.shape) if a.dtype.kind == "f" else full(True, BOOL, a.shape)
+
+
+def real(a: T) -> T:
+    return _part_of(a, "real", 0) if a.dtype.kind == "c" else a
+
+
+def imag(a: T) -> T:
+    return _part_of(a, "imag", 1) if a.dtype.kind == "c" else like(0, a)
+
+
+def _part_of(z: T, name: str, index: int) -> T:
+    """What z was put together of, if it was: what is known of a part is known then."""
+    source, dtype = source_of(z.ir), _part(z.dtype)
+    if name_of(source) == "complex" and (source == z.ir or not shape_of(source)):
+        return broadcast(T(source.owner.operands[index], dtype, shape_of(source)), z.shape)
+    return T(getattr(hlo, name)(z.ir), dtype, z.shape)
+
+
+def make_complex(re: T, im: T) -> T:
+    dtype = np.result_type(re.dtype, np.complex64)
+    return T(hlo.complex(re.ir, im.ir), dtype, re.shape)
+
+
+def absolute(a: T) -> T:
+    if a.dtype.kind in "bu":
+        return a
+    if a.dtype.kind == "c":
+        return T(hlo.abs(a.ir), real(a).dtype, a.shape)
+    return op("abs", a)
+
+
+def convert(a: T, dtype: Dtype) -> T:
+    """A cast as C (and so NumPy) does it."""
+    if a.dtype == dtype:
+        return a
+    folds = a.dtype.kind in "iuf" and dtype.kind in ("f" if a.dtype.kind == "f" else "iuf")
+    if folds and (known := numbers([a.ir])) is not None:
+        with np.errstate(all="ignore"):
+            return full(a.dtype.type(known[0]).astype(dtype), dtype, a.shape)
+    if (dtype.kind == "c" and goes_round(source_of(a.ir))) or (a.dtype.kind == "f" == dtype.kind and goes_round(a.ir)):
+        # a number of one kind that becomes one of another kind in the first round: XLA finds the 0.0 that the first one was
+        a = T(hidden(a.ir), a.dtype, a.shape)
+    if dtype == BOOL:
+        return compare("NE", a, like(0, a))
+    if a.dtype.kind == "c" and dtype.kind != "c":
+        return convert(real(a), dtype)
+    if dtype.kind == "c":
+        return make_complex(part := convert(real(a), _part(dtype)), convert(imag(a), _part(dtype)) if a.dtype.kind == "c" else like(0, part))
+    if a.dtype == BOOL and dtype.kind == "f":
+        # a cast is taken for "where it holds", and of a product with it nothing would be left of nans and infinities
+        return select(a, full(1, dtype, a.shape), full(0, dtype, a.shape))
+    if a.dtype.kind == "f" and dtype.kind in "iu":
+        return _float_to_int(_raw_convert(a, np.dtype(np.float32)) if a.dtype.itemsize == 2 else a, dtype)
+    if a.dtype == np.dtype(np.uint32) and dtype.kind == "f":
+        return _from_unsigned(a, dtype)
+    return _raw_convert(a, dtype)
+
+
+def _part(dtype: Dtype) -> Dtype:
+    return np.empty(0, dtype).real.dtype
+
+
+def _raw_convert(a: T, dtype: Dtype) -> T:
+    return T(hlo.convert(tensor_type(dtype, a.shape), a.ir), dtype, a.shape)
+
+
+def _from_unsigned(a: T, dtype: Dtype) -> T:
+    """32 bits by an int with a sign, exactly: of what was a float before, LLVM takes the one kind of ints for the other."""
+    signed, double = bits_as(a, INT32), np.dtype(np.float64)
+    found = add(_raw_convert(signed, double), select(compare("LT", signed, like(0, signed)), full(2.0**32, double, a.shape), full(0.0, double, a.shape)))
+    if dtype == np.dtype(np.float16):
+        found = _raw_convert(found, np.dtype(np.float32))
+    return found if dtype == double else _raw_convert(found, dtype)
+
+
+def _float_to_int(a: T, dtype: Dtype) -> T:
+    """XLA saturates; the x86 instruction, and so NumPy, gives the least integer for what does not fit."""
+    if dtype == np.dtype(np.uint64):
+        top = like(2.0**63, a)
+        high = xor(_float_to_int(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
+        return _raw_convert(select(compare("GE", a, top), high, _float_to_int(a, INT64)), dtype)
+    if dtype != INT64:
+        wide = INT64 if dtype.itemsize == 4 and dtype.kind == "u" else INT32 if dtype.itemsize <= 4 else INT64
+        if wide != dtype:
+            return _raw_convert(_float_to_int(a, wide), dtype)
+    bits = 8 * dtype.itemsize
+    limit = like(float(2.0 ** (bits - 1)), a)
+    fits = and_(compare("LT", a, limit), compare("GE", a, neg(limit)))
+    return select(fits, _raw_convert(a, dtype), full(-(2 ** (bits - 1)), dtype, a.shape))
+
+
+def bits_as(a: T, dtype: Dtype) -> T:
+    """The bits of elements as those of another dtype of the same size."""
+    return T(hlo.bitcast_convert(tensor_type(dtype, a.shape), a.ir), dtype, a.shape)
+
+
+# ------------------------------------------------------------------------------------------------- structure
+
+
+def broadcast(a: T, shape: tuple[int, ...]) -> T:
+    """NumPy's broadcasting of one operand to shape."""
+    if a.shape == shape:
+        return a
+    offset = len(shape) - len(a.shape)
+    kept = [k for k, d in enumerate(a.shape) if d == shape[k + offset]]
+    squeezed = reshape(a, tuple(a.shape[k] for k in kept))
+    return T(hlo.broadcast_in_dim(tensor_type(a.dtype, shape), squeezed.ir, [k + offset for k in kept]), a.dtype, shape)
+
+
+def reshape(a: T, shape: tuple[int, ...]) -> T:
+    return a if a.shape == shape else T(hlo.reshape(tensor_type(a.dtype, shape), a.ir), a.dtype, shape)
+
+
+def transpose(a: T, order: Sequence[int]) -> T:
+    if tuple(order) == tuple(range(len(a.shape))):
+        return a
+    return T(hlo.transpose(a.ir, list(order)), a.dtype, tuple(a.shape[k] for k in order))
+
+
+def static_slice(a: T, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> T:
+    shape = tuple(max(0, -(-(p - b) // s)) for b, p, s in zip(starts, stops, steps, strict=True))
+    if a.size and shape != a.shape:
+        found, starts, stops = before(a.ir, starts, stops)
+        number = filling(found)
+        if number is not None:
+            return broadcast(T(number, a.dtype, ()), shape)
+        a = T(found, a.dtype, shape_of(found))
+    return a if shape == a.shape else T(hlo.slice(a.ir, list(starts), list(stops), list(steps)), a.dtype, shape)
+
+
+def reverse(a: T, axes: Sequence[int]) -> T:
+    return T(hlo.reverse(a.ir, list(axes)), a.dtype, a.shape) if axes else a
+
+
+def concatenate(parts: Sequence[T], axis: int) -> T:
+    shape = list(parts[0].shape)
+    shape[axis] = sum(p.shape[axis] for p in parts)
+    return T(hlo.concatenate([p.ir for p in parts], axis), parts[0].dtype, tuple(shape))
+
+
+def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
+    shape = tuple(d + x + y for d, x, y in zip(a.shape, low, high, strict=True))
+    return T(hlo.pad(a.ir, constant(value, a.dtype).ir, list(low), list(high), [0] * len(low)), a.dtype, shape)
+
+
+def spread(a: T, gaps: Sequence[int]) -> T:
+    """So many zeros between the elements of each dimension."""
+    shape = tuple(d + max(d - 1, 0) * n for d, n in zip(a.shape, gaps, strict=True))
+    none = [0] * len(shape)
+    return T(hlo.pad(a.ir, constant(0, a.dtype).ir, none, none, list(gaps)), a.dtype, shape)
+
+
+def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
+    """XLA clamps the starts: what is out of range has to be seen to before."""
+    if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
+        return zeros(a.dtype, tuple(sizes))  # of nothing: no start is in range
+    return T(hlo.dynamic_slice(a.ir, _starts(starts, sizes), list(sizes)), a.dtype, tuple(sizes))
+
+
+def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
+    if any(size > dim for size, dim in zip(update.shape, a.shape, strict=True)):
+        return a
+    return T(hlo.dynamic_update_slice(a.ir, update.ir, _starts(starts, update.shape)), a.dtype, a.shape)
+
+
+def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
+    """Of a single element: no start is less than zero then, and of unsigned ones XLA clamps but one end."""
+    return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
+
+
+def put_together(a: T, update: T, starts: Sequence[int]) -> T:
+    """The same at places that are known, as a concatenation of what stays and what comes."""
+    axis = next((k for k, (n, d) in enumerate(zip(update.shape, a.shape, strict=True)) if n != d), None)
+    if axis is None:
+        return update
+    start, stop = starts[axis], starts[axis] + update.shape[axis]
+    row = along(a, axis, start, stop)
+    made = put_together(row, update, [0 if k == axis else s for k, s in enumerate(starts)])
+    ends = [[along(T(v, a.dtype, shape_of(v)), axis, b, e) for v, b, e in pieces(a.ir, axis, *span)] for span in ((0, start), (stop, a.shape[axis]))]
+    return concatenate([*ends[0], made, *ends[1]], axis)
+
+
+def take(a: T, indices: T, axis: int) -> T:
+    """``np.take`` along one axis with indices in range."""
+    rank, batch = len(a.shape), len(indices.shape)
+    offset = [*range(axis), *(k + batch for k in range(axis, rank - 1))]
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[],
+        start_index_map=[axis], index_vector_dim=batch,
+    )  # fmt: skip
+    sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
+    shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
+    if not a.shape[axis]:
+        return zeros(a.dtype, shape)  # of nothing: no index is in range
+    return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
+
+
+def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
+    """What is at places along some axes, all of one shape and in range; those dimensions come first."""
+    shape = indices[0].shape
+    stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
+    rest = [d for k, d in enumerate(a.shape) if k not in axes]
+    if any(not a.shape[k] for k in axes):
+        return zeros(a.dtype, (*shape, *rest))
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=list(range(len(shape), len(shape) + len(rest))), collapsed_slice_dims=sorted(axes), operand_batching_dims=[],
+        start_indices_batching_dims=[], start_index_map=list(axes), index_vector_dim=len(shape),
+    )  # fmt: skip
+    sizes = [1 if k in axes else d for k, d in enumerate(a.shape)]
+    return T(hlo.gather(a.ir, stacked.ir, numbers, sizes), a.dtype, (*shape, *rest))
+
+
+def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
+    """``a[i, j, …] = updates`` with one index vector for each of some axes (the first ones): the last of equal ones wins.
+
+    What is out of range is left out.  combine: an operation of what is there and what comes, in place of that.
+    """
+    axes = list(range(len(indices))) if axes is None else axes
+    count = updates.shape[0]
+    stacked = concatenate([reshape(i, (count, 1)) for i in indices], 1)
+    numbers = hlo.ScatterDimensionNumbers.get(
+        update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=sorted(axes), input_batching_dims=[],
+        scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(axes), index_vector_dim=1,
+    )  # fmt: skip
+    made = hlo.ScatterOp([a.ir.type], [a.ir], stacked.ir, [updates.ir], numbers)
+    scalar = tensor_type(a.dtype)
+    block = made.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        old, new = (T(v, a.dtype, ()) for v in block.arguments)
+        hlo.return_([(new if combine is None else op(combine, old, new)).ir])
+    return T(made.results[0], a.dtype, a.shape)
+
+
+def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
+    """The general contraction; the result has the batch dimensions, then a's, then b's."""
+    numbers = hlo.DotDimensionNumbers.get(
+        lhs_batching_dimensions=list(batch[0]), rhs_batching_dimensions=list(batch[1]),
+        lhs_contracting_dimensions=list(contract[0]), rhs_contracting_dimensions=list(contract[1]),
+    )  # fmt: skip
+    rest_a = [d for k, d in enumerate(a.shape) if k not in (*contract[0], *batch[0])]
+    rest_b = [d for k, d in enumerate(b.shape) if k not in (*contract[1], *batch[1])]
+    shape = tuple([a.shape[k] for k in batch[0]] + rest_a + rest_b)
+    return T(hlo.dot_general(tensor_type(a.dtype, shape), a.ir, b.ir, numbers), a.dtype, shape)
+
+
+def scatter_add(a: T, at: T, amounts: T) -> T:
+    """A vector to which amounts have been added, each at its place, in order; what is out of range is left out."""
+    numbers = hlo.ScatterDimensionNumbers.get(
+        update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
+        scattered_dims_to_operand_dims=[0], index_vector_dim=1,
+    )  # fmt: skip
+    places = reshape(at, (at.size, 1))
+    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [reshape(amounts, (amounts.size,)).ir], numbers)
+    scalar = tensor_type(a.dtype)
+    block = made.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        x, y = (T(v, a.dtype, ()) for v in block.arguments)
+        hlo.return_([add(x, y).ir])
+    return T(made.results[0], a.dtype, a.shape)
+
+
+# ------------------------------------------------------------------------------------------------- with regions
+
+
+def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: Callable[..., Sequence[T]]) -> list[T]:
+    """Reduce several tensors together; body gets the accumulators, then the elements."""
+    shape = tuple(d for k, d in enumerate(inputs[0].shape) if k not in axes)
+    types = [tensor_type(x.dtype, shape) for x in inputs]
+    made = hlo.ReduceOp(types, [x.ir for x in inputs], [i.ir for i in inits], sorted(axes))
+    scalars = [tensor_type(x.dtype) for x in inputs]
+    block = made.regions[0].blocks.append(*scalars, *scalars)
+    with ir.InsertionPoint(block):
+        operands = [T(v, x.dtype, ()) for v, x in zip(block.arguments, [*inputs, *inputs], strict=True)]
+        hlo.return_([r.ir for r in body(*operands)])
+    return [T(r, x.dtype, shape) for r, x in zip(made.results, inputs, strict=True)]
+
+
+def repeat(values: Sequence[T], more: Callable[..., T], step: Callable[..., Sequence[T]]) -> list[T]:
+    """While ``more(*values)`` holds, ``values = step(*values)``."""
+    types = [x.ir.type for x in values]
+    made = hlo.WhileOp(types, [x.ir for x in values])
+    for region, body in zip(made.regions, (lambda *xs: [more(*xs)], step), strict=True):
+        block = region.blocks.append(*types)
+        with ir.InsertionPoint(block):
+            hlo.return_([r.ir for r in body(*(T(v, x.dtype, x.shape) for v, x in zip(block.arguments, values, strict=True)))])
+    return [T(r, x.dtype, x.shape) for r, x in zip(made.results, values, strict=True)]
+
+
+def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
+    """Sort several tensors together, stably; ``less(a0, b0, a1, b1, …)``."""
+    made = hlo.SortOp([x.ir.type for x in operands], [x.ir for x in operands], dimension=axis, is_stable=True)
+    block = made.regions[0].blocks.append(*[t for x in operands for t in [tensor_type(x.dtype)] * 2])
+    with ir.InsertionPoint(block):
+        elements = [T(v, operands[k // 2].dtype, ()) for k, v in enumerate(block.arguments)]
+        hlo.return_([less(*elements).ir])
+    return [T(r, x.dtype, x.shape) for r, x in zip(made.results, operands, strict=True)]
+
+
+def cumulative(a: T, axis: int, combine: Callable[[T, T], T]) -> T:
+    """A running reduction along an axis, in log2(n) steps over the whole array."""
+    step, size = 1, a.shape[axis]
+    while step < size:
+        later = combine(along(a, axis, 0, size - step), along(a, axis, step, size))
+        a = concatenate([along(a, axis, 0, step), later], axis)
+        step *= 2
+    return a
+
+
+def along(a: T, axis: int, start: int, stop: int) -> T:
+    """A part of an axis."""
+    rank = range(len(a.shape))
+    return static_slice(a, [start if k == axis else 0 for k in rank], [stop if k == axis else a.shape[k] for k in rank], [1] * len(a.shape))
+
+
+# ------------------------------------------------------------------------------------------------- places
+
+
+def mlir_location(location: Location | None) -> Any:
+    """The user's file and line for an operation: XLA keeps it to the end."""
+    if location is None:
+        return ir.Location.unknown(context())
+    place = ir.Location.file(printable(location.file), location.line or 0, location.col or 0, context())
+    return ir.Location.name(printable("/".join(reversed([at.function for at in location.chain()]))), place, context())
+
+
+@contextmanager
+def at(location: Location | None) -> Iterator[None]:
+    """Emit what comes with this location."""
+    with mlir_location(location):
+        yield

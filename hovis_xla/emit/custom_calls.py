@@ -1,0 +1,47 @@
+"""Calls that XLA does not look into: of the host, with or without an effect, and of a function that only gives back what it was given."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hovis_xla.emit.builder import Dtype, T, tensor_type
+from hovis_xla.jaxlib.adapter import CALLBACK_TARGET, context, func, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+
+
+def opaque_identity(xs: Sequence[T], module: Any, made: dict[str, str]) -> list[T]:
+    """The same by one call of a function that is not inlined; ``made`` holds those functions, by type."""
+    kinds = [x.ir.type for x in xs]
+    key = ", ".join(map(str, kinds))
+    name = made.get(key)
+    if name is None:
+        name = made[key] = f"barrier{len(made)}"
+        with ir.InsertionPoint(module), ir.Location.unknown(context()):
+            identity = func.FuncOp(name, ir.FunctionType.get(kinds, kinds), visibility="private")
+            with ir.InsertionPoint(identity.add_entry_block()):
+                func.return_(list(identity.arguments))
+    call = func.CallOp(kinds, ir.FlatSymbolRefAttr.get(name), [x.ir for x in xs])
+    call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
+    return [T(r, x.dtype, x.shape) for r, x in zip(call.results, xs, strict=True)]
+
+
+def create_token() -> Any:
+    return hlo.create_token()
+
+
+def callback(token: Any, operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]] = ()) -> tuple[Any, list[T]]:
+    """Call the host; gives the token that orders what comes after, and the results."""
+    config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
+    api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
+    types = [hlo.TokenType.get(), *(tensor_type(*r) for r in results)]
+    made = hlo.CustomCallOp(types, [token, *(x.ir for x in operands)], CALLBACK_TARGET, has_side_effect=True, backend_config=config, api_version=api)
+    token, *found = made.results
+    return token, [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]
+
+
+def host_call(operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]]) -> list[T]:
+    """Call the host for a result that depends on the operands alone."""
+    config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
+    api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
+    types = [tensor_type(*r) for r in results]
+    made = hlo.CustomCallOp(types, [x.ir for x in operands], CALLBACK_TARGET, has_side_effect=False, backend_config=config, api_version=api)
+    return [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(made.results, results, strict=True)]

@@ -1,0 +1,239 @@
+"""What XLA would compute as if floats were real numbers, and how it is kept from that.
+
+XLA's algebra takes ``(x + c) - c`` for ``x``, ``x / y / z`` for ``x / (y * z)``, ``log(exp(x))`` for ``x``, and
+``x * x >= 0`` for true: right but for rounding, overflow and nan, which NumPy's results have.  An optimization barrier
+before the second operation hides from it what the first one was.  It costs nothing at a number, and, before 0.12, anywhere.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hovis_xla.jaxlib.adapter import ir, version
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+
+#: Operations whose elements are those of their first operand.
+_ARRANGE: Final = frozenset({"broadcast_in_dim", "reshape", "transpose", "slice", "dynamic_slice", "convert", "reverse"})
+
+#: The same, and what takes some of them.
+_CHOOSE: Final = _ARRANGE | {"gather", "pad"}
+
+#: How constants are written that are 0.0 and, under True, -0.0.
+_ZEROS: Final = {
+    False: ("dense<0.000000e+00>", "dense<0>", "dense<false>"),
+    True: ("dense<-0.000000e+00>",),
+}
+
+
+def source_of(value: Any) -> Any:
+    """The value whose elements these are."""
+    while isinstance(value, ir.OpResult) and name_of(value) in _ARRANGE:
+        value = value.owner.operands[0]
+    return value
+
+
+def name_of(value: Any) -> str:
+    """The operation that a value is the result of."""
+    return str(value.owner.name).removeprefix("stablehlo.") if isinstance(value, ir.OpResult) else ""
+
+
+def _made_by(value: Any, *names: str) -> bool:
+    return name_of(source_of(value)) in names
+
+
+def is_constant(value: Any) -> bool:
+    source = source_of(value)
+    return name_of(source) == "constant" or (name_of(source) == "complex" and all(map(is_constant, source.owner.operands)))
+
+
+def numbers(values: Sequence[Any]) -> list[float] | None:
+    """What these are, if each is a constant number, or an array of nothing else."""
+    found = [_number(value) for value in values]
+    return None if None in found else found  # type: ignore[return-value]
+
+
+def _number(value: Any) -> float | None:
+    while name_of(value) in _ARRANGE - {"convert"}:
+        value = value.owner.operands[0]
+    known = value.owner.attributes["value"] if name_of(value) == "constant" else None
+    return known.get_splat_value().value if known is not None and known.is_splat else None
+
+
+def is_zero(value: Any, negative: bool = False) -> bool:
+    """Is this a constant, of nothing but 0.0 (or -0.0)?"""
+    source = source_of(value)
+    if name_of(source) == "complex":
+        return all(is_zero(part, negative) for part in source.owner.operands)
+    if name_of(source) != "constant":
+        return False
+    constant = source.owner.attributes["value"]
+    return bool(constant.is_splat) and str(constant).startswith(_ZEROS[negative])
+
+
+def may_turn_zero(value: Any) -> bool:
+    """May XLA's algebra find a constant 0.0 here, as in ``float(n ^ n)``?"""
+    while name_of(value) in _ARRANGE - {"convert"}:
+        value = value.owner.operands[0]
+    source = source_of(value)
+    if name_of(value) == "convert" and goes_round(source):
+        # an int that is, maybe, the 0 that it was in front of the loop
+        return _is_int(source)
+    return isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert") and _is_int(source)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(ir.RankedTensorType(value.type).element_type, ir.IntegerType)
+
+
+def may_turn_signed_zero(value: Any, within: int = 4) -> bool:
+    """May it find 0.0 or -0.0, whichever?  In products so many operations are looked through."""
+    while name_of(value) in _CHOOSE - {"convert"}:
+        value = value.owner.operands[0]
+    if name_of(value) == "select":
+        return any(map(is_zero, value.owner.operands))
+    if name_of(value) in ("real", "imag"):
+        return _part_may_turn_zero(value.owner.operands[0], name_of(value) == "imag")
+    if name_of(value) != "multiply" or not within or _is_int(value):
+        return False
+    factors = value.owner.operands
+    zeros = [is_zero(x) or may_turn_zero(x) or may_turn_signed_zero(x, within - 1) for x in factors]
+    return any(zeros) and all(zero or _is_folded(x) for zero, x in zip(zeros, factors, strict=True))
+
+
+def _is_folded(value: Any) -> bool:
+    """Is it made of constants alone, by what puts them together?"""
+    source = source_of(value)
+    joined = name_of(source) in ("concatenate", "complex", "real", "imag")
+    return is_constant(source) or (joined and all(map(_is_folded, source.owner.operands)))
+
+
+def _part_may_turn_zero(number: Any, imag: bool) -> bool:
+    """Is it a complex number that was a real one, where XLA sees it through what has moved it since?"""
+    while name_of(number) in _CHOOSE:
+        number = number.owner.operands[0]
+    if name_of(number) in ("concatenate", "select"):
+        return any(_part_may_turn_zero(x, imag) for x in list(number.owner.operands)[name_of(number) == "select" :])
+    return name_of(number) == "complex" and is_zero(number.owner.operands[imag])
+
+
+def is_spread(value: Any, axes: Sequence[int], most: int = 32) -> bool:
+    """May XLA find that an array is the same all along these axes: that nothing which varies along them is in what it is made of?
+
+    A sum of it is a product to XLA, which is -0.0 where a sum of -0.0 is 0.0.  Of more than so many operations it is assumed.
+    """
+    todo = [(value, set(axes))]
+    while todo and (most := most - 1):
+        value, along = todo.pop()
+        shape, name = value.type.shape, name_of(value)
+        varying = {k for k in along if shape[k] != 1}
+        if not varying:
+            continue
+        if name in ("", "iota", "while", "custom_call") or (name == "constant" and not value.owner.attributes["value"].is_splat):
+            return False
+        for source in value.owner.operands:
+            if name == "broadcast_in_dim":
+                along = {k for k, at in enumerate(value.owner.attributes["broadcast_dimensions"]) if at in varying}
+            elif name == "transpose":
+                along = {value.owner.attributes["permutation"][k] for k in varying}
+            else:
+                along = varying if source.type.shape == shape else set(range(len(source.type.shape)))
+            todo.append((source, along))
+    return True
+
+
+def goes_round(value: Any) -> bool:
+    """Is this what a loop carries from round to round?"""
+    return isinstance(value, ir.BlockArgument) and not str(value.owner.owner.name).startswith("func.")
+
+
+def hidden(value: Any) -> Any:
+    """The same value, of which XLA's algebra does not know where it comes from."""
+    return hlo.OptimizationBarrierOp([value]).results[0]
+
+
+def _hidden_number(value: Any) -> Any:
+    """The same for a constant that fills an array, which is made again of the number: no array is kept apart."""
+    if name_of(value) not in ("broadcast_in_dim", "reshape") or not is_constant(value):
+        return hidden(value)
+    number = _hidden_number(value.owner.operands[0])
+    copy = value.owner.clone().operation
+    copy.operands[0] = number
+    return copy.results[0]
+
+
+def _has_constant(value: Any, *names: str) -> bool:
+    """Is this made by one of these operations, of a constant and something?"""
+    source = source_of(value)
+    return name_of(source) in names and any(map(is_constant, source.owner.operands))
+
+
+def _chain(*names: str) -> Callable[[Any, Any], tuple[bool, bool]]:
+    """Two operations with a constant each."""
+    return lambda a, b: (is_constant(a) and _has_constant(b, *names), is_constant(b) and _has_constant(a, *names))
+
+
+def _multiply(a: Any, b: Any) -> tuple[bool, bool]:
+    hide_a, hide_b = _chain("multiply", "divide")(a, b)
+    return hide_a, hide_b or (_made_by(a, "exponential") and _made_by(b, "exponential"))
+
+
+def _divide(a: Any, b: Any) -> tuple[bool, bool]:
+    hide_b = _made_by(b, "divide") or (is_constant(b) and _has_constant(a, "multiply")) or (_made_by(a, "exponential") and _made_by(b, "exponential"))
+    return _made_by(a, "divide"), hide_b
+
+
+def _is_square(value: Any) -> bool:
+    source = source_of(value)
+    return name_of(source) == "multiply" and source.owner.operands[0] == source.owner.operands[1]
+
+
+def _log(a: Any) -> tuple[bool]:
+    return (_made_by(a, "exponential", "power"),)
+
+
+def _sqrt(a: Any) -> tuple[bool]:
+    return (_is_square(a),)
+
+
+def _power(a: Any, b: Any) -> tuple[bool, bool]:
+    del b
+    return _made_by(a, "exponential", "power", "sqrt") or _is_square(a), False
+
+
+def _compare(a: Any, b: Any) -> tuple[bool, bool]:
+    """Of what is never negative, but nan."""
+    return is_constant(a) and not is_constant(b) and _is_size(b), is_constant(b) and not is_constant(a) and _is_size(a)
+
+
+def _is_size(value: Any) -> bool:
+    return _made_by(value, "abs", "sqrt", "exponential", "power", "maximum") or _is_square(value)
+
+
+#: Before this, barriers are taken away in time; since then what is behind one is an array of its own.
+BARRIERS_ARE_FREE: Final = tuple(map(int, version().split(".")[:2])) < (0, 11)
+
+
+def is_rounded(value: Any, numbers: bool = False) -> bool:
+    """Would XLA multiply with the reciprocal of this array, which is no power of two?  numbers: is it one number, wherever one looks?"""
+    while name_of(value) in ("reshape", "convert"):
+        value = value.owner.operands[0]
+    source = value.owner.operands[0] if name_of(value) == "broadcast_in_dim" else value
+    if name_of(source) != "constant":
+        return source is not value and (not numbers or not ir.RankedTensorType(source.type).shape)
+    known = ir.DenseElementsAttr(source.owner.attributes["value"])
+    return not known.is_splat or abs(math.frexp(float(known.get_splat_value().value))[0]) != 0.5
+
+
+#: operation → which of its operands are to be hidden
+_RULES: Final[dict[str, Callable[..., tuple[bool, ...]]]] = {"divide": _divide, "log": _log, "sqrt": _sqrt, "power": _power, "compare": _compare}
+if BARRIERS_ARE_FREE:  # later ones leave constants alone
+    _RULES.update({"add": _chain("add", "subtract"), "subtract": _chain("add", "subtract"), "multiply": _multiply})
+
+
+def literal(name: str, operands: Sequence[Any]) -> list[Any]:
+    """The operands of an operation on floats, hidden where XLA would make something else of it."""
+    rule = _RULES.get(name)
+    if rule is None:
+        return list(operands)
+    hide = _hidden_number if name == "compare" else hidden
+    return [hide(x) if wanted else x for x, wanted in zip(operands, rule(*operands), strict=True)]

@@ -1,0 +1,110 @@
+"""May XLA compute what is stored while it stores it, in one pass over the array?
+
+A store waits for its value behind a barrier (``array_values``), for XLA would copy the array where the value reads what the
+store overwrites.  Of a value that does not, or that reads each cell only for the cell's own new content, the barrier costs
+a pass over memory, and keeps XLA from making both one kernel.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hovis_xla.emit.builder import T
+from hovis_xla.jaxlib.adapter import ir
+
+#: Values of fewer elements stand behind a barrier in any case: loops over numbers are made of such stores.
+LEAST: Final = 32
+
+#: A value that is computed by more operations is taken to read the array.
+MOST: Final = 400
+
+#: XLA has the results of these in memory before it goes on: what they read has been read.
+KEPT: Final = frozenset({
+    "func.call", "stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.dot_general", "stablehlo.convolution", "stablehlo.sort",
+    "stablehlo.custom_call", "stablehlo.fft",
+})  # fmt: skip
+
+#: Each cell of their result is made of the same cell of operands of its shape.
+_CELLWISE_NAMES: Final = (
+    "abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential "
+    "exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt "
+    "power real remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic "
+    "shift_right_logical sign sine sqrt subtract tan tanh xor"
+)
+CELLWISE: Final = frozenset(f"stablehlo.{name}" for name in _CELLWISE_NAMES.split(" "))
+
+Store = tuple[T, T, tuple[T, ...]]
+
+
+def is_computed_in_place(t: T, update: T, starts: Sequence[T], reads: Sequence[T], stored: "dict[Any, Store]") -> bool:
+    """Of ``t`` with ``update`` in it: may it be one pass?  ``reads`` is what has to be read of t before, ``stored`` the stores so far."""
+    if update.size < LEAST:
+        return False
+    contents = {t.ir}
+    before = stored.get(t.ir)
+    while before is not None:
+        contents.add(before[0].ir)
+        before = stored.get(before[0].ir)
+    left = {x.ir for x in reads}
+    # a value; is each of its cells read where the same cell of the update is written; has it been in memory on its way?
+    todo: list[tuple[Any, bool, bool]] = [(update.ir, True, False)]
+    seen: set[Any] = set()
+    while todo:
+        at = todo.pop()
+        value, cellwise, kept = at
+        if value in contents and not kept:
+            return False
+        if at in seen:
+            continue
+        seen.add(at)
+        if len(seen) > MOST:
+            return False
+        left.discard(value)
+        if isinstance(value.owner, ir.Block):
+            continue
+        op = value.owner.operation
+        if cellwise and not kept and op.operands and op.operands[0] == t.ir and _is_box(op, update, starts):
+            continue
+        kept = kept or op.name in KEPT
+        cellwise = cellwise and op.name in CELLWISE
+        todo += [(x, cellwise, kept) for x in op.operands]
+    return not left
+
+
+def unread(update: T, reads: Sequence[T]) -> list[T]:
+    """Those of the reads that the update is not made of, and so does not wait for."""
+    left, todo, seen = {x.ir: x for x in reads}, [update.ir], set[Any]()
+    while todo and left and len(seen) < MOST:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        left.pop(value, None)
+        if not isinstance(value.owner, ir.Block):
+            todo += value.owner.operation.operands
+    return list(left.values())
+
+
+def _is_box(op: Any, update: T, starts: Sequence[T]) -> bool:
+    """Does it read just the cells that are stored into?"""
+    if tuple(ir.RankedTensorType(op.results[0].type).shape) != update.shape:
+        return False
+    if op.name == "stablehlo.dynamic_slice":
+        return all(_same(x, s.ir) for x, s in zip(list(op.operands)[1:], starts, strict=True))
+    if op.name == "stablehlo.slice":
+        return all(_known(s.ir) == n for s, n in zip(starts, op.attributes["start_indices"], strict=True)) and all(n == 1 for n in op.attributes["strides"])
+    return False
+
+
+def _same(a: Any, b: Any) -> bool:
+    known = _known(a)
+    return a == b or (known is not None and known == _known(b))
+
+
+def _known(value: Any) -> int | None:
+    """An integer that is a constant."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "stablehlo.constant":
+        return None
+    return int(ir.DenseIntElementsAttr(value.owner.operation.attributes["value"])[0])
+
+
+__all__ = ["CELLWISE", "is_computed_in_place", "unread"]

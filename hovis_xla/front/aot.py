@@ -1,0 +1,170 @@
+"""Programs to look at, to keep and to call by hand: lowered, compiled, and out of bytes."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from hovis.backend.entry.prologue import absent, leaves
+from hovis.errors import SpecError, TraceError
+from hovis.front import tracing
+from hovis.ir.model import callees
+from hovis_xla.abi.argument_plan import Taker, plan_of, taker
+from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.abi.errstate import is_watched
+from hovis_xla.abi.ordered_effects import with_log
+from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib.hlo_text import Loops
+from hovis_xla.partition.decide import decide
+from hovis_xla.runtime import serialization
+from hovis_xla.runtime.executable import Executable
+from hovis_xla.runtime.serialization import StorageError
+from hovis_xla.runtime.size_buckets import Sized
+
+
+def replaying(traced: tracing.Trace, executable: Executable | Sized) -> Callable[..., Any]:
+    """The residual for calls that the executable has given up: what it did is not done again."""
+    other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
+    other.static, other.guards = traced.static, traced.guards
+    return other.by_position()
+
+
+class Lowered:
+    """A StableHLO program that is not compiled yet."""
+
+    def __init__(self, traced: tracing.Trace, exact: bool = False) -> None:
+        if not isinstance(traced, tracing.Trace):
+            raise SpecError(f"hovis_xla.Lowered is made of a Trace, not of a {type(traced).__name__}")
+        if adapter.is_left_behind():
+            raise TraceError(adapter.AFTER_FORK)
+        with tracing.at_work(traced.fn, traced.options):
+            decision = decide(traced.function, None, exact)
+        if decision.executable is None:
+            raise TraceError(str(decision))
+        self._traced = traced
+        self._executable = decision.executable
+
+    def as_text(self, locations: bool = False) -> str:
+        """StableHLO; with locations, the user's file and line at each operation."""
+        return self._executable.stablehlo(locations)
+
+    def compile(self) -> "Compiled":
+        """Hand it to XLA."""
+        return Compiled(self._traced, self._executable)
+
+
+class Compiled:
+    """An executable that takes the unknown arguments of its trace, as ``Trace.compile()`` does."""
+
+    def __init__(self, traced: tracing.Trace, executable: Executable) -> None:
+        if not (issubclass(type(traced), tracing.Trace) and issubclass(type(executable), Executable | Sized)):
+            raise SpecError("hovis_xla.Compiled is made by hovis_xla.compile")
+        self.trace = traced
+        self.executable = executable
+        self._take = taker_of(traced, checked=True)
+        _ = executable.program
+        functools.update_wrapper(self, traced.fn, updated=())
+
+    def __call__(self, *unknown: Any) -> Any:
+        if not is_watched():
+            values = self._take(*self._filled(unknown)) if len(unknown) <= len(self.trace.signature.unknown) else None
+            result = BAILED if values is None else self.executable(values)
+            if result is not BAILED:
+                return result
+        if self.executable.log.done:
+            return self.executable.log.once(replaying(self.trace, self.executable))(*unknown)
+        return self.trace.by_position()(*self._filled(unknown))
+
+    def _filled(self, unknown: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, and the defaults of those that are not given."""
+        return unknown + tuple(map(absent, self.trace.signature.unknown[len(unknown) :]))
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return self.executable.as_text()
+
+    @property
+    def loops(self) -> Loops:
+        """How many loops are native code, how many are not, and how many arrays are copied in their rounds."""
+        return self.executable.loops
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed …"""
+        return self.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of code, arguments, results and temporaries."""
+        return self.executable.memory_analysis()
+
+    def serialize(self) -> bytes:
+        """The executable as bytes for :func:`load`; for the same jaxlib on the same kind of CPU.
+
+        What the trace read of its environment is frozen in it, arrays included.  StorageError if the result or the
+        arguments hold what can't be written down: instances, functions, classes.
+        """
+        plans = plan_of(self.trace.signature)
+        if plans is None:
+            raise StorageError("it can't be stored: an argument is an instance or one of several values")
+        return serialization.dump(self.executable, [(u.name, plan) for u, plan in zip(self.trace.signature.unknown, plans, strict=True)])
+
+
+class Loaded:
+    """An executable out of bytes.  It knows no Python: calls that XLA gives up go to ``fallback``, or raise."""
+
+    def __init__(self, blob: bytes, fallback: Callable[..., Any] | None) -> None:
+        self.executable, arguments = serialization.restore(blob)
+        self.fallback = fallback
+        self.__name__ = self.executable.name
+        self._names = [name for name, _ in arguments]
+        try:
+            self._take = taker([plan for _, plan in arguments], checked=True)
+        except (TypeError, RecursionError, MemoryError):
+            raise StorageError("a damaged header") from None
+
+    def __call__(self, *unknown: Any) -> Any:
+        if len(unknown) != len(self._names):
+            raise SpecError(f"{self.__name__} takes {len(self._names)} arguments ({', '.join(self._names)}), not {len(unknown)}")
+        if adapter.is_left_behind() and self.fallback is None:
+            raise TraceError(adapter.AFTER_FORK)
+        values = None if self.fallback is not None and is_watched() else self._take(*unknown)
+        result = BAILED if values is None else self.executable(values)
+        if result is not BAILED:
+            return result
+        if self.fallback is not None:
+            return self.fallback(*unknown)
+        if values is None or not self.executable.fits(values):
+            raise SpecError(f"the arguments do not fit what {self.__name__} was compiled for")
+        raise TraceError(f"{self.__name__} raises here, or needs an int of more than 64 bits: that takes Python; load(blob, fallback=the function) has it")
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return self.executable.as_text()
+
+    def __repr__(self) -> str:
+        return f"<hovis_xla executable {self.__name__}({', '.join(self._names)})>"
+
+
+def load(blob: bytes, fallback: Callable[..., Any] | None = None) -> Loaded:
+    """The executable of ``serialize()``, as a function of the unknown arguments.
+
+    fallback      the original (or anything that takes the same arguments), for calls that XLA gives up: exceptions, ints
+                  of more than 64 bits, arguments that do not fit.  Without it such calls raise.
+    StorageError alone if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS; TypeError if blob holds no bytes.
+
+    The bytes hold machine code, and it is run: load only what you trust.  The digest in them finds damage, not malice.
+    """
+    return Loaded(blob, fallback)
+
+
+def taker_of(traced: tracing.Trace, checked: bool) -> Taker:
+    """How the leaves are found in the unknown arguments of a trace."""
+    plans = plan_of(traced.signature)
+    if plans is not None:
+        return taker(plans, checked)
+
+    def take(*unknown: Any) -> tuple[Any, ...] | None:
+        try:
+            return tuple(leaves(traced.signature, unknown))
+        except SpecError:
+            return None
+
+    return take

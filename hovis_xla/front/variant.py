@@ -1,0 +1,435 @@
+"""What a jitted function keeps for arguments of one kind: an executable, its residual Python, and which of them to run."""
+
+import contextlib
+import itertools
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.backend.assembler.assemble import assemble
+from hovis.backend.entry.alias_checks import stands_apart
+from hovis.backend.entry.prologue import parts_of
+from hovis.base import deadline
+from hovis.base.autotuner import GIVEN_UP, Contest
+from hovis.base.deadline import OutOfTime
+from hovis.base.once import COMPILER, alone
+from hovis.front import tracing
+from hovis.front.cache_keys import Key
+from hovis.front.jit import Variant as PythonVariant
+from hovis.passes import pipeline
+from hovis.transforms.interpreter import Interpreter
+from hovis_xla.abi.argument_plan import Head, plan_of, quick_entry
+from hovis_xla.abi.argument_specs import aliasing
+from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.abi.errstate import is_watched
+from hovis_xla.abi.signature import Keyed
+from hovis_xla.emit.values import Late, NumberUnknown, ShapeUnknown
+from hovis_xla.front.aot import replaying, taker_of
+from hovis_xla.front.mutable_arguments import Adopting
+from hovis_xla.front.sanitizers import watched
+from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib.adapter import XlaError
+from hovis_xla.partition.decide import Decision, Parts, decide
+from hovis_xla.runtime import jaxlib_checks
+from hovis_xla.runtime.executable import Executable
+from hovis_xla.runtime.size_buckets import Sized
+
+#: What calls are done by, in words.
+WAYS: Final = {"xla": "XLA", "parts": "in pieces", "residual": "residual Python", "plain": "the plain function"}
+#: So many calls at most a residual that is cut up has for its pieces to find who does them, before it is held against the plain function.
+SETTLING: Final = 32
+#: What of the time for a first call there is besides, where residual Python is made only when it is first needed.
+AFTERWARDS: Final = 0.5
+
+
+class Variant(PythonVariant):
+    """One executable, what it is valid for, and the residual Python that it falls back to.
+
+    ``entry`` is the function of all arguments that a call runs: it gives BAILED if they are not its own, or if the program
+    has given up.  Where there are several ways to do a call, a ``contest`` finds out which is the quickest; while it goes on,
+    there is no such function yet.
+    """
+
+    __slots__ = (
+        "_auto", "_heads", "_made", "_places", "acts", "adopting", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized",
+        "watch", "xla",
+    )  # fmt: skip
+
+    def __init__(
+        self, traced: tracing.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any],
+        exact: bool, target: str, sized: Sized | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(traced, original, key, len(args), tuple(kwargs))
+        self.original = original
+        self.sized = sized
+        self.decision = Decision(None)
+        if traced.late:
+            self.decision = Decision(None, Late(traced.reasons[0].why, traced.reasons[0].location))
+        elif target != "python" and sized is None:
+            self.decision = decide(traced.function, None, exact, hurry=True)
+        self.xla: Executable | Sized | None = sized or self.decision.executable
+        self.parts: Parts | None = None
+        self.replay: Callable[..., Any] | None = None
+        self.entry: Callable[..., Any] = self._first_entry
+        #: entries by the way that they go, and what all of them know of the arguments
+        self._made: dict[str, Callable[..., Any]] = {}
+        self._places: list[int | str] = [*range(len(args)), *kwargs]
+        given = zip(self._places, (*args, *kwargs.values()), strict=True)
+        self._heads = [Head.of(value, None if place in (self.picks or ()) else Keyed(value)) for place, value in given]
+        self.told = _told(target)
+        #: the program for arguments that are changed, if XLA does the calls by one
+        self.adopting: Adopting | None = None
+        #: what runs calls op by op that are not XLA's
+        self.watch: Interpreter | None = None
+        #: what does calls whose arguments share memory
+        self.shared: Variant | None = None
+        self.settling = 0
+        executable = self.xla
+        #: may a call that is given up have done something that can be seen?
+        self.acts = isinstance(executable, Sized) or (executable is not None and does_something(executable))
+        self._auto = target == "auto"
+        self.contest = self._contest()
+
+    @property
+    def is_python(self) -> bool:
+        """Has it nothing to do with XLA, and never will?"""
+        return self.xla is None and self.parts is None
+
+    def initial(self) -> Callable[..., Any]:
+        """The residual is made when it is first called: an executable may never need it."""
+        return self._first_residual
+
+    def _first_residual(self, *unknown: Any) -> Any:
+        return self.residual()(*unknown)
+
+    def residual(self) -> Callable[..., Any]:
+        """The residual, made now if it has not been."""
+        if getattr(self.call, "__func__", None) is Variant._first_residual:
+            with deadline.within(AFTERWARDS * self.trace.options.limit(1)):
+                self.call = self.trace.by_position()
+        return self.call
+
+    @property
+    def in_vain(self) -> bool:
+        return self.trace.fallback or isinstance(self.decision.reason, Late)
+
+    def _contest(self) -> Contest:
+        """Who may do the calls."""
+        executable = self.xla
+        if not self._auto or self.picks is None or isinstance(executable, Sized):
+            return Contest(["residual"] if executable is None else ["xla", "residual"], decided=True)
+        if executable is None:
+            return Contest(["residual", "plain"], grows=True)
+        if executable.is_worth_it:
+            return executable.contest("residual", "plain")
+        self.xla = None
+        low = executable.lowered
+        self.told = f"{executable.name} runs as residual Python: about {low.work.python:.1f} µs of work, and a call of XLA costs {executable.overhead:.0f}."
+        return Contest(["residual", "plain"], grows=not all(head.is_simple for head in self._heads))
+
+    def serves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Of a variant for all sizes: has it something for this one?"""
+        values = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.picks is not None else None
+        if values is None or self.sized is None:
+            return False
+        plan, _ = self.sized.plan(values)
+        return plan is not None and (self.sized.python is not None or not self._auto or plan.executable.is_worth_it)
+
+    def for_shared_memory(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
+        """What does a call with arrays that share memory, where the executable stores into arrays and takes none that do."""
+        executable = self.decision.executable
+        if not self._auto or self.xla is None or executable is None or not executable.lowered.written:
+            return None
+        leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) or ()
+        arrays = [leaf for leaf in leaves if type(leaf) is np.ndarray]
+        if not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
+            return None
+        if self.shared is None:
+            self.shared = Variant(self.trace, self.original, self.key, args, kwargs, executable.exact, "python")
+            self.shared.contest = Contest(["residual", "plain"], grows=False)
+        return self.shared
+
+    def watch_by(self, interpreter: Interpreter | None) -> None:
+        """Let calls that are not XLA's be run op by op."""
+        if interpreter is not None and not self.trace.fallback:
+            self.watch = interpreter
+            if self.xla is None:
+                self.told = "It is run op by op."
+                self.entry = never
+
+    def adopt(self, adopting: Adopting) -> None:
+        """Let XLA do the calls by a program that takes objects apart, and gives what becomes of them."""
+        self.adopting = adopting
+        self.decision = Decision(adopting.executable)
+        self.xla = adopting.executable
+        self.acts = does_something(adopting.executable)
+        self.told = ""
+        self.contest = self._contest()
+
+    def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.watch is not None else None
+        if self.watch is None or leaves is None:
+            return super().run(args, kwargs)
+        return watched(self.watch, self.trace.function, leaves)
+
+    def cut_up(self, exact: bool) -> None:
+        """Let XLA run the numeric pieces of what it can't run as a whole."""
+        with COMPILER:
+            if self.parts is None and self.picks is not None:
+                self.parts = Parts(self.trace, self.decision.reason, exact)
+            if self.parts is not None and self.parts.stale:
+                try:
+                    with deadline.within(self.trace.options.limit(1)):
+                        self.call = self.parts.build() or self.initial()
+                except OutOfTime:
+                    self.parts.close()
+                    self.call = self.initial()
+                if self.parts.pieces and self.contest.winner is None and self.contest.first != "parts":
+                    self.contest = Contest(["parts", "plain"], self.parts.hopeless)
+                    self.settling = SETTLING
+
+    def in_pieces(self, *unknown: Any) -> Any:
+        """The residual, cut up anew if a piece has turned out not to be one."""
+        if self.parts is not None and self.parts.stale:
+            self.cut_up(self.parts.exact)
+        return self.call(*unknown)
+
+    # --------------------------------------------------------------------------------------------- entries
+
+    def _trying(self, *values: Any) -> Any:
+        """The entry while it is not clear which way is the quickest."""
+        contest = self.contest
+        if self.settling and self.parts is not None:
+            self.settling = 0 if all(piece.decided for piece in self.parts.pieces) and self.settling < SETTLING else self.settling - 1
+            return self._entry("parts")(*values)
+        if self._entry("")(*values) is BAILED:
+            return BAILED
+        way = contest.begin(values)
+        entry, start = self._entry(way), time.perf_counter()
+        found = entry(*values)
+        if found is BAILED:
+            contest.take_back(way)
+            return BAILED
+        contest.note(way, time.perf_counter() - start)
+        if contest.winner is not None:
+            self._settled()
+        return found
+
+    def _first_entry(self, *values: Any) -> Any:
+        """Make the entry, and use it: the program is compiled now."""
+        xla = self.xla
+        if isinstance(xla, Executable) and self.picks is not None:
+            if self.adopting is None and self._entry("")(*values) is BAILED:
+                return BAILED  # a call of another kind, for which nothing is compiled
+            if xla.in_a_hurry:
+                with contextlib.suppress(XlaError):  # the same again below
+                    return self._make_entry("first")(*values)
+        self._enter_by(self.contest.winner)
+        return self.entry(*values)
+
+    def _enter_by(self, way: str | None) -> None:
+        """Calls go this way from now on; None: it is not clear which."""
+        contest = self.contest
+        if way is None:
+            self.entry = self._trying
+            return
+        watched = contest.alert < math.inf or contest.stays > 0
+        self.entry = self._make_entry(way, (contest, self._late)) if watched else self._entry(way)
+
+    def _late(self, values: tuple[Any, ...] | None, seconds: float = 0.0) -> Any:
+        """A call has taken long, or the winner has done many and is to do this one."""
+        if values is None:
+            self.contest.note(self.contest.winner or "", seconds)
+        else:
+            self.contest.reopen()
+        self._held_again()
+        return None if values is None else self.entry(*values)
+
+    def _held_again(self) -> None:
+        """The contest may have been opened again."""
+        way = self.contest.winner
+        self._enter_by(way)
+        if way is None and self.contest.first == "xla":
+            self.told = ""
+
+    def _entry(self, way: str) -> Callable[..., Any]:
+        """The entry of a way; that of XLA is compiled now."""
+        if way not in self._made:
+            try:
+                self._made[way] = self._make_entry(way)
+            except XlaError as error:
+                self.contest.drop()
+                self.xla = None
+                self.told = f"It runs as residual Python, because XLA does not compile it: {error}"
+                return self._entry("residual")
+        return self._made[way]
+
+    def _make_entry(self, way: str, watch: Any = None) -> Callable[..., Any]:
+        """The function of all arguments that checks them and goes a way; with none, it only checks them."""
+        heads, places = self._heads, self._places
+        scope: dict[str, Any] = {"holds": self.holds, "aliasing": aliasing, "is_watched": is_watched, "pattern": self.key[0]}
+        tests = [f"not {-limit} <= a{k} <= {limit}" for k, limit in self.contest.largest.items()] if way == self.contest.winner else []
+        if self.picks is None or way == "plain":
+            # a call of the original, with whatever it is
+            tests += ["not holds()"] if self.picks is None else [test for k, head in enumerate(heads) for test in head.shallow(f"a{k}")]
+            return quick_entry([["leaf", None, head.cls] for head in heads], tests, scope, None, (self.original, list(enumerate(places))), watch=watch)
+        plans = plan_of(self.trace.signature)
+        if plans is None:
+            return never
+        chosen = [places.index(pick) for pick in self.picks]
+        given: dict[int, Any] = dict(zip(chosen, plans, strict=False))
+        whole = [given.get(k) or ["value", head.known] for k, head in enumerate(heads)]
+        if way in ("xla", "first") and self.adopting is not None:
+            return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch, way == "first")
+        tests = ["not holds()", *self._aliasing_tests(), *tests]
+        xla = self.xla
+        if way in ("xla", "first") and xla is not None:
+            enter = xla.first if way == "first" and isinstance(xla, Executable) else xla.enter
+            return quick_entry(whole, [*tests, "is_watched()"], scope, enter, (self.call, []), watch=watch)
+        if not way:
+            return quick_entry(whole, tests, scope, None, (bool, []), trusting=True)
+        python = self.in_pieces if self.parts is not None else self.residual()
+        bare = without_checks(self.trace) if self.parts is None else None
+        return quick_entry(whole, tests, scope, bare, (python, [(k, None) for k in chosen]), trusting=True, watch=watch)
+
+    def _aliasing_tests(self) -> list[str]:
+        mutable = [f"a{k}" for k, head in enumerate(self._heads) if head.mutable]
+        if self.key[0] != () or len(mutable) > 3:
+            return [f"aliasing([{', '.join(mutable)}]) != pattern"]
+        return [f"{a} is {b}" for a, b in itertools.combinations(mutable, 2)]
+
+    @property
+    def shape_unknown(self) -> bool:
+        """Would it be an executable if its integer arguments were known?"""
+        return isinstance(self.decision.reason, ShapeUnknown)
+
+    @property
+    def number_unknown(self) -> bool:
+        """The same, but that is not certain."""
+        return isinstance(self.decision.reason, NumberUnknown)
+
+    @property
+    def settled(self) -> bool:
+        """May calls go straight to its entry?"""
+        return not self.contest.given_up
+
+    # --------------------------------------------------------------------------------------------- running
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = self.entry(*args, *kwargs.values())
+        if found is BAILED:
+            return self.give_up(args, kwargs)
+        self.contest.got_through()
+        return found
+
+    def _settled(self) -> None:
+        """One way has won."""
+        contest, way = self.contest, self.contest.winner
+        if way is not None and contest.first == "xla" and contest.scales:
+            name = getattr(self.trace.fn, "__name__", None) or self.trace.function.name
+            self.told = "" if way == "xla" else f"{name} runs as {WAYS[way]}, which is quicker: {contest}."
+        self._enter_by(way)
+
+    def give_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call in Python; after a few in a row, all calls."""
+        contest = self.contest
+        if contest.winner not in (None, contest.first) and contest.scales:
+            # its entry takes no arguments as large as these
+            values = (*args, *kwargs.values())
+            found = self._entry(contest.first)(*values)
+            if found is not BAILED:
+                self._heads = [Head.of(value, head.known) for value, head in zip(values, self._heads, strict=True)]
+                self._made.pop("plain", None)
+                contest.reopen()
+                self._held_again()
+                return found
+        elif self.xla is not None and not is_watched():
+            contest.gave_up()
+            if not contest.scales:
+                self._out()
+        if self.parts is not None and self.parts.stale:
+            self.cut_up(self.parts.exact)
+        again = self._again()
+        return self._python(args, kwargs) if again is None else again(*self.picked(args, kwargs))
+
+    def _out(self) -> None:
+        """XLA has given up too often."""
+        if self.contest.winner is not None:
+            self._settled()
+        self.xla = None
+        self.told = f"{self.sized or self.decision} It gave up {GIVEN_UP} times in a row (an exception, or an int past 64 bits) and is Python now."
+        self.contest.got_through()
+        if self.watch is not None:
+            self.entry = never
+
+    def _again(self) -> Callable[..., Any] | None:
+        """The residual for a call that was given up, if what was done of it must not be done twice."""
+        executable = self.sized or self.decision.executable
+        if executable is None or not self.has_acted:
+            return None
+        if self.replay is None:
+            self.replay = replaying(self.trace, executable)
+        return executable.log.once(self.replay)
+
+    @property
+    def has_acted(self) -> bool:
+        """Has a call that was given up done something that can be seen?"""
+        executable = self.sized or self.decision.executable
+        return executable is not None and bool(executable.log.done)
+
+    def explain(self) -> str:
+        text = self.told or str(self.sized or self.decision)
+        if self.contest.winner == "plain" and self.contest.first != "xla":
+            text += f" The plain function is called, which is quicker: {self.contest}."
+        if self.parts is not None and self.parts.pieces:
+            text += f"\n{self.parts}"
+        if self.shared is not None:
+            text += " Calls with arrays that share memory are residual Python."
+        runs = self.xla if self.contest.winner in (None, "xla") else None
+        loops = str(runs.loops) if isinstance(runs, Executable) else ""
+        grown = str(runs.growing or "") if isinstance(runs, Executable) else ""
+        return " ".join(part for part in (text, grown, loops, jaxlib_checks.about_loops() if loops else "") if part)
+
+
+@alone
+def without_checks(traced: tracing.Trace) -> Callable[..., Any] | None:
+    """The residual as a function of its leaves, which somebody else has to check; None if the residual has to check more than that."""
+    try:
+        with deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
+            return _unchecked(traced)
+    except OutOfTime:
+        return None
+
+
+def _unchecked(traced: tracing.Trace) -> Callable[..., Any] | None:
+    function = pipeline.run(traced.function, traced.options.passes)
+    signature = traced.signature
+    order = {id(p): k for k, p in enumerate(signature.kept)}
+    params = function.blocks[0].params
+    if traced.fallback or function.is_generator or [order.get(id(p)) for p in params] != [*range(len(order))]:
+        return None
+    if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
+        return None
+    names = [f"leaf_{k}" for k in range(len(params))]
+    target = tracing.python_function(traced.fn)[0]
+    return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
+
+
+def _told(target: str) -> str:
+    """What there is to say of calls that are Python's whatever they are."""
+    if adapter.is_left_behind():
+        return f"It runs as residual Python. {adapter.AFTER_FORK}"
+    return "It runs as residual Python, as it was told to." if target == "python" else ""
+
+
+def does_something(executable: Executable) -> bool:
+    """May what it does be seen from outside before its call is over?"""
+    return executable.lowered.record is not None or executable.lowered.texts
+
+
+def never(*values: Any) -> Any:
+    """The entry of what has none: the residual is called by the long way."""
+    return BAILED

@@ -1,0 +1,56 @@
+"""Long chains of operations are cut: XLA's emitter of kernels calls itself once for each operation of a chain, and takes a thread's stack.
+
+A kernel of many thousands of lines also takes LLVM more than its share of time.
+"""
+
+from typing import Any, Final
+
+from hovis_xla.emit import custom_calls
+from hovis_xla.hlo.iteration_dependence import barriers_in
+from hovis_xla.hlo.partial_sort import tensor_of
+from hovis_xla.jaxlib.adapter import ir
+
+#: So long a chain may be; and in a loop, which would be no native one any more.
+DEEPEST: Final = 300
+DEEPEST_IN_LOOPS: Final = 1_500
+
+
+def cut_chains(module: Any) -> None:
+    """What is at the end of so long a chain is an array of its own, which the next kernel reads."""
+    for block in _long_blocks(module):
+        most = DEEPEST_IN_LOOPS if _is_in_loop(block) else DEEPEST
+        depth: dict[Any, int] = {}
+        for op in list(block.operations):
+            below = 1 + max((depth.get(value, 0) for value in op.operands), default=0)
+            if below >= most:
+                for result in op.results:
+                    if isinstance(result.type, ir.RankedTensorType):
+                        _cut(module, op, result)
+                below = 0
+            depth.update((result, below) for result in op.results)
+
+
+def _long_blocks(module: Any) -> list[Any]:
+    found: list[Any] = []
+
+    def look(op: Any) -> Any:
+        found.extend(block for region in op.operation.regions for block in region.blocks if len(block.operations) >= DEEPEST)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(look)
+    return found
+
+
+def _is_in_loop(block: Any) -> bool:
+    op = block.owner.operation
+    while op is not None and op.name not in ("stablehlo.while", "func.func"):
+        op = op.parent
+    return op is not None and bool(op.name == "stablehlo.while")
+
+
+def _cut(module: Any, op: Any, value: Any) -> None:
+    readers = [(use.owner, use.operand_number) for use in value.uses]
+    with op.location, ir.InsertionPoint.after(op):
+        (same,) = custom_calls.opaque_identity([tensor_of(value)], module.body, barriers_in(module))
+    for reader, number in readers:
+        reader.operands[number] = same.ir

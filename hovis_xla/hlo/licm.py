@@ -1,0 +1,99 @@
+"""What no round of a loop changes, in loops over numbers and cells.
+
+XLA takes all of it out of the loop, each operation by itself, be it the same as another.  But what a loop has from outside is carried
+round, and XLA's native loops store the address of all that is carried in every round: a comparison or a sum costs less than that.
+So where there is much that is light, it stays in the loop: what is dear is taken out here, and XLA is told to leave the rest.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from hovis_xla.emit.block_slots import block_of
+from hovis_xla.jaxlib.adapter import ir
+
+#: A loop with more that XLA would take out, and that costs next to nothing, is better left alone.
+MANY: Final = 8
+
+#: No more than a cycle for a number; what XLA does not take out by itself costs nothing.
+_LIGHT: Final = frozenset({
+    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "convert", "dynamic_slice", "floor", "imag", "is_finite", "maximum",
+    "minimum", "multiply", "negate", "not", "optimization_barrier", "or", "real", "select", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sign", "subtract", "xor",
+})  # fmt: skip
+_FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "reverse", "slice", "transpose"})
+
+
+def stay(module: Any) -> bool:
+    """Is what no round changes to stay in the loops of a module?  Then what is dear has been taken out of them."""
+    found = [(loop, _invariant(loop)) for loop in loops_of(module.body)]
+    light = [sum(_kind(op) in _LIGHT for op in ops) for _, ops in found]
+    if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if _kind(op) not in _FREE):
+        return False
+    for loop, _ in found:
+        _take_out(loop)
+    return True
+
+
+def loops_of(block: Any) -> Iterator[Any]:
+    """All loops, those within others first."""
+    for op in block.operations:
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from loops_of(inner)
+        if op.operation.name == "stablehlo.while":
+            yield op.operation
+
+
+def _kind(op: Any) -> str:
+    return str(op.name).removeprefix("stablehlo.")
+
+
+def _invariant(loop: Any) -> list[Any]:
+    """What a round does alike in all rounds, in order."""
+    found: list[Any] = []
+    body = loop.regions[1].blocks[0]
+    alike: set[Any] = set()
+    for op in (view.operation for view in body.operations):
+        if is_pure(op) and all(v in alike or block_of(v) != body for v in op.operands):
+            alike.update(op.results)
+            found.append(op)
+    return found
+
+
+def is_pure(op: Any) -> bool:
+    """Does it nothing but give its results, and is it one operation?"""
+    calls = ("custom_call", "rng", "rng_bit_generator", "return", "infeed", "outfeed", "send", "recv", "create_token", "after_all")
+    return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and _kind(op) not in calls
+
+
+def costs_little(op: Any) -> bool:
+    """No more than a cycle, and about one element?"""
+    return _kind(op) in _LIGHT | _FREE and not _is_wide(op)
+
+
+def _is_wide(op: Any) -> bool:
+    """Is it about more than one element?"""
+    return any(isinstance(r.type, ir.RankedTensorType) and any(d != 1 for d in r.type.shape) for r in op.results)
+
+
+def _take_out(loop: Any) -> None:
+    """Move what is dear in front of a loop, with what it is made of, and each only once."""
+    needed: set[Any] = set()
+    ops = _invariant(loop)
+    for op in reversed(ops):
+        dear = _kind(op) not in _LIGHT | _FREE
+        if dear or any(r in needed for r in op.results):
+            needed.update([*op.results, *op.operands])
+    done: dict[Any, Any] = {}
+    for op in ops:
+        if not any(r in needed for r in op.results):
+            continue
+        key = op.name, tuple(op.operands), tuple((name, str(op.attributes[name])) for name in op.attributes), tuple(str(r.type) for r in op.results)
+        same = done.get(key)
+        if same is None:
+            op.move_before(loop)
+            done[key] = op
+            continue
+        for old, new in zip(op.results, same.results, strict=True):
+            old.replace_all_uses_with(new)
+        op.erase()

@@ -1,0 +1,388 @@
+"""What no round of a loop needs another for, done for all rounds at once (loop distribution).
+
+A cell of an edit distance is the least of three sums, of which one has to wait for the cell to its left.  The other two, and what they
+are made of, are vectors: XLA computes those in front of the loop, several elements in an instruction and without a look at where each
+index is, and the loop itself is left with what is a recurrence.  Where nothing is left but stores, they are one store of a row.
+
+It is done where the module is finished, of loops that count from a known number to a known one (``iteration_dependence``).
+"""
+
+from collections.abc import Container
+from typing import Any, Final, NamedTuple
+
+from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit.block_slots import block_of
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.values import INT64
+from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, element_of, is_single, last_of, made_by, number_of
+from hovis_xla.hlo.licm import is_pure, loops_of
+from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+
+#: Fewer rounds than this are done as they stand, and vectors longer than this are not made.
+FEW: Final = 8
+LONGEST: Final = 4096
+
+
+def distribute(module: Any) -> None:
+    """Do in front of the loops of a module what is elementwise in them."""
+    with context(), ir.Location.unknown(context()):
+        for loop in list(loops_of(module.body)):
+            count = counter_of(loop)
+            if count is None:
+                continue
+            if not count.rounds:
+                _leave_out(loop)
+            elif count.most - count.least + abs(count.step) >= FEW:
+                found = Round(module, loop, count)
+                if found.is_plain():
+                    _Distribution(found).write()
+
+
+def _leave_out(loop: Any) -> None:
+    """Take a loop of no rounds away."""
+    for result, operand in zip(loop.results, loop.operands, strict=True):
+        result.replace_all_uses_with(operand)
+    loop.erase()
+
+
+class Window(NamedTuple):
+    """Elements of a row that a round asks for: from which on, counted from the round's own place, how many, and where each value is."""
+
+    least: int
+    wide: int
+    values: dict[Any, int]
+
+
+class Store(NamedTuple):
+    """A row that a loop stores: into which array, where, along which dimension, how far ahead its first element is, and what it is."""
+
+    number: int
+    place: Index
+    along: int
+    least: int
+    value: At
+
+
+class _Distribution:
+    """What is put in front of a loop."""
+
+    def __init__(self, of: Round) -> None:
+        self.of = of
+        self.count = of.count
+        self.made: dict[Any, Any] = {}
+
+    def write(self) -> None:
+        _gather_extremes(self.of)
+        asked = {key: window for key, window in self._asked(()).items() if self._is_worth_it(key, window)}
+        stores = self._whole_rows({value for window in asked.values() for value in window.values})
+        windows = {key: window for key, window in self._asked({store.number for store in stores}).items() if key in asked}
+        if not windows and not stores:
+            return
+        made = {key: window for key, window in windows.items() if not self._is_there(key)}
+        with ir.InsertionPoint(self.of.loop):
+            rows = [self._row(key, self.count.least + window.least, self._length(window.wide)) for key, window in made.items()]
+            rows += [self._stored_row(store) for store in stores]
+            rows = self._barrier(rows) if stores else [self._barrier([row])[0] for row in rows]
+        for key, window in windows.items():
+            self._window(window, self._part(key, window) if key not in made else self._part_of(rows.pop(0), window))
+        for row, store in zip(rows, stores, strict=True):
+            self._store(row, store)
+        self._take_out()
+        self._clean()
+        if stores:
+            self._drop()
+
+    def _asked(self, stored: Container[int]) -> "dict[int, Window]":
+        """The values that what is left of a round asks for, those that are alike together; whole rows are stored into these arrays."""
+        found: dict[int, dict[Any, int]] = {}
+        for op in self.of.body.operations:
+            if not self._is_left(op.operation) or any(r in self.of.contents and self.of.contents[r][0] in stored for r in op.operation.results):
+                continue
+            for value in op.operation.operands:
+                at = self.of.at(value)
+                if at is not None and at.ahead is not None and self.of.reads(at.key):
+                    found.setdefault(at.key, {})[value] = at.ahead
+        return {key: Window(min(of.values()), max(of.values()) - min(of.values()) + 1, of) for key, of in found.items()}
+
+    def _is_left(self, made: Any) -> bool:
+        """Does an operation stay in the loop?"""
+        return not len(made.results) or any(self.of.at(r) is None for r in made.results)
+
+    def _is_worth_it(self, key: int, window: "Window") -> bool:
+        fits = window.wide <= 2 * len(set(window.values.values())) and (self._is_there(key) or self._length(window.wide) <= LONGEST)
+        return fits and (window.wide > 1 or self.of.nodes[key][0] == "op")
+
+    def _length(self, wide: int) -> int:
+        return self.count.most - self.count.least + wide
+
+    def _is_there(self, key: int) -> bool:
+        """Is it part of an array that the loop leaves alone, which needs not be made?"""
+        kind, *rest = self.of.nodes[key]
+        stored = [k for k, updates in self.of.updates.items() if updates != []]
+        return kind == "row" and all(self.of.loop.operands[k] != rest[0] for k in stored)
+
+    def _part(self, key: int, window: "Window") -> Any:
+        """What a round asks for of an array that the loop leaves alone."""
+        _, array, along, others = self.of.nodes[key]
+        with ir.InsertionPoint(self.of.loop):
+            starts = [self._sum(p) for p in others]
+        with ir.InsertionPoint.at_block_begin(self.of.body):
+            at = hlo.add(self.of.body.arguments[self.count.place], _int64(window.least))
+            starts.insert(along, hlo.convert(ir.RankedTensorType.get((), ir.IntegerType.get_unsigned(64)), at))
+            sizes = [1] * len(starts)
+            sizes[along] = window.wide
+            return _reshaped(hlo.dynamic_slice(array, starts, sizes), (window.wide,))
+
+    def _part_of(self, row: Any, window: "Window") -> Any:
+        with ir.InsertionPoint.at_block_begin(self.of.body):
+            at = hlo.subtract(self.of.body.arguments[self.count.place], _int64(self.count.least))
+            return hlo.dynamic_slice(row, [at], [window.wide])
+
+    def _window(self, window: "Window", part: Any) -> None:
+        """Have what is left of a round look at what it asks for in one piece."""
+        with ir.InsertionPoint.after(part.owner.operation):
+            for value, ahead in window.values.items():
+                one = hlo.slice(part, [ahead - window.least], [ahead - window.least + 1], [1])
+                self._use(value, hlo.reshape(value.type, one))
+
+    def _use(self, value: Any, new: Any) -> None:
+        """Put another value in place of one where what is left of a round asks for it."""
+        for use in list(value.uses):
+            if self._is_left(use.owner.operation):
+                use.owner.operation.operands[use.operand_number] = new
+
+    def _barrier(self, rows: list[Any]) -> list[Any]:
+        return [t.ir for t in custom_calls.opaque_identity([T(row, INT64, shape_of(row)) for row in rows], self.of.module.body, self.of.barriers)]
+
+    # --------------------------------------------------------------------------------------------- stores of whole rows
+
+    def _whole_rows(self, replaced: set[Any]) -> "list[Store]":
+        """The arrays of which a round stores nothing but what needs no other round, each element once, and nobody reads what it has stored."""
+        found = {number: store for number, updates in self.of.updates.items() if updates and (store := self._whole_row(number, updates)) is not None}
+        while found:
+            read = self._read_again(set(found), replaced)
+            if not read:
+                break
+            found = {number: store for number, store in found.items() if number not in read}
+        return list(found.values())
+
+    def _whole_row(self, number: int, updates: list[Any]) -> "Store | None":
+        places = self.of.stored_at(number) or []
+        values = [self.of.at(made.operands[1]) for made in updates]
+        place, value = places[0], values[0]
+        if place is None or place.along is None or value is None:
+            return None
+        along = place.along
+        aheads = []
+        for other, what in zip(places, values, strict=True):
+            if other is None or other.along != along or what is None or what.key != value.key:
+                return None
+            if any(x != y for k, (x, y) in enumerate(zip(place.parts, other.parts, strict=True)) if k != along):
+                return None
+            if not self.of.is_in_range(self.of.loop.operands[number], other):
+                return None
+            aheads.append(other.parts[along][1])
+            if what.ahead is not None and value.ahead is not None and what.ahead - value.ahead != aheads[-1] - aheads[0]:
+                return None
+        whole = sorted(aheads) == list(range(min(aheads), min(aheads) + abs(self.count.step)))
+        if not whole or self._length(len(aheads)) > LONGEST:
+            return None
+        return Store(number, place, along, min(aheads), At(value.key, None if value.ahead is None else value.ahead - aheads[0] + min(aheads)))
+
+    def _read_again(self, numbers: set[int], replaced: set[Any]) -> set[int]:
+        """Which of these arrays are looked at by what would be left of a round without the stores into them."""
+        todo = [end for k, end in enumerate(self.of.ends) if k not in numbers]
+        seen: set[Any] = set()
+        found: set[int] = set()
+        while todo:
+            value = todo.pop()
+            if value in seen or block_of(value) != self.of.body:
+                continue
+            seen.add(value)
+            if value in self.of.contents and self.of.contents[value][0] in numbers:
+                found.add(self.of.contents[value][0])
+            made = made_by(value)
+            if made is not None:
+                todo += [x for x in made.operands if not (x in replaced and self._is_left(made))]
+        return found
+
+    def _stored_row(self, store: "Store") -> Any:
+        length = self._length(abs(self.count.step))
+        if store.value.ahead is None:
+            return self._wide(self._one(store.value.key), length)
+        return self._row(store.value.key, self.count.least + store.value.ahead, length)
+
+    def _store(self, row: Any, store: "Store") -> None:
+        """Store a row in front of the loop, if the loop is begun, and nothing in it."""
+        loop, along = self.of.loop, store.along
+        array = loop.operands[store.number]
+        shape = [1] * len(store.place.parts)
+        shape[along] = shape_of(row)[0]
+        with ir.InsertionPoint(loop):
+            starts = [self._sum(p) for p in store.place.parts]
+            starts[along] = self._sum((frozenset(), self.count.least + store.least))
+            row = _reshaped(row, tuple(shape))
+            begun = self._is_begun()
+            if begun is not None:
+                row = hlo.select(begun, row, self._barrier([hlo.dynamic_slice(array, starts, shape)])[0])
+            loop.operands[store.number] = self._barrier([hlo.dynamic_update_slice(array, row, starts)])[0]
+        last_of(self.of.body).operands[store.number] = self.of.body.arguments[store.number]
+
+    def _is_begun(self) -> Any:
+        """Is there a first round?  None: there is."""
+        first = self.of.loop.operands[self.count.place]
+        return None if number_of(first) is not None else hlo.compare(first, _int64(self.count.first), hlo.ComparisonDirectionAttr.get("EQ"))
+
+    def _drop(self) -> None:
+        """Take the loop away, if it does nothing but count."""
+        loop, place = self.of.loop, self.count.place
+        same = all(end == argument for k, (end, argument) in enumerate(zip(last_of(self.of.body).operands, self.of.body.arguments, strict=True)) if k != place)
+        if not same:
+            return
+        with ir.InsertionPoint(loop):
+            begun, end = self._is_begun(), _int64(self.count.last + self.count.step)
+            end = end if begun is None else hlo.select(begun, end, loop.operands[place])
+        for k, (result, operand) in enumerate(zip(loop.results, loop.operands, strict=True)):
+            result.replace_all_uses_with(end if k == place else operand)
+        loop.erase()
+
+    # --------------------------------------------------------------------------------------------- rows
+
+    def _row(self, key: int, first: int, length: int) -> Any:
+        """The values of a node where its place is first, first + 1 and so on."""
+        if (key, first, length) not in self.made:
+            self.made[key, first, length] = self._make_row(self.of.nodes[key], first, length)
+        return self.made[key, first, length]
+
+    def _make_row(self, node: tuple[Any, ...], first: int, length: int) -> Any:
+        kind, *rest = node
+        if kind == "place":
+            return hlo.add(hlo.iota(ir.RankedTensorType.get((length,), _int64(0).type.element_type), 0), self._wide(_int64(first), length))
+        if kind == "row":
+            array, along, others = rest
+            starts = [self._sum(p) for p in others]
+            starts.insert(along, self._sum((frozenset(), first)))
+            sizes = [1] * len(starts)
+            sizes[along] = length
+            return _reshaped(hlo.dynamic_slice(array, starts, sizes), (length,))
+        name, attributes, element, of = rest
+        operands = [self._wide(self._one(k), length) if ahead is None else self._row(k, first + ahead, length) for k, ahead in of]
+        return _operation(name, attributes, element, (length,), operands)
+
+    def _one(self, key: int) -> Any:
+        """The value of a node that is the same in all rounds."""
+        if key not in self.made:
+            self.made[key] = self._make_one(self.of.nodes[key])
+        return self.made[key]
+
+    def _make_one(self, node: tuple[Any, ...]) -> Any:
+        kind, *rest = node
+        if kind == "outside":
+            return _reshaped(rest[0], ())
+        if kind == "constant":
+            return _reshaped(hlo.constant(rest[0]), ())
+        if kind == "element":
+            array, parts = rest
+            return _reshaped(hlo.dynamic_slice(array, [self._sum(p) for p in parts], [1] * len(parts)), ())
+        name, attributes, element, of = rest
+        return _operation(name, attributes, element, (), [self._one(k) for k, _ in of])
+
+    def _sum(self, part: tuple[frozenset[tuple[int, int]], int]) -> Any:
+        """A place in one dimension, as a number without a sign."""
+        keys, number = part
+        found = _int64(number)
+        for key, times in sorted(keys):
+            atom = self._one(key)
+            found = hlo.add(found, atom if times == 1 else hlo.multiply(atom, _int64(times)))
+        return hlo.convert(ir.RankedTensorType.get((), ir.IntegerType.get_unsigned(64)), found)
+
+    @staticmethod
+    def _wide(one: Any, length: int) -> Any:
+        return hlo.broadcast_in_dim(ir.RankedTensorType.get((length,), element_of(one)), one, [])
+
+    def _take_out(self) -> None:
+        """Make what is the same in all rounds in front of the loop, and each only once."""
+        for op in list(self.of.body.operations):
+            if not self._is_left(op.operation):
+                continue
+            for number, value in enumerate(op.operation.operands):
+                at = self.of.at(value) if block_of(value) == self.of.body else None
+                if at is not None and at.ahead is None and self.of.nodes[at.key][0] in ("op", "element"):
+                    with ir.InsertionPoint(self.of.loop):
+                        op.operation.operands[number] = _reshaped(self._one(at.key), shape_of(value))
+
+    def _clean(self) -> None:
+        """Take out of a round what nobody asks for any more."""
+        for op in reversed(list(self.of.body.operations)):
+            made = op.operation
+            if (is_pure(made) or self.of.is_barrier(made)) and not any(list(r.uses) for r in made.results):
+                made.erase()
+
+
+# ------------------------------------------------------------------------------------------------- the least of several
+
+
+def _gather_extremes(of: Round) -> None:
+    """``min(min(a, b), c)`` of integers, of which only a needs other rounds, is ``min(a, min(b, c))``."""
+    for op in list(of.body.operations):
+        outer = _extreme(op.operation)
+        if outer is None or of.at(op.operation.results[0]) is not None:
+            continue
+        waiting, free = _parted(of, outer)
+        inner = _extreme(made_by(waiting)) if waiting is not None and block_of(waiting) == of.body else None
+        if inner is None or inner.how != outer.how or len(list(waiting.uses)) > 2:
+            continue
+        first, other = _parted(of, inner)
+        if first is None:
+            continue
+        with ir.InsertionPoint(op):
+            found = _extreme_of(outer, first, _extreme_of(outer, free, other))
+        of.found[found] = None
+        op.operation.results[0].replace_all_uses_with(found)
+
+
+class Extreme(NamedTuple):
+    """The least of two integers ("LT"), or the greatest ("GT"); and how they are compared."""
+
+    how: str
+    operands: tuple[Any, Any]
+    kind: Any
+
+
+def _extreme(made: Any) -> Extreme | None:
+    test = made_by(made.operands[0]) if made is not None and made.name == "stablehlo.select" and is_single(made.results[0]) else None
+    if test is None or test.name != "stablehlo.compare" or not isinstance(element_of(made.results[0]), ir.IntegerType):
+        return None
+    how, pair, chosen = str(test.attributes["comparison_direction"]), list(test.operands), list(made.operands)[1:]
+    less = "LT" in how or "LE" in how
+    if not (less or "GT" in how or "GE" in how) or (chosen != pair and chosen != pair[::-1]):
+        return None
+    return Extreme("LT" if less is (chosen == pair) else "GT", (pair[0], pair[1]), test.attributes["compare_type"])
+
+
+def _parted(of: Round, extreme: Extreme) -> tuple[Any, Any]:
+    """The operand that needs other rounds, and the one that does not and counts; (None, None) if it is not one of each."""
+    a, b = extreme.operands
+    for waiting, free in ((a, b), (b, a)):
+        at = of.at(free)
+        if of.at(waiting) is None and at is not None and at.ahead is not None and of.reads(at.key):
+            return waiting, free
+    return None, None
+
+
+def _extreme_of(like: Extreme, a: Any, b: Any) -> Any:
+    return hlo.select(hlo.compare(a, b, hlo.ComparisonDirectionAttr.get(like.how), compare_type=like.kind), a, b)
+
+
+def _operation(name: str, attributes: Any, element: Any, shape: tuple[int, ...], operands: list[Any]) -> Any:
+    return ir.Operation.create(name, [ir.RankedTensorType.get(shape, element)], operands, dict(attributes)).results[0]
+
+
+def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+    return value if shape_of(value) == shape else hlo.reshape(ir.RankedTensorType.get(shape, element_of(value)), value)
+
+
+def _int64(number: int) -> Any:
+    return builder.constant(number, INT64).ir

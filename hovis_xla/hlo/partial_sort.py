@@ -1,0 +1,138 @@
+"""Sorts of which only a few elements are used: ``np.argsort(distance, kind="stable")[:k]``.
+
+XLA has a library sort, calls its comparison by an address, and makes no native code of a loop with a sort in it.  A few elements
+from either end are found quicker by looking for the least that has not been found yet, once for each.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.base.once import once
+from hovis_xla.emit import builder
+from hovis_xla.emit.builder import T, add, and_, compare, element_type, like, not_, or_, select, sub
+from hovis_xla.emit.values import INT64
+from hovis_xla.hlo.licm import is_pure
+from hovis_xla.jaxlib.adapter import attributes_of, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+
+#: So short vectors are as well sorted; and so are others, if more are used than so many times the logarithm of their length.
+SHORT: Final = 16
+FEW: Final = 1.5
+
+Less = Callable[[Sequence[T], Sequence[T]], T]
+
+
+def select_few(module: Any) -> None:
+    """Replace the sorts of a module by searches for the few elements that are used."""
+    found: list[Any] = []
+
+    def look(op: Any) -> Any:
+        if op.operation.name == "stablehlo.sort":
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(look)
+    for op in found:
+        wanted = _wanted(op)
+        if wanted is not None:
+            _replace(op, *wanted)
+
+
+def _wanted(op: Any) -> tuple[int, bool] | None:
+    """How many elements are used of what is sorted, if they are few: those in front, or those at the end?"""
+    shape = ir.RankedTensorType(op.results[0].type).shape
+    uses = [use.owner.operation for result in op.results for use in result.uses]
+    if len(shape) != 1 or shape[0] < SHORT or not uses or any(use.name != "stablehlo.slice" or use.attributes["strides"][0] != 1 for use in uses):
+        return None
+    body = op.regions[0].blocks[0]
+    if not all(is_pure(view.operation) or view.operation.name == "stablehlo.return" for view in body.operations):
+        return None
+    front = max(use.attributes["limit_indices"][0] for use in uses)
+    end = shape[0] - min(use.attributes["start_indices"][0] for use in uses)
+    few = min(front, end)
+    return (few, end < front) if few <= FEW * math.log2(shape[0]) else None
+
+
+def _replace(op: Any, few: int, at_end: bool) -> None:
+    body = op.regions[0].blocks[0]
+    operands = [tensor_of(x) for x in op.operands]
+    size = operands[0].shape[0]
+
+    def less(a: Sequence[T], b: Sequence[T]) -> T:
+        pairs = [x for pair in zip(a, b, strict=True) for x in (pair[::-1] if at_end else pair)]
+        return _inlined(body, pairs)
+
+    with op.location, ir.InsertionPoint(op):
+        chosen = _chosen(operands, less, few, at_end)
+    for result, new in zip(list(op.results), chosen, strict=True):
+        for use in [use.owner.operation for use in result.uses]:
+            start, stop = (use.attributes[name][0] - (size - few if at_end else 0) for name in ("start_indices", "limit_indices"))
+            with use.location, ir.InsertionPoint(use):
+                part = hlo.slice(new.ir, [start], [stop], [1])
+            use.results[0].replace_all_uses_with(part)
+            use.erase()
+    op.erase()
+
+
+def _chosen(operands: Sequence[T], less: Less, few: int, at_end: bool) -> list[T]:
+    """The first elements in order; ``at_end``: the last ones, least first, with the order turned round.  Of equal ones the first comes first."""
+    size, count = operands[0].shape[0], len(operands)
+    behind = functools.partial(compare, "LT" if at_end else "GT")
+    places = builder.iota(INT64, (size,), 0)
+    zero = builder.constant(0, INT64)
+    none = [builder.zeros(x.dtype, ()) for x in operands]
+
+    def better(*both: T) -> list[T]:
+        (out, place, *a), (other_out, other_place, *b) = both[: count + 2], both[count + 2 :]
+        in_order = or_(less(a, b), and_(not_(less(b, a)), behind(other_place, place)))
+        mine = or_(and_(not_(out), other_out), and_(compare("EQ", out, other_out), in_order))
+        return [select(mine, x, y) for x, y in zip((out, place, *a), (other_out, other_place, *b), strict=True)]
+
+    def search(k: T, place: T, *rest: T) -> list[T]:
+        before, found, given = rest[:count], rest[count : 2 * count], rest[2 * count :]
+        last = [builder.broadcast(x, (size,)) for x in before]
+        later = or_(less(last, given), and_(not_(less(given, last)), behind(places, builder.broadcast(place, (size,)))))
+        out = and_(not_(later), builder.broadcast(compare("GT", k, zero), (size,)))
+        # what no element is worse than
+        worst = [builder.constant(True), builder.constant(-1 if at_end else size, INT64), *none]
+        _, place, *best = builder.reduce([out, places, *given], worst, [0], better)
+        at = sub(like(few - 1, k), k) if at_end else k
+        found = tuple(builder.dynamic_update_slice(f, builder.reshape(x, (1,)), [at]) for f, x in zip(found, best, strict=True))
+        return [add(k, like(1, k)), place, *best, *found, *given]
+
+    start = [zero, zero, *none, *(builder.zeros(x.dtype, (few,)) for x in operands), *operands]
+    return builder.repeat(start, lambda k, *_: compare("LT", k, like(few, k)), search)[2 + count : 2 + 2 * count]
+
+
+def _inlined(body: Any, values: Sequence[T]) -> T:
+    """What the comparison of a sort says of these: numbers, or vectors of them."""
+    shape = values[0].shape
+    known = {argument: value.ir for argument, value in zip(body.arguments, values, strict=True)}
+    for op in (view.operation for view in body.operations):
+        if op.name == "stablehlo.return":
+            return tensor_of(known[op.operands[0]])
+        if op.name == "stablehlo.constant":
+            known[op.results[0]] = builder.broadcast(tensor_of(op.clone().results[0]), shape).ir
+            continue
+        types = [ir.RankedTensorType.get(shape, r.type.element_type) for r in op.results]
+        made = ir.Operation.create(op.name, types, [known[x] for x in op.operands], attributes_of(op))
+        known.update(zip(op.results, made.results, strict=True))
+    raise AssertionError
+
+
+def tensor_of(value: Any) -> T:
+    """A value of a module with its dtype and shape."""
+    kind = ir.RankedTensorType(value.type)
+    return T(value, _dtypes()[str(kind.element_type)], tuple(kind.shape))
+
+
+@once
+def _dtypes() -> dict[str, np.dtype[Any]]:
+    return {str(element_type(np.dtype(c))): np.dtype(c) for c in "?bhilBHILefdFD"}
+
+
+__all__ = ["select_few"]

@@ -1,0 +1,94 @@
+"""What is done element by element between a reshape and one back is done in the array's own shape.
+
+``z[inside] = f(z[inside])`` of a matrix is about what a mask chooses, which has one dimension.  XLA does not see through the reshapes that each
+element is made of itself, and copies the array in every round of a loop before it makes it anew.
+"""
+
+import math
+from typing import Any, Final
+
+from hovis_xla.emit import builder
+from hovis_xla.emit.inplace_stores import CELLWISE
+from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.hlo.licm import is_pure, loops_of
+from hovis_xla.hlo.partial_sort import tensor_of
+from hovis_xla.jaxlib.adapter import attributes_of, ir
+
+#: Arrays of fewer elements, and values that are made by more operations, are left as they are.
+LEAST: Final = 32
+MOST: Final = 400
+
+_RESHAPE: Final = "stablehlo.reshape"
+_BROADCAST: Final = "stablehlo.broadcast_in_dim"
+_ELEMENTWISE: Final = CELLWISE | {"stablehlo.bitcast_convert"}
+
+Shape = tuple[int, ...]
+
+
+def keep_shapes(module: Any) -> None:
+    """Do without reshapes in the loops of a module, where all that is reshaped was reshaped before."""
+    for loop in loops_of(module.body):
+        block = loop.regions[1].blocks[0]
+        _drop_unused(block)
+        made: dict[tuple[Any, Shape], Any] = {}
+        for op in [view.operation for view in block.operations if view.operation.name == _RESHAPE]:
+            shape = shape_of(op.results[0])
+            chain = _chain(op, shape) if math.prod(shape) >= LEAST else None
+            if chain is not None:
+                _replace(op, chain, shape, made)
+        _drop_unused(block)
+
+
+def _drop_unused(block: Any) -> None:
+    for op in reversed([view.operation for view in block.operations]):
+        if is_pure(op) and not any(True for result in op.results for _ in result.uses):
+            op.erase()
+
+
+def _chain(op: Any, shape: Shape) -> list[Any] | None:
+    """The operations between a reshape and those at its beginning, the last first; None, if something else is there, or uses what they make."""
+    todo, chain = [op.operands[0]], dict[Any, None]()
+    while todo:
+        value = todo.pop()
+        if not shape_of(value):
+            continue
+        if isinstance(value.owner, ir.Block):
+            return None
+        made = value.owner.operation
+        if made in chain or _begins(made, shape):
+            continue
+        if made.name not in _ELEMENTWISE or made.block != op.block or len(chain) >= MOST:
+            return None
+        chain[made] = None
+        todo += made.operands
+    users = {use.owner.operation for made in chain for use in made.results[0].uses}
+    if not all(user in chain or (user.name == _RESHAPE and shape_of(user.results[0]) == shape) for user in users):
+        return None
+    return [made for made in reversed([view.operation for view in op.block.operations]) if made in chain]
+
+
+def _begins(op: Any, shape: Shape) -> bool:
+    """Is it a reshape of what has the shape, or one number everywhere?"""
+    return (op.name == _RESHAPE and shape_of(op.operands[0]) == shape) or (op.name == _BROADCAST and not shape_of(op.operands[0]))
+
+
+def _replace(op: Any, chain: list[Any], shape: Shape, made: dict[tuple[Any, Shape], Any]) -> None:
+    """Do the chain in a shape; ``made``: what has been."""
+
+    def shaped(value: Any) -> Any:
+        if (value, shape) not in made and shape_of(value):
+            begin = value.owner.operation.operands[0]
+            made[value, shape] = begin if shape_of(begin) else builder.broadcast(tensor_of(begin), shape).ir
+        return made.get((value, shape), value)
+
+    for old in reversed(chain):
+        result = old.results[0]
+        if (result, shape) not in made:
+            with old.location, ir.InsertionPoint(op):
+                kind = ir.RankedTensorType.get(shape, result.type.element_type)
+                made[result, shape] = ir.Operation.create(old.name, [kind], [shaped(x) for x in old.operands], attributes_of(old)).results[0]
+    with op.location, ir.InsertionPoint(op):
+        op.results[0].replace_all_uses_with(shaped(op.operands[0]))
+
+
+__all__ = ["keep_shapes"]

@@ -1,0 +1,55 @@
+"""Numbers that are the same for all elements of an array are read before it is made.
+
+XLA makes ``x + values[k]`` one kernel, which reads ``values[k]`` anew for each element, as far as LLVM knows: it does not move the
+read in front of the kernel's loop, and does one element at a time.  In native loops such a number is read by itself.
+"""
+
+import math
+from typing import Any, Final
+
+from hovis_xla.emit import custom_calls
+from hovis_xla.emit.inplace_stores import KEPT
+from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.hlo.iteration_dependence import barriers_in
+from hovis_xla.hlo.licm import loops_of
+from hovis_xla.hlo.partial_sort import tensor_of
+from hovis_xla.jaxlib.adapter import context, ir
+
+#: Arrays of fewer elements are made as they are; what comes of a number by more operations is not looked at.
+LEAST: Final = 32
+FAR: Final = 100
+
+_READ: Final = "stablehlo.dynamic_slice"
+_STORE: Final = "stablehlo.dynamic_update_slice"
+
+
+def read_numbers(module: Any) -> None:
+    """Have the loops of a module read numbers before the arrays that are made with them."""
+    with context(), ir.Location.unknown(context()):
+        barriers = barriers_in(module)
+        for loop in loops_of(module.body):
+            block = loop.regions[1].blocks[0]
+            for op in [view.operation for view in block.operations if view.operation.name == _READ]:
+                (number,) = op.results
+                if math.prod(shape_of(number)) == 1 and _is_spread(number, block):
+                    with ir.InsertionPoint.after(op):
+                        (read,) = custom_calls.opaque_identity([tensor_of(number)], module.body, barriers)
+                    number.replace_all_uses_except(read.ir, read.ir.owner.operation)
+
+
+def _is_spread(number: Any, block: Any) -> bool:
+    """Is an array made with a number, each element with the same?"""
+    todo, seen = [number], {number}
+    while todo and len(seen) < FAR:
+        for use in todo.pop().uses:
+            op = use.owner.operation
+            if op.block != block or op.name in KEPT or op.name == _STORE or len(op.regions) or not len(op.results):
+                continue
+            if math.prod(shape_of(op.results[0])) >= LEAST:
+                return True
+            todo += [result for result in op.results if result not in seen]
+            seen.update(op.results)
+    return False
+
+
+__all__ = ["read_numbers"]

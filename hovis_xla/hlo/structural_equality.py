@@ -1,0 +1,35 @@
+"""Are two values of a module computed alike?  ``x[x > 0] = f(x[x > 0])`` has two masks that are one."""
+
+from typing import Any, Final
+
+from hovis_xla.hlo.licm import is_pure
+from hovis_xla.jaxlib.adapter import attributes_of, ir
+
+#: Values that are made of more operations are not looked at.
+MOST: Final = 64
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Is each the result of the same operations on the same operands?"""
+    todo, seen = [(a, b)], set[tuple[Any, Any]]()
+    while todo:
+        pair = todo.pop()
+        if pair[0] == pair[1] or pair in seen:
+            continue
+        seen.add(pair)
+        if len(seen) > MOST or any(isinstance(value.owner, ir.Block) for value in pair):
+            return False
+        one, other = (value.owner.operation for value in pair)
+        if not _do_the_same(one, other) or pair[0].result_number != pair[1].result_number or pair[0].type != pair[1].type:
+            return False
+        todo += zip(one.operands, other.operands, strict=True)
+    return True
+
+
+def _do_the_same(one: Any, other: Any) -> bool:
+    if one.name != other.name or len(one.operands) != len(other.operands) or not (is_pure(one) and is_pure(other)):
+        return False
+    return attributes_of(one) == attributes_of(other)
+
+
+__all__ = ["alike"]

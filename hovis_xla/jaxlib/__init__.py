@@ -1,0 +1,5 @@
+"""All that touches jaxlib: the adapter, programs on disk, the text of optimized HLO."""
+
+from hovis.base import own_code
+
+own_code.leave_as_calls(*__path__)

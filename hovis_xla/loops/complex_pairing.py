@@ -1,0 +1,115 @@
+"""Two floats that go round a loop and are made of each other, as one complex number.
+
+XLA computes what goes round one by one, each in its place: of ``x, y = x * x - y * y + a, 2 * x * y + b`` it makes x, which y is
+made of, too, so that x is copied first, through memory.  The parts of a complex number are made at once.  If nothing else
+that goes round is made of the two, nothing is copied at all.
+"""
+
+from typing import Final
+
+from hovis.ir.analysis.control_flow import predecessors
+from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, callees
+from hovis.lattice import Const, Type
+from hovis.passes.rewriting import Pass, replace_in
+from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, regions, successors
+from hovis_xla.loops.unroll_counted import counts
+
+#: In loops of more operations than this a copy is little.
+MOST_OPS: Final = 40
+
+Pair = tuple[int, int]
+
+
+def paired(function: Function) -> Function:
+    """The function, floats that go round in pairs being complex numbers; the very same, if there are none."""
+    return _pair(function) if any(_found(f) for f in callees(function)) else function
+
+
+def _pair_all(function: Function) -> bool:
+    found = _found(function)
+    for region, pair in found:
+        _write(function, region, *pair)
+    return bool(found)
+
+
+_pair = Pass(_pair_all)
+
+
+def _found(function: Function) -> list[tuple[Region, Pair]]:
+    found = []
+    for region in all_loops(regions(function)):
+        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or not is_test(region) or counts(region):
+            continue
+        back = _last(region)
+        pair = None if back is None else _made_of_each_other(region, back)
+        if pair is not None:
+            found.append((region, pair))
+    return found
+
+
+def _last(region: Region) -> Edge | None:
+    """The edge back to the head, if there is one way through the loop alone, which is short."""
+    if sum(len(b.ops) for b in region.blocks) > MOST_OPS:
+        return None
+    backs = [e for b in region.blocks - set(region.heads) for e in successors(b) if e.block in region.heads]
+    ways = [isinstance(b.terminator, Jump) for b in region.blocks if b not in region.heads]
+    return backs[0] if all(ways) and len(backs) == 1 else None
+
+
+def _made_of_each_other(region: Region, back: Edge) -> Pair | None:
+    """Two floats of which at least one becomes what the other has a part in, and nothing else does."""
+    params = region.heads[0].params
+    ends = [_params_in(end, region) for end in back.args]
+    floats = [k for k, p in enumerate(params) if p.type == Type(float) and back.args[k] is not p]
+    for i in floats:
+        for j in floats:
+            if i < j and (params[i] in ends[j] or params[j] in ends[i]):
+                others = [end for k, end in enumerate(ends) if k not in (i, j)]
+                if not any(params[i] in end or params[j] in end for end in others):
+                    return i, j
+    return None
+
+
+def _params_in(value: Operand, region: Region) -> set[Param]:
+    """The parameters of blocks of a loop that a value is made of."""
+    inside = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
+    found: set[Param] = set()
+    seen: set[Operand] = set()
+    todo = [value]
+    while todo:
+        at = todo.pop()
+        if isinstance(at, Param | Op) and at in inside and at not in seen:
+            seen.add(at)
+            if isinstance(at, Param):
+                found.add(at)
+                todo += [e.args[k] for b in region.blocks if at in b.params and b not in region.heads for k in (b.params.index(at),) for e in _into(b, region)]
+            else:
+                todo += at.operands()
+    return found
+
+
+def _into(block: Block, region: Region) -> list[Edge]:
+    return [e for b in region.blocks for e in successors(b) if e.block is block]
+
+
+def _write(function: Function, region: Region, i: int, j: int) -> None:
+    """The head takes both as one, and begins by taking it apart."""
+    head = region.heads[0]
+    incoming = predecessors(function)[head]
+    x, y = head.params[i], head.params[j]
+    both = Param(Type(complex), x.dims, x.name)
+    parts = [Op(getattr, (both, Const(name)), (), Type(float)) for name in ("real", "imag")]
+    for block in function.blocks:
+        replace_in(block, {x: parts[0], y: parts[1]})
+    head.ops[:0] = parts
+    head.params = tuple(both if p is x else p for p in head.params if p is not y)
+    for block, edge in incoming:
+        edge.args = tuple(_joined(block, edge.args[i], edge.args[j]) if k == i else a for k, a in enumerate(edge.args) if k != j)
+
+
+def _joined(block: Block, x: Operand, y: Operand) -> Operand:
+    if isinstance(x, Const) and isinstance(y, Const):
+        return Const(complex(x.value, y.value))  # type: ignore[call-overload]
+    made = Op(complex, (x, y), (), Type(complex))
+    block.ops.append(made)
+    return made

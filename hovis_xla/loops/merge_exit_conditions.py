@@ -1,0 +1,119 @@
+"""Loops whose test has two parts, left at one place.
+
+``while i < n and x * x < y: …`` asks the second question in a block of its own, and a loop that is left at two places
+carries a number that says where, and a flag.  Where the second question does nothing and can't fail, both are one test;
+so they are where it reads a number of an array, which may fail where it is asked alone (``speculative_loads``).
+"""
+
+import operator
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
+from hovis.lattice import Array, Type
+from hovis.passes.rewriting import Pass, same
+from hovis_xla.analysis.integer_ranges import GROWING, Ranges
+from hovis_xla.analysis.loop_forest import Region
+from hovis_xla.analysis.side_effects import acts
+from hovis_xla.analysis.speculative_loads import is_read, read_if
+from hovis_xla.loops import driver
+from hovis_xla.loops.driver import Rewriting, Sweep
+
+#: A test of more operations than this would cost more than the flag, as it stands in the loop as well as in its condition.
+TEST_OPS: Final = 16
+
+_TRUTHS: Final = (Type(bool), Type(np.bool_))
+
+
+def conjoined(function: Function) -> Function:
+    """The function, tests of loops in several parts made one; the very same, if it has none."""
+    return _conjoin(function) if driver.has(function, _found) else function
+
+
+def _conjoin_all(function: Function) -> bool:
+    return driver.sweep(function, _found, 0)
+
+
+_conjoin = Pass(_conjoin_all)
+
+
+def _found(sweep: Sweep, region: Region) -> Rewriting | None:
+    """A block of a loop that ends with a test, and the one behind that asks the second question."""
+    for block in sweep.ordered(region) if _is_scalar(region) else ():
+        second = _second(sweep, region, block)
+        if second is not None:
+            return partial(_write, region, block, second), set()
+    return None
+
+
+def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
+    """The block that asks the second question, if both can be one."""
+    first = leaving(block, region)
+    second = first[1].block if first is not None else block
+    last = leaving(second, region)
+    if first is None or last is None or second in region.heads or len(sweep.before[second]) > 1 or second.params:
+        return None
+    alike = last[0].block is first[0].block and all(map(same, last[0].args, first[0].args))
+    if not alike or sum(op in sweep.needed for op in second.ops) > TEST_OPS:
+        return None
+    left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
+    fits = all(map(_grows, left)) and (not left or _have_room(sweep.ranges, left, block))
+    return second if fits else None
+
+
+def _have_room(ranges: Ranges, ops: list[Op], block: Block) -> bool:
+    return all(ranges.has_room(op, block) for op in ops)
+
+
+def _is_scalar(region: Region) -> bool:
+    """Is it a loop in which a flag more or less counts: with no loop in it, entered at one place, over single numbers?"""
+    return not region.loops and len(region.heads) == 1 and not any(isinstance(op.type, Array) for b in region.blocks for op in b.all_ops())
+
+
+def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
+    """The edge that leaves a loop and the one that stays, of a block that ends with a test."""
+    end = block.terminator
+    if not isinstance(end, Branch) or getattr(end.cond, "type", None) not in _TRUTHS:
+        return None
+    inside = [e.block in region.blocks for e in (end.true, end.false)]
+    if inside[0] == inside[1]:
+        return None
+    return (end.false, end.true) if inside[0] else (end.true, end.false)
+
+
+def is_harmless(op: Op) -> bool:
+    """Can it be done where it was not to be done, without anything coming of it?"""
+    return not op.effect and not acts(op) and not _grows(op) and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
+
+
+def _grows(op: Op) -> bool:
+    return op.type == Type(int) and op.callee in GROWING
+
+
+def _write(region: Region, block: Block, second: Block) -> None:
+    """block: the one and the other? → on in the loop; else → out."""
+    first, last = block.terminator, second.terminator
+    out, on = leaving(block, region), leaving(second, region)
+    assert isinstance(first, Branch)
+    assert isinstance(last, Branch)
+    assert out is not None
+    assert on is not None
+    goes_on = _goes_on(block, first, out[0])
+    for op in second.ops:
+        if is_read(op):
+            op.callee, op.args = read_if, (goes_on, *op.args)
+    block.ops += second.ops
+    both = Op(operator.and_, (goes_on, _goes_on(block, last, on[0])), (), Type(bool), location=first.location)
+    block.ops.append(both)
+    block.terminator = Branch(both, on[1], out[0], first.location)
+
+
+def _goes_on(block: Block, end: Branch, out: Edge) -> Operand:
+    """Whether the loop goes on, by a test that is made in a block."""
+    if out is end.false:
+        return end.cond
+    negated = Op(operator.not_, (end.cond,), (), Type(bool), location=end.location)
+    block.ops.append(negated)
+    return negated

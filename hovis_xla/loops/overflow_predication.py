@@ -1,0 +1,118 @@
+"""Loops that go on only as long as there is room for what a round computes.
+
+Each operation on Python's ints that may need more than 64 bits is checked, and the flags of several rounds cost more than
+the rounds. Where it takes no more than that what goes round is not too large, that is asked with the test of the
+loop, which then does several rounds at a time. A loop that would go round once more gives up behind it.
+"""
+
+import operator
+from typing import Any, Final
+
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, Raise, callees
+from hovis.lattice import Const, Type
+from hovis.passes.rewriting import Pass
+from hovis_xla.analysis.integer_ranges import GROWING, INT64, Ranges
+from hovis_xla.analysis.intervals import Interval, within
+from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, regions
+from hovis_xla.loops.unroll_counted import counts
+
+#: What goes round may be as large as this. Less would give up where Python's numbers are in common use.
+MOST: Final = (2**61, 2**53)
+
+#: Where several rounds are done at a time it is asked once for all of them, if there is room for what grows from so much.
+ONCE: Final = 2**53
+
+#: Of so many that go round one alone may be what takes the room.
+ALONE: Final = 3
+
+#: What is asked of a parameter of the head: that it is no more, or no less, than so much.
+Asked = tuple[Param, Any, int]
+
+
+def roomy(function: Function) -> Function:
+    """The function, its loops left before they need more than 64 bits, where that is a test of what goes round; the very same, if nothing changes."""
+    return _ask(function) if any(_found(f) for f in callees(function)) else function
+
+
+def _ask_all(function: Function) -> bool:
+    found = _found(function)
+    for region, asked in found:
+        _write(function, region, asked)
+    return bool(found)
+
+
+_ask = Pass(_ask_all)
+
+
+def _found(function: Function) -> list[tuple[Region, list[Asked]]]:
+    loops = [r for r in all_loops(regions(function)) if not r.loops and len(r.heads) == 1 and r.heads[0] is not function.blocks[0]]
+    loops = [r for r in loops if is_test(r) and not counts(r) and any(_grows(op) for op in _ops(r))]
+    if not loops:
+        return []
+    ranges = Ranges(function)
+    found = []
+    for region in loops:
+        if all(ranges.has_room(op) for op in _ops(region) if _grows(op)):
+            continue
+        wide = [p for p in region.heads[0].params if p.type == Type(int) and not within(ranges.base.get(p, INT64), (-MOST[-1], MOST[-1]))]
+        some = [[p] for p in wide] if len(wide) <= ALONE else []
+        for params, most in ((params, most) for params in (*some, wide) for most in MOST):
+            with ranges.supposing(region, dict.fromkeys(params, (-most, most))):
+                fits = all(ranges.has_room(op) for op in _ops(region) if _grows(op))
+            if fits:
+                asked = [(p, how, bound) for p in params for how, bound in _limits(ranges.base.get(p, INT64), most)]
+                found.append((region, asked))
+                break
+    return found
+
+
+def asked_once(region: Region) -> "tuple[Op, list[Op]] | None":
+    """Of a loop that gives up behind its test: whether it would go on otherwise, and the questions whether there is room."""
+    end = region.heads[0].terminator
+    if not isinstance(end, Branch) or end.true.block not in region.blocks:
+        return None
+    behind = end.false.block.terminator
+    again = behind.cond if isinstance(behind, Branch) and isinstance(behind.true.block.terminator, Raise) and not end.false.block.ops else None
+    rest, asked = end.cond, list[Op]()
+    while isinstance(again, Op) and rest is not again:
+        question = rest.args[1] if isinstance(rest, Op) and rest.callee is operator.and_ else None
+        if not isinstance(rest, Op) or not isinstance(question, Op) or question.callee not in (operator.le, operator.ge):
+            return None
+        asked.append(question)
+        rest = rest.args[0]
+    return (again, asked) if isinstance(again, Op) and asked else None
+
+
+def _limits(known: Interval, most: int) -> list[tuple[Any, int]]:
+    """What has to be asked of what goes round."""
+    return [(operator.le, most)] * (known[1] > most) + [(operator.ge, -most)] * (known[0] < -most)
+
+
+def _ops(region: Region) -> list[Op]:
+    return [op for b in region.blocks for op in b.all_ops()]
+
+
+def _grows(op: Op) -> bool:
+    return op.type == Type(int) and op.callee in GROWING
+
+
+def _write(function: Function, region: Region, asked: list[Asked]) -> None:
+    """test: small, and another round? → the loop; else → would there be another? → give up; else → on."""
+    head = region.heads[0]
+    branch = head.terminator
+    assert isinstance(branch, Branch)
+    stays = branch.true.block in region.blocks
+    out = branch.false if stays else branch.true
+    again, where = branch.cond, branch.location
+    if not stays:
+        again = Op(operator.not_, (again,), (), Type(bool), location=where)
+        head.ops.append(again)
+    small = again
+    for param, how, bound in asked:
+        fits = Op(how, (param, Const(bound)), (), Type(bool), location=where)
+        small = Op(operator.and_, (small, fits), (), Type(bool), location=where)
+        head.ops += [fits, small]
+    failed = Block(terminator=Raise(Const(OverflowError()), location=where))
+    left = Block(terminator=Branch(again, Edge(failed), Edge(out.block, out.args), where))
+    head.terminator = Branch(small, branch.true if stays else branch.false, Edge(left), where)
+    function.blocks += [left, failed]

@@ -1,0 +1,5 @@
+"""From a Function to a module of StableHLO: control flow, calls, arrays, exceptions."""
+
+from hovis.base import own_code
+
+own_code.leave_as_calls(*__path__)

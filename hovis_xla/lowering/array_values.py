@@ -1,0 +1,354 @@
+"""Arrays of a program that is lowered: where each is, what is read of it and stored into it."""
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.model import Function, Op
+from hovis.library.numpy.rules.aliasing import is_in, is_sharing
+from hovis.library.numpy.rules.ufuncs import OPERATORS
+from hovis_xla.analysis.stored_arrays import may_share
+from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit.affine import difference
+from hovis_xla.emit.block_slots import block_of, is_within, tensor
+from hovis_xla.emit.builder import T, tensor_type
+from hovis_xla.emit.fp_barriers import numbers
+from hovis_xla.emit.inplace_stores import is_computed_in_place, unread
+from hovis_xla.emit.locations import Box, Location, Place, Step
+from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
+from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.lowering.control_flow import Walker
+from hovis_xla.ops.ragged import extents
+
+#: An array is put together of so many parts at most, where it is known what is stored into.
+PIECES: Final = 64
+#: So many parts of an array that were read are looked at for one that is the same.
+REMEMBERED: Final = 8
+
+
+class Arrays(Walker):
+    """The part of a lowering that knows of arrays."""
+
+    main: Any
+    module: Any
+    constants: dict[int, tuple[np.ndarray[Any, Any], Val]]
+    barriers: dict[str, str]
+    loaded: dict[Any, T]
+    #: what is known of single elements of a content: where they are, and what they are
+    cells: dict[Any, list[tuple[list[Any], T]]]
+    windows: dict[Any, T]
+    parts_read: dict[Any, list[tuple[list[T], T]]]
+    in_range_already: dict[Any, T]
+    #: the values that are, or may be, stored into
+    mutable: set[object]
+    mutable_constants: set[object]
+    #: ops that are used in other blocks than their own
+    abroad: set[Op]
+    #: the arrays that something is stored into, be it nothing
+    into: set[Location]
+
+    def constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
+        found = self.constants.get(id(array))
+        if found is None:
+            argument = self.main.body.blocks[0].add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
+            found = self.constants[id(array)] = array, self.given(num, argument, array, ("constant", id(array)) in self.mutable_constants)
+        return found[1]
+
+    def given(self, num: Num, value: Any, owner: Any, mutable: bool) -> Val:
+        """An array of the caller's: an argument, by its number, or a global."""
+        place = Place(Location(num.dtype, num.shape, mutable, True, owner))
+        self.pinned.add(place.location)
+        if mutable:
+            self.memory.bottom[place.location] = T(value, num.dtype, num.shape)
+            return self.array_at(place)
+        return Val(num, value, roots=frozenset({owned(place.location)}), place=place)
+
+    def array_at(self, place: Place) -> Stored:
+        return Stored(Num(ARRAY, place.dtype, place.shape), place, self._read)
+
+    def _read(self, place: Place) -> Any:
+        return self.load(place).ir
+
+    def load(self, place: Place) -> T:
+        """What is at a place now.  In a loop, small parts are kept in order with the stores around them."""
+        t = self.memory.read(place.location)
+        if not place.steps:
+            return t
+        key = _seen(t, place)
+        found = self.loaded.get(key)
+        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+            found = self._known_cell(t, place)
+        if found is None:
+            found = place.load(t)
+            if self.depth and found.size * 4 <= t.size:
+                found = self.barrier(found)
+                self.loads.setdefault(t.ir, []).append(found)
+            self._know(t, place, found)
+        return found
+
+    def _known_cell(self, t: T, place: Place) -> T | None:
+        """A cell that was read or stored before, in another round maybe (``i + 1 - 1``), and not stored into since."""
+        starts = _cell(place)
+        while self.depth and starts is not None:
+            for before, found in self.cells.get(t.ir, ()):
+                if all(difference(x, y) == 0 for x, y in zip(starts, before, strict=True)) and is_visible(found):
+                    return builder.reshape(found, place.shape)
+            stored = self.stored.get(t.ir)
+            if stored is None or stored[1].size != 1 or not any(difference(x, y.ir) for x, y in zip(starts, stored[2], strict=True)):
+                return None
+            t = stored[0]
+        return None
+
+    def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
+        """A part of the content of an array, as it is now."""
+        found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
+        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+            found = self.barrier(builder.dynamic_slice(t, starts, shape))
+            if self.depth:
+                self.loads.setdefault(t.ir, []).append(found)
+        return builder.reshape(found, shape)
+
+    def _know(self, t: T, place: Place, found: T) -> None:
+        """This is what a place shows of a content."""
+        self.loaded[_seen(t, place)] = found
+        starts = _cell(place)
+        if starts is not None:
+            self.cells.setdefault(t.ir, []).append((starts, found))
+        if found.size == 1 and len(place.steps) == 1 and isinstance(place.steps[0], Box):
+            self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
+
+    def forget(self, content: Any) -> None:
+        """What is known of a content without having been read of it is no longer so."""
+        self.cells.pop(content, None)
+        for known in (self.loaded, self.windows):
+            for key in [key for key in known if key[0] == content]:
+                del known[key]
+
+    def fresh(self, t: T, c_order: bool = False) -> Val:
+        """An array of its own, out of a call whose results are views for other arguments."""
+        return Val(Num(ARRAY, t.dtype, t.shape), t.ir, place=Place(Location(t.dtype, t.shape, c_order=c_order)))
+
+    def write(self, place: Place, new: T) -> None:
+        """Store into a place all that it shows."""
+        self.stores_into(place)
+        location = place.location
+        after = place.store(self.memory.read(location), new, self.put)
+        self.memory.write(location, after)
+        if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:
+            self._know(after, place, new)  # it is read as it was stored
+
+    def stores_into(self, place: Place) -> None:
+        """Note that something is stored into a place, be it nothing or what is there already: NumPy refuses that too, of what is read-only."""
+        location = place.location
+        if not location.mutable:
+            raise NotLowerable("a store into an array that was thought to be left alone")
+        if not place.writable:
+            raise NotLowerable("a store into what np.broadcast_to gives: this raises")
+        self.into.add(location)
+
+    def viewed(self, a: Val, step: Step) -> Val:
+        """A view of an array."""
+        if isinstance(a, Stored):
+            return self.array_at(a.place.then(step))
+        t = self._part(tensor(a), step)
+        return Val(Num(ARRAY, t.dtype, t.shape), t.ir, roots=view_roots([a]), place=None if a.place is None else a.place.then(step))
+
+    def _part(self, t: T, step: Step) -> T:
+        """What a view shows of an array that stays as it is: read once where it is the same element that is asked for again."""
+        starts = [s for s in step.starts if isinstance(s, T)] if isinstance(step, Box) else []
+        if not starts or step.skeleton is None:
+            return step.load(t)
+        seen = self.parts_read.setdefault((t.ir, step.skeleton), [])
+        for before, found in seen:
+            alike = all(difference(x.ir, y.ir) == 0 for x, y in zip(before, starts, strict=True))
+            if alike and is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+                return found
+        found = step.load(t)
+        seen.insert(0, (starts, found))
+        del seen[REMEMBERED:]
+        return found
+
+    def placed(self, op: Op, found: Operand, args: list[Operand]) -> Operand:
+        """The result of an op, with the place where it is: one of its own, if it is no view."""
+        if isinstance(found, Struct) and (found.op is op or _is_made_by(found, op, args)):
+            return Struct(found.callee, tuple(self.placed(op, p, args) for p in found.parts), op)
+        if isinstance(found, Ragged):
+            return self._placed(op, found, args)
+        if not isinstance(found, Val) or found.num.kind != ARRAY:
+            return found
+        mutable = op in self.mutable
+        if isinstance(found, Stored) or (found.place is not None and not mutable and not (op.callee is operator.getitem and found.place.own)):
+            return found
+        own = found.place is not None and found.place.own and found.place.location.owner is None
+        if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or _may_share(op) or _is_of(found, args))):
+            if mutable:
+                raise NotLowerable("a view (or what may be one) of an array that is stored into")
+            near = [a for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
+            told = isinstance(op.callee, Function) or any(found is a for a in args) or _is_of(found, args)
+            return found if told else Val(found.num, found.ir, roots=view_roots(near) or found.roots)
+        t = tensor(found)
+        sources = [a.place.location for a in _arrays_in(args) if isinstance(a, Val) and a.place is not None]
+        relies = frozenset(r for loc in sources for r in (loc, *loc.relies) if r.owner is not None)
+        place = Place(Location(t.dtype, t.shape, mutable, _in_order(op, args), relies=relies))
+        if not mutable:
+            return Val(found.num, found.ir, place=place)
+        self.memory.content[place.location] = t
+        return self.array_at(place)
+
+    def _placed(self, op: Op, found: Ragged, args: list[Operand]) -> Operand:
+        """An array of unknown size in memory of its own, if it is stored into; packed, if it is used elsewhere."""
+        if not found.own or isinstance(found.base, Stored) or any(found is a for a in args):
+            return found
+        t, counts = tensor(found.read()), found.counts
+        if op in self.abroad:
+            t, counts = extents.packed(t, counts)
+        if op not in self.mutable:
+            return Ragged(found.full, Val(found.full, t.ir), counts)
+        place = Place(Location(t.dtype, t.shape, True))
+        self.memory.content[place.location] = t
+        return Ragged(found.full, self.array_at(place), counts, write=lambda base, new: self.write(base.place, new))
+
+    def barrier(self, *xs: T) -> T:
+        """The first of xs, by a call that XLA does not look through and that waits for all of them.
+
+        In a loop, loads and stores keep their order by it; without it XLA copies whole arrays to be safe.
+        """
+        return custom_calls.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
+
+    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
+        """The array with the update in it, after what has been read of it here."""
+        if update.shape == t.shape:
+            return update
+        if not self.depth and update.size * PIECES >= t.size and (known := numbers([s.ir for s in starts])) is not None:
+            return builder.put_together(t, update, [max(0, min(int(k), d - n)) for k, d, n in zip(known, t.shape, update.shape, strict=True)])
+        here = ir.InsertionPoint.current.block
+        reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
+        at_once = self.depth and is_computed_in_place(t, update, starts, reads, self.stored)
+        kept = update if at_once else self.barrier(update, *(unread(update, reads) if update.size == 1 else reads))
+        result = self.barrier(builder.dynamic_update_slice(t, kept, starts))
+        self.stored[result.ir] = t, update, starts
+        if update.size == 1:
+            self.cells[result.ir] = [([s.ir for s in starts], kept)]
+        return result
+
+    def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None:
+        """An operation has been made of these blocks: what they read of an array outside is read when its results are there."""
+        result = next((r for r in results if not r.shape), None)
+        if result is None:
+            return
+        for content, reads in self.loads.items():
+            if any(block_of(x.ir) in blocks for x in reads) and block_of(content) not in blocks:
+                reads.append(result)
+
+    def wait_for_reads(self, loop: Any) -> None:
+        """Have a ``while`` that stores into arrays begin when what stands around it has read of them."""
+        block = loop.operation.block
+        ends = loop.regions[1].blocks[0].operations[len(loop.regions[1].blocks[0].operations) - 1].operands
+        reads: list[T] = []
+        for k, value in enumerate(loop.operands):
+            if value in self.loads and ends[k] != loop.regions[1].blocks[0].arguments[k]:
+                reads += [x for x in self.loads[value] if block_of(x.ir) == block]
+        at = next((k for k, v in enumerate(loop.operands) if isinstance(v.type, ir.RankedTensorType) and not v.type.shape), None)
+        if reads and at is not None:
+            with ir.InsertionPoint(loop):  # of what dtype it is does not matter to a barrier
+                loop.operands[at] = self.barrier(T(loop.operands[at], INT64, ()), *dict.fromkeys(reads)).ir
+
+    def contiguous(self) -> list[int]:
+        """The arguments of which it was taken for granted that they are in C order."""
+        return sorted({loc.owner for loc in self.pinned if isinstance(loc.owner, int) and loc.asked})
+
+    def writeable(self) -> list[Any]:
+        """The arguments (by number) and constants that have to be writeable."""
+        return [loc.owner for loc in self.memory.bottom if loc in self.into and isinstance(loc.owner, int | np.ndarray)]
+
+
+def _seen(t: T, place: Place) -> Any:
+    """What two reads of one content have in common that give the same."""
+    return t.ir, place.skeleton, tuple(s.ir for s in place.starts)
+
+
+def _cell(place: Place) -> list[Any] | None:
+    """Where a place is that is a single element: numbers, and values of the module."""
+    box = place.steps[0] if len(place.steps) == 1 else None
+    return [s.ir if isinstance(s, T) else s for s in box.starts] if isinstance(box, Box) and set(box.counts) == {1} else None
+
+
+def is_visible(t: T) -> bool:
+    """Is it made here or further out?"""
+    return is_within(ir.InsertionPoint.current.block, block_of(t.ir))
+
+
+#: Operators that give arrays of their own of the arrays and numbers that compiled code has, whatever was known of these before.
+_COMPUTING: Final = frozenset((*OPERATORS, operator.matmul))
+
+
+def _may_share(op: Op) -> bool:
+    return may_share(op) and not is_in(op.callee, _COMPUTING)
+
+
+def _is_of(found: Val, args: Sequence[Operand]) -> bool:
+    """Does a result say that it may share memory with an argument?"""
+    return any(isinstance(r, Owned) for r in found.roots) or any(isinstance(a, Val) and found.roots & a.roots for a in args)
+
+
+def owned(location: Location) -> Owned:
+    """A location of the caller's, as what the host knows of it."""
+    return Owned(location.owner) if isinstance(location.owner, int) else Owned(None, id(location.owner))
+
+
+def _is_made_by(found: Struct, op: Op, args: Sequence[Operand]) -> bool:
+    """Is it a tuple of arrays that a call of NumPy's has made, each for itself?"""
+    if isinstance(op.callee, Function) or any(found is a for a in args) or found.callee is not operations.make_tuple:
+        return False
+    return str(getattr(op.callee, "__module__", "")).startswith("numpy") and not is_sharing(op)
+
+
+def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
+    """The arrays among operands and in their lists."""
+    for operand in operands:
+        if isinstance(operand, Struct):
+            yield from _arrays_in(operand.parts)
+        elif is_numpy(operand):
+            yield operand
+
+
+def _picks_first(index: Operand) -> bool:
+    """Do the arrays of an index come before all else in it?  What another dimension is picked of is laid out by what was picked."""
+    if isinstance(index, Known):
+        items: Sequence[Any] = index.value if isinstance(index.value, tuple) else (index.value,)
+    else:
+        items = index.parts if isinstance(index, Struct) and index.callee is operations.make_tuple else (index,)
+    arrays = [_is_array(item) for item in items]
+    return not any(arrays[arrays.index(False) :]) if False in arrays else True
+
+
+def _is_array(item: Any) -> bool:
+    if isinstance(item, Known):
+        return isinstance(item.value, np.ndarray | list)
+    if isinstance(item, Val):
+        return item.num.kind == ARRAY
+    return isinstance(item, Ragged) or (isinstance(item, Struct) and item.callee is not slice)
+
+
+#: What may give new arrays in another order than those have that it is given.
+_OTHER_ORDERS: Final = frozenset({
+    np.delete, np.unique, np.apply_along_axis, np.einsum, np.cross, np.histogram2d, np.histogramdd, np.linspace, np.logspace, np.geomspace, np.argwhere,
+    np.unravel_index, np.nanpercentile, np.nanquantile,
+})  # fmt: skip
+
+
+def _in_order(op: Op, args: Sequence[Operand]) -> bool:
+    """Is the array that a call makes certainly in C order?  It is if those are that it is made of."""
+    if str(getattr(op.callee, "__module__", "")).startswith(("numpy.linalg", "numpy.fft")) or any(k == "order" for k, _ in op.kwargs):
+        return False
+    if is_in(op.callee, _OTHER_ORDERS) or (op.callee is operator.getitem and len(args) == 2 and not _picks_first(args[1])):
+        return False
+    for a in _arrays_in(args):
+        if isinstance(a, Known) and isinstance(a.value, np.ndarray) and not a.value.flags.c_contiguous:
+            return False
+        if isinstance(a, Val) and len(a.num.shape) > 1 and (a.place is None or not a.place.is_in_order()):
+            return False
+    return True

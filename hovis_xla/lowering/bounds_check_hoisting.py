@@ -1,0 +1,278 @@
+"""Checks of a counting loop that can be made once, in front of it.
+
+Whether ``a[i + 3]`` is out of range in some round is known before the first one, where it is known how ``i`` counts and how many
+rounds there are.  A flag that goes round costs more than all the checks that it stands for: XLA keeps it in memory, and
+computes the whole of what it is made of for itself.  If a round is going to fail, none is done.
+
+The sums are in 64 bits without a sign, where differences of what has one are exact.
+"""
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import numpy as np
+
+from hovis.ir.analysis import affine
+from hovis.ir.model import Op, Operand, Param
+from hovis_xla.emit import builder
+from hovis_xla.emit.affine import form
+from hovis_xla.emit.block_slots import block_of
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.values import BOOL, INT, INT64, SCALAR, Num
+from hovis_xla.hlo.licm import costs_little, is_pure
+from hovis_xla.jaxlib.adapter import ir
+
+#: A check is left in the loop if its index is made of more operations that no round changes, or changes by more in a round.
+MOST_OPS: Final = 12
+MOST_STEP: Final = 2**20
+
+#: What is asked before each round has no more operations than this.
+MOST_GUARDS: Final = 24
+
+#: What counts, and what it counts to.
+INTEGERS: Final = (INT, Num(SCALAR, INT64))
+
+_SWAPPED: Final[dict[Any, Any]] = {operator.lt: operator.gt, operator.gt: operator.lt, operator.le: operator.ge, operator.ge: operator.le}
+_OTHERWISE: Final[dict[Any, Any]] = {operator.lt: operator.ge, operator.ge: operator.lt, operator.le: operator.gt, operator.gt: operator.le}
+
+_UINT64: Final = np.dtype(np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A loop that goes round as long as its counter is less than the bound (or greater, if the step is negative), or just that, if it is included."""
+
+    start: T
+    bound: T
+    step: int
+    included: bool
+
+    def goes_round(self) -> T:
+        return builder.compare(("L" if self.step > 0 else "G") + ("E" if self.included else "T"), self.start, self.bound)
+
+    def last(self) -> T:
+        """The number of the last round, the first being 0; of a loop that goes round."""
+        low, high = (self.start, self.bound) if self.step > 0 else (self.bound, self.start)
+        room = builder.sub(_unsigned(high), _unsigned(low))
+        return _divided(room if self.included else builder.sub(room, builder.like(1, room)), abs(self.step))
+
+
+def comparison(cond: Operand, truth: bool, params: Sequence[Param]) -> tuple[Param, Callable[..., Any], Operand] | None:
+    """(p, how, bound), if it is ``how(p, bound)`` for a parameter that makes a test come out like this."""
+    if not isinstance(cond, Op) or cond.callee not in _SWAPPED or len(cond.args) != 2:
+        return None
+    how = cast(Callable[..., Any], cond.callee if truth else _OTHERWISE[cond.callee])
+    x, y = cond.args
+    if x not in params:
+        how, x, y = _SWAPPED[how], y, x
+    return (x, how, y) if isinstance(x, Param) and x in params else None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An index that is too low, if it is less than ``least``; else too high, if it is no less than ``end``."""
+
+    index: affine.Form
+    least: int | None
+    end: int | None
+
+
+class Rounds:
+    """One loop: what is checked in its body, and what that comes to before it begins."""
+
+    def __init__(self, body: Any, inits: Sequence[Any], ends: Sequence[Any]) -> None:
+        self.body = body
+        self.inits = dict(zip(body.arguments, inits, strict=False))
+        self.ends = dict(zip(body.arguments, ends, strict=False))
+        self.steps: dict[Any, int | None] = {}
+        self.first = Copies(body, self.inits)
+
+    def foresee(self, flag: T, counting: Counting, outside: Callable[[Callable[[], Any]], Any]) -> tuple[T | None, T | None]:
+        """The checks that make up a flag: what is left of it, emitted here, and what is known before the loop, emitted there."""
+        checks: dict[Any, list[tuple[int, Check]]] = {}
+        left = []
+        for term in _terms(flag.ir, self.body):
+            check = self._check(term)
+            step = None if check is None else self._step_of(check.index)
+            if check is None or step is None or abs(step) > MOST_STEP:
+                left.append(term)
+            else:
+                key = frozenset(check.index[0].items()), check.least, check.end
+                checks.setdefault(key, []).append((step, check))
+        if not checks:
+            return flag, None
+        # of a[i], a[i + 1] and a[i + 2] one is the first to be too low, and one to be too high
+        found = [min(same, key=lambda c: c[1].index[1] if c[1].end is None else -c[1].index[1]) for same in checks.values()]
+        rest = functools.reduce(builder.or_, (T(t, BOOL, ()) for t in left)) if left else None
+        return rest, outside(lambda: self._known_before(found, counting))
+
+    # --------------------------------------------------------------------------------------------- reading
+
+    def _check(self, term: Any) -> Check | None:
+        """A truth of the body as a check of an index."""
+        made = _made_in(term, self.body)
+        if made is None or made.name != "stablehlo.compare":
+            return None
+        x, limit = made.operands[0], form(made.operands[1])
+        if limit[0] or not _is_int64(x):
+            return None
+        how, bound = str(made.attributes["comparison_direction"]), limit[1]
+        low = "LT" in how
+        if not low and "GE" not in how:
+            return None
+        wrapped = _counted_from_the_end(x, self.body)
+        if wrapped is not None:
+            x, size = wrapped
+            if bound != (0 if low else size):
+                return None
+            bound = -size if low else size
+        return Check(form(x), bound if low else None, None if low else bound)
+
+    def _step_of(self, index: affine.Form) -> int | None:
+        """By how much an index changes in a round."""
+        steps = {atom: self._step(atom) for atom in index[0]}
+        known = {atom: step for atom, step in steps.items() if step is not None}
+        return sum(step * index[0][atom] for atom, step in known.items()) if len(known) == len(steps) else None
+
+    def _step(self, value: Any) -> int | None:
+        if value not in self.steps:
+            if block_of(value) != self.body:
+                self.steps[value] = 0
+            elif value in self.ends:
+                (before, _), (after, change) = form(value), form(self.ends[value])
+                self.steps[value] = change if before == after and (change == 0 or _is_int64(value)) else None
+            else:
+                self.steps[value] = 0 if self._is_invariant(value) else None
+        return self.steps[value]
+
+    def _is_invariant(self, value: Any) -> bool:
+        """Is it made in the body of what no round changes, with few operations?"""
+        seen: set[Any] = set()
+        todo = [value]
+        while todo:
+            at = todo.pop()
+            if block_of(at) != self.body or at in seen:
+                continue
+            seen.add(at)
+            made = _made_in(at, self.body)
+            if made is None:
+                if at not in self.ends or self.ends[at] != at:
+                    return False
+            elif not is_pure(made) or len(seen) > MOST_OPS:
+                return False
+            else:
+                todo += made.operands
+        return True
+
+    # --------------------------------------------------------------------------------------------- writing, in front of the loop
+
+    def _known_before(self, checks: Sequence[tuple[int, Check]], counting: Counting) -> T:
+        """Does one of the checks fail in some round?"""
+        last = counting.last()
+        failing = [self._fails(step, check, last) for step, check in checks]
+        return builder.and_(counting.goes_round(), functools.reduce(builder.or_, failing))
+
+    def _fails(self, step: int, check: Check, last: T) -> T:
+        first = builder.constant(check.index[1], INT64)
+        for atom, times in check.index[0].items():
+            value = T(self.first.of(atom), INT64, ())
+            first = builder.add(first, value if times == 1 else builder.mul(value, builder.constant(times, INT64)))
+        limit = builder.constant(check.least if check.least is not None else check.end, INT64)
+        if check.least is not None:
+            outside, room = builder.compare("LT", first, limit), (first, limit)
+        else:
+            outside, room = builder.compare("GE", first, limit), (builder.sub(limit, builder.like(1, limit)), first)
+        if step == 0 or (step > 0) is (check.least is not None):
+            return outside
+        rounds = _divided(builder.sub(*map(_unsigned, room)), abs(step))
+        return builder.or_(outside, builder.compare("LT", rounds, last))
+
+
+class Copies:
+    """What is made in a body, made once more elsewhere, of other values in the place of those that go round."""
+
+    def __init__(self, body: Any, values: dict[Any, Any]) -> None:
+        self.body = body
+        self.values = dict(values)
+
+    def of(self, value: Any) -> Any:
+        if block_of(value) != self.body:
+            return value
+        if value not in self.values:
+            made = value.owner.operation
+            operands = [self.of(operand) for operand in made.operands]
+            copy = made.clone(ir.InsertionPoint.current).operation
+            for k, operand in enumerate(operands):
+                copy.operands[k] = operand
+            self.values.update(zip(made.results, copy.results, strict=True))
+        return self.values[value]
+
+
+def is_light(flag: T, body: Any) -> bool:
+    """Is it made in a body of what goes round, by few operations that cost next to nothing?"""
+    seen: set[Any] = set()
+    todo = [flag.ir]
+    while todo:
+        value = todo.pop()
+        if block_of(value) == body and value not in seen:
+            seen.add(value)
+            made = _made_in(value, body)
+            if made is not None:
+                if not is_pure(made) or not costs_little(made) or len(seen) > MOST_GUARDS:
+                    return False
+                todo += made.operands
+    return True
+
+
+def _terms(flag: Any, body: Any) -> list[Any]:
+    """The truths of which one is enough for the flag."""
+    found: dict[Any, None] = {}
+    todo = [flag]
+    seen = set()
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        made = _made_in(value, body)
+        if made is not None and made.name == "stablehlo.or":
+            todo += made.operands
+        else:
+            found[value] = None
+    return list(found)
+
+
+def _made_in(value: Any, body: Any) -> Any:
+    """The operation that makes a value in the body."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) or owner.operation.block != body else owner.operation
+
+
+def _counted_from_the_end(x: Any, body: Any) -> tuple[Any, int] | None:
+    """(i, n), if x is ``i + n if i < 0 else i``."""
+    made = _made_in(x, body)
+    if made is None or made.name != "stablehlo.select":
+        return None
+    test, wrapped, plain = made.operands
+    asked = _made_in(test, body)
+    if asked is None or asked.name != "stablehlo.compare" or "LT" not in str(asked.attributes["comparison_direction"]):
+        return None
+    (inside, size), (index, offset) = form(wrapped), form(plain)
+    if asked.operands[0] != plain or form(asked.operands[1]) != ({}, 0) or inside != index:
+        return None
+    return plain, size - offset
+
+
+def _is_int64(value: Any) -> bool:
+    return str(value.type) == "tensor<i64>"
+
+
+def _unsigned(x: T) -> T:
+    return builder.convert(x, _UINT64)
+
+
+def _divided(x: T, by: int) -> T:
+    return x if by == 1 else builder.op("divide", x, builder.constant(by, _UINT64))

@@ -1,0 +1,391 @@
+"""Where the sides of a branch meet: which of them it was, and what each brings, made one.
+
+The sides are emitted into blocks of their own.  They become an ``if``, or are both done here and the results selected, if
+they are a few operations on single elements.  Arrays take no part in either: stores on a side are moved behind
+(``sinking``), and a loop on a side goes round only where its side is come to.
+"""
+
+import math
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hovis.ir.model import Block
+from hovis_xla.emit import builder
+from hovis_xla.emit.block_slots import TAG, Pending, as_val, block_of, same_slot, tensor
+from hovis_xla.emit.builder import T, tensor_type
+from hovis_xla.emit.locations import Location
+from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
+from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+from hovis_xla.lowering.carried_kinds import Kind, join, kind_of, rebuild, split
+from hovis_xla.lowering.store_sinking import MOST, SunkStores, make_conditional
+
+if TYPE_CHECKING:
+    from hovis_xla.lowering.control_flow import Walker
+
+#: Sides of a branch with at most this many scalar operations are both done, and the results selected.
+SELECT_OPS: Final = 24
+
+#: So many elements are few.
+FEW: Final = 8
+
+#: As many operations may stand around loops that are guarded so that arrays need not go through a branch.
+MOST_OPS: Final = 256
+
+
+# ------------------------------------------------------------------------------------------------- choices
+
+
+@dataclass(frozen=True, slots=True)
+class Two:
+    """``yes`` where pred holds, else ``no``."""
+
+    pred: T
+    yes: int
+    no: int
+
+
+#: Which of several: a number, one of two by a truth, or an i32 at run time.
+Choice = int | Two | T
+
+
+def is_one_of(choice: Choice, wanted: Collection[int]) -> "T | bool":
+    """Is the choice among wanted?"""
+    if isinstance(choice, int):
+        return choice in wanted
+    if isinstance(choice, Two):
+        yes, no = choice.yes in wanted, choice.no in wanted
+        return yes if yes == no else choice.pred if yes else builder.not_(choice.pred)
+    found: T | None = None
+    for k in wanted:
+        one = builder.compare("EQ", choice, builder.constant(k, INT32))
+        found = one if found is None else builder.or_(found, one)
+    return False if found is None else found
+
+
+def renumber(choice: Choice, numbers: dict[int, int]) -> Choice:
+    """The choice in other numbers; those that are not in numbers can't occur."""
+    if isinstance(choice, int):
+        return numbers.get(choice, 0)
+    if len(set(numbers.values())) <= 1:
+        return next(iter(numbers.values()), 0)
+    if isinstance(choice, Two):
+        return Two(choice.pred, numbers.get(choice.yes, 0), numbers.get(choice.no, 0))
+    if all(k == v for k, v in numbers.items()):
+        return choice
+    found = builder.constant(0, INT32)
+    for k, v in numbers.items():
+        if v:
+            found = builder.select(builder.compare("EQ", choice, builder.constant(k, INT32)), builder.constant(v, INT32), found)
+    return found
+
+
+def as_tensor(choice: Choice) -> T:
+    """The choice as an i32."""
+    if isinstance(choice, int):
+        return builder.constant(choice, INT32)
+    if isinstance(choice, Two):
+        return builder.select(choice.pred, builder.constant(choice.yes, INT32), builder.constant(choice.no, INT32))
+    return choice
+
+
+def truth(value: "T | bool") -> T:
+    return builder.constant(value) if isinstance(value, bool) else value
+
+
+@dataclass(slots=True)
+class Arrival:
+    """Where a walk may have come to, with what, and which it is.  No entries: it never comes anywhere."""
+
+    entries: list[tuple[Block, list[Slot]]]
+    choice: Choice = 0
+
+
+@dataclass(slots=True)
+class Side:
+    """One side of a branch, emitted into a block of its own."""
+
+    block: Any
+    arrival: Arrival
+    bail: T | None
+    token: Any
+    acted: bool
+    content: dict[Location, T]
+
+
+# ------------------------------------------------------------------------------------------------- sides
+
+
+def _calls_out(operation: Any) -> bool:
+    """Is the host called in it?"""
+    if operation.name == "stablehlo.custom_call":
+        return True
+    return any(_calls_out(inner.operation) for region in operation.regions for block in region.blocks for inner in block.operations)
+
+
+class Joined:
+    """Collects what an ``if`` has to give, then makes it."""
+
+    def __init__(self, walker: "Walker", choice: Choice, sides: list[Side], holder: Any, contents: list[list[Slot]]) -> None:
+        self.walker = walker
+        self.by = choice
+        self.sides = sides
+        self.holder = holder
+        self.blocks = [s.block for s in sides]
+        self.loops: list[tuple[int, Any]] = []  # those on the sides, with the number of the side
+        self.inline = self._small() and self._fits(contents)
+        self.wanted: list[tuple[Pending, list[Slot], Num]] = []
+        self.tags: list[tuple[Pending, Pending]] = []
+        self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
+        self.sunk: list[SunkStores] = []
+        self.conditional: dict[Any, None] = {}  # the arrays after stores of the side with loops, which are done where they are
+
+    def _small(self) -> bool:
+        """Are the sides a few operations on a few elements, which are cheaper done than jumped over?  Stores can be moved behind."""
+        count = branches = 0
+        for side in self.sides:
+            stores = self._stores(side)
+            for made in side.block.operations:
+                if made.operation in stores:
+                    continue
+                if made.operation.name == "stablehlo.while" and not any(isinstance(r.type, hlo.TokenType) for r in made.operation.results):
+                    self.loops.append((self.sides.index(side), made.operation))
+                    continue
+                count += made.operation.name != "stablehlo.constant"
+                branches += made.operation.name == "stablehlo.if"
+                few = all(math.prod(getattr(r.type, "shape", (FEW + 1,))) <= FEW for r in made.operation.results)
+                if (len(made.operation.regions) and made.operation.name != "stablehlo.if") or not few or _calls_out(made.operation):
+                    return False
+            rows = [slot for _, slots in side.arrival.entries for slot in slots]
+            if any(isinstance(s, Val) and s.num.shape for s in rows) and not self._arrays_agree():
+                return False
+        most = MOST_OPS if self.loops else 0 if branches else SELECT_OPS * len(self.sides)
+        return count <= most and len(self.sides) <= 4
+
+    def _fits(self, contents: list[list[Slot]]) -> bool:
+        """Does no array have to be selected, as its stores can be moved behind, or a loop on one side makes them and the others do nothing?
+
+        An array that goes through an ``if`` is copied; a loop that may go round no times leaves it where it is.
+        """
+        passed = [self._passed(row) for row in contents]
+        if self.loops and not any(passed):
+            return False
+        return all(p is not None or SunkStores.chains(self, row) is not None for p, row in zip(passed, contents, strict=True))
+
+    def _passed(self, slots: list[Slot]) -> tuple[Val, list[Any]] | None:
+        """What the loops of one side make of an array that the others leave as it is, and the arrays after stores that these loops look at."""
+        made = [s for s in slots if isinstance(s, Val) and any(block_of(s.ir) == b for b in self.blocks)]
+        if len(made) != 1 or len({k for k, _ in self.loops}) != 1 or not any(made[0] is s for s in (slots[k] for k, _ in self.loops)):
+            return None
+        t, stores, looks = made[0].ir, [], False
+        while any(block_of(t) == b for b in self.blocks):
+            if t in self.walker.stored:
+                looks = looks or any(use.owner.operation.name == "stablehlo.while" for use in t.uses)
+                stores.append(t)
+                t = self.walker.stored[t][0].ir
+            elif t.owner.name == "stablehlo.while":
+                t, looks = t.owner.operands[list(t.owner.results).index(t)], True
+            else:
+                return None
+        alone = all(s is made[0] or (isinstance(s, Val) and s.ir == t) for s in slots if s is not UNDEF)
+        return (made[0], stores) if alone and looks and len(stores) <= MOST else None
+
+    def _stores(self, side: Side) -> set[Any]:
+        """The operations that give arrays after stores: the store, and the barrier behind it."""
+        found: set[Any] = set()
+        for made in side.block.operations:
+            if any(r in self.walker.stored for r in made.operation.results):
+                found.add(made.operation)
+                if made.operation.name == "func.call":
+                    found.add(made.operation.operands[0].owner)
+        return found
+
+    def _arrays_agree(self) -> bool:
+        """Does no array have to be selected?"""
+        seen: dict[tuple[Block, int], Slot] = {}
+        for side in self.sides:
+            for block, slots in side.arrival.entries:
+                for k, slot in enumerate(slots):
+                    if isinstance(slot, Val) and slot.num.shape and not same_slot(seen.setdefault((block, k), slot), slot):
+                        return False
+        return True
+
+    def slot(self, slots: list[Slot], name: str) -> "Slot | Pending":
+        """What a slot is after the branch, given what it is on each side."""
+        known = next((s for s in self.sunk if s.slots == slots), None)
+        if known is not None:
+            return known.result
+        defined = [s for s in slots if s is not UNDEF]
+        if not defined:
+            return UNDEF
+        if all(same_slot(s, defined[0]) for s in defined[1:]) and (self.inline or not self._inside(defined[0])):
+            return defined[0]
+        num = kind_of(defined[0], name)
+        for other in defined[1:]:
+            num = join(num, kind_of(other, name), name)
+        if not isinstance(num, Num):
+            return self._parts(slots, num, name)
+        if num.kind == ARRAY and num.shape and self.inline:
+            passed = self._passed(slots)
+            if passed is not None:
+                self.conditional.update(dict.fromkeys(passed[1]))
+                return passed[0]
+        if num.kind == ARRAY and num.shape:
+            sunk = SunkStores.of(self, slots, num)
+            if sunk is not None:
+                self.sunk.append(sunk)
+                return sunk.result
+        pending = Pending()
+        self.wanted.append((pending, slots, num))
+        if num.kind == EITHER:
+            tag = Pending()
+            self.tags.append((pending, tag))
+            self.wanted.append((tag, [s if s is UNDEF else self._tag(side, s, num) for side, s in zip(self.sides, slots, strict=True)], TAG))
+        return pending
+
+    def _parts(self, slots: list[Slot], kind: Kind, name: str) -> Pending:
+        """A slot of several numbers."""
+        rows: list[list[Slot]] = []
+        for side, slot in zip(self.sides, slots, strict=True):
+            with self._at_end(side):
+                rows.append(split(slot, kind))
+        pending = Pending()
+        self.compound.append((pending, kind, [self.slot(list(column), name) for column in zip(*rows, strict=True)]))
+        return pending
+
+    def _tag(self, side: Side, slot: Slot, num: Num) -> Val:
+        with self._at_end(side):
+            return Val(TAG, as_val(slot, num).tag)
+
+    def _inside(self, slot: Slot) -> bool:
+        """Is it made on one of the sides, so that it can't be seen outside?"""
+        if isinstance(slot, Struct):
+            return any(self._inside(p) for p in slot.parts)
+        if isinstance(slot, Stored):
+            return any(block_of(t.ir) == b for t in slot.place.starts for b in self.blocks)
+        if isinstance(slot, OneOf):
+            return any(block_of(slot.which) == b for b in self.blocks) or any(self._inside(m) for m in slot.members)
+        return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
+
+    def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
+        """The choice of a side, by the targets of all; nothing, if it comes nowhere."""
+        if not side.arrival.entries:
+            return None
+        with self._at_end(side):
+            return renumber(side.arrival.choice, {k: targets.index(b) for k, (b, _) in enumerate(side.arrival.entries)})
+
+    def choice(self, choices: "list[Choice | None]") -> Any:
+        """The merged choice, as a function to be called after :meth:`finish`."""
+        known = {c for c in choices if isinstance(c, int)}
+        if all(c is None or isinstance(c, int) for c in choices):
+            if len(known) <= 1:
+                return lambda: next(iter(known), 0)
+            if isinstance(self.by, Two):
+                numbers = {k: c for k, c in enumerate(choices) if isinstance(c, int)}
+                found = renumber(self.by, numbers)
+                return lambda: found
+        pending = Pending()
+        slots: list[Slot] = []
+        for side, c in zip(self.sides, choices, strict=True):
+            with self._at_end(side):
+                slots.append(UNDEF if c is None else Val(Num(ARRAY, INT32), as_tensor(c).ir))
+        self.wanted.append((pending, slots, Num(ARRAY, INT32)))
+        return lambda: tensor(pending.value)  # type: ignore[arg-type]
+
+    @contextmanager
+    def _at_end(self, side: Side) -> Iterator[None]:
+        with ir.InsertionPoint(side.block), ir.Location.unknown(context()):
+            yield
+
+    def finish(self) -> None:
+        """Make the ``if``, or move both sides here and select."""
+        flags = [s.bail for s in self.sides]
+        before = self.walker.bail
+        bails = any(f is not before for f in flags)
+        if bails:
+            pending = Pending()
+            num = Num(ARRAY, BOOL)
+            self.wanted.append((pending, [UNDEF if f is None else Val(num, f.ir) for f in flags], num))
+        if self.inline:
+            self._select()
+        else:
+            self._branch()
+        for value, tag in self.tags:
+            found, which = value.value, tag.value
+            assert isinstance(found, Val)
+            assert isinstance(which, Val)
+            value.value = Val(found.num, found.ir, which.ir)
+        if bails:
+            flag = pending.value
+            assert isinstance(flag, Val)
+            self.walker.bail = tensor(flag)
+        for sunk in self.sunk:
+            with ir.InsertionPoint(self.holder):
+                sunk.store(self.walker)
+        for pending, kind, parts in self.compound:
+            pending.value = rebuild(kind, iter([p.value if isinstance(p, Pending) else p for p in parts]))
+
+    def _select(self) -> None:
+        """The sides' operations move here.  What is not defined on a side may be anything there."""
+        zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
+        for number, loop in self.loops:
+            self._guard(number, loop)
+        for after in reversed(self.conditional):
+            make_conditional(self.walker, after, self._here(self.loops[0][0]))
+        looping = {number for number, _ in self.loops}
+        for _, side in sorted(enumerate(self.sides), key=lambda s: s[0] in looping):
+            for made in list(side.block.operations):
+                made.operation.move_before(self.holder)
+        for _, loop in self.loops:
+            self.walker.wait_for_reads(loop)
+        with ir.InsertionPoint(self.holder):
+            for k, (pending, slots, num) in enumerate(self.wanted):
+                chosen: Val | None = None
+                for number, slot in enumerate(slots):
+                    if slot is UNDEF and k not in zeros:
+                        continue
+                    value = as_val(slot, num)
+                    if chosen is None:
+                        chosen = value
+                    else:
+                        pick = truth(is_one_of(self.by, [number]))
+                        chosen = Val(num, builder.select(pick, tensor(value), tensor(chosen)).ir, roots=value.roots | chosen.roots)
+                assert chosen is not None
+                pending.value = chosen
+
+    def _guard(self, number: int, loop: Any) -> None:
+        """Have a loop go round only where its side is the one that is come to."""
+        here = self._here(number)
+        end = loop.regions[0].blocks[0].operations[len(loop.regions[0].blocks[0].operations) - 1]
+        with ir.InsertionPoint(end), ir.Location.unknown(context()):
+            end.operands[0] = builder.and_(T(end.operands[0], BOOL, ()), here).ir
+
+    def _here(self, number: int) -> T:
+        """Is this side the one that is come to?"""
+        with ir.InsertionPoint(self.holder):
+            return truth(is_one_of(self.by, [number]))
+
+    def _branch(self) -> None:
+        token = self.walker.token
+        acts = any(s.token is not token for s in self.sides)
+        types = [tensor_type(num.dtype, num.shape) for _, _, num in self.wanted] + ([hlo.TokenType.get()] if acts else [])
+        for k, side in enumerate(self.sides):
+            with self._at_end(side):
+                values = [as_val(slots[k], num).ir for _, slots, num in self.wanted]
+                hlo.return_(values + ([side.token] if acts else []))
+        with ir.InsertionPoint(self.holder):
+            if len(self.sides) == 2:
+                made = hlo.IfOp(types, truth(is_one_of(self.by, [0])).ir)
+            else:
+                made = hlo.CaseOp(types, as_tensor(self.by).ir, len(self.sides))
+        for k, side in enumerate(self.sides):
+            side.block.append_to(made.regions[k])
+        results = [T(r, num.dtype, num.shape) for (_, _, num), r in zip(self.wanted, made.results, strict=False)]
+        self.walker.read_within([side.block for side in self.sides], results)
+        for (pending, slots, num), result in zip(self.wanted, made.results, strict=False):
+            roots = frozenset[object]().union(*(s.roots for s in slots if isinstance(s, Val)))
+            pending.value = Val(num, result, roots=roots) if num.kind == ARRAY else Val(num, result)
+        if acts:
+            self.walker.token = list(made.results)[-1]

@@ -1,0 +1,449 @@
+"""From a Function to a StableHLO module.
+
+A :class:`Lowering` walks the control flow (``control_flow.Walker``) of a Function and of those that it calls; what an op gives
+is looked up (``op_lowering.Calls``).  Here is what a function keeps for itself, how it is left, and what the module returns.
+"""
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final, cast
+
+import numpy as np
+
+from hovis.ir.model import Block, Function, Location, Op, Return, callees
+from hovis.lattice import Type
+from hovis_xla.abi import host_callbacks
+from hovis_xla.abi.ordered_effects import rereads, safely
+from hovis_xla.abi.run_record import Record
+from hovis_xla.abi.signature import Keyed, Lowered, Tape, Template
+from hovis_xla.analysis.growable_lists import AsTuple, Item, ItemsSeen, Listing
+from hovis_xla.analysis.integer_ranges import SMALL, Ranges
+from hovis_xla.analysis.intervals import Interval, meet
+from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, operands_of, reachable, regions
+from hovis_xla.analysis.persistent_scalars import Variable, variables
+from hovis_xla.analysis.primitive_effects import reaches
+from hovis_xla.analysis.side_effects import changes
+from hovis_xla.analysis.stored_arrays import known_arrays, stored_into
+from hovis_xla.choice.cost_model import Work
+from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit.block_slots import TAG, as_val, tensor
+from hovis_xla.emit.builder import T, tensor_type
+from hovis_xla.emit.locations import is_contiguous
+from hovis_xla.emit.memory_ssa import Memory, content, locations
+from hovis_xla.emit.values import (
+    ARRAY,
+    BOOL,
+    EITHER,
+    INT,
+    INT32,
+    INT64,
+    SCALAR,
+    Handle,
+    Known,
+    NotLowerable,
+    Num,
+    OneOf,
+    Operand,
+    Owned,
+    Ragged,
+    Raised,
+    ShapeUnknown,
+    Slot,
+    Struct,
+    Val,
+    holds_handle,
+    num_of_value,
+    view_roots,
+)
+from hovis_xla.jaxlib.adapter import context, func, ir
+from hovis_xla.lowering import compile_budget
+from hovis_xla.lowering.branches import Arrival, as_tensor
+from hovis_xla.lowering.carried_kinds import WHICH
+from hovis_xla.lowering.op_lowering import BUILDERS, Calls, where_called
+from hovis_xla.lowering.pipeline import LEADING, through
+from hovis_xla.lowering.result_aliasing import owner_key, rebuild, same_object, settled, sources_of
+from hovis_xla.lowering.while_loops import lower_loop
+from hovis_xla.ops.memory import growable_lists
+from hovis_xla.ops.memory.tapes import Reel, reels
+from hovis_xla.ops.ragged import extents
+from hovis_xla.prepare.pad_function import clipped
+
+#: What the lowering of one function keeps for itself.
+OF_A_FUNCTION: Final = (
+    "env", "needed", "used", "abroad", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
+    "arguments",
+)
+
+NO_SLOTS: Final[Mapping[int, int]] = {}
+NO_ITEMS: Final[Mapping[Op, Item]] = {}
+
+#: Residual functions are written out where they are called, this deep.
+INLINE_DEPTH: Final = 16
+
+
+class Lowering(Calls):
+    """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+
+    def __init__(self, may_narrow: bool = False, ordered: bool = False, bounded: bool = False) -> None:
+        self.ordered = ordered
+        #: where is counted how much fuel is left, if there is a bound to that
+        self.fuel = compile_budget.tank() if bounded else None
+        #: may ints that are passed be taken to be small? are they?
+        self.may_narrow = may_narrow
+        self.narrow = False
+        self.bail: T | None = None
+        self.token: Any = None
+        self.work = Work()
+        self.acted = False
+        self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
+        self.callbacks: list[Callable[..., Any]] = []
+        #: ops that the host does, and how many the program does itself
+        self.hosted: list[Op | None] = []
+        self.worked = 0
+        self.failures: list[BaseException] = []
+        self.environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = []
+        self.active: list[Function] = []
+        self.op: Op | None = None
+        self.main: Any = None
+        self.module: Any = None
+        self.barriers: dict[str, str] = {}
+        self.loads: dict[Any, list[T]] = {}
+        #: what each store was made of: the array before it, the update, where
+        self.stored = {}
+        self.given_up = []
+        #: what a run does that can be seen from outside
+        self.record = Record()
+        self.rereads = False
+        self.texts = False
+        self.reasons = []
+        self.peeled = {}
+        self.memory = Memory()
+        self.pinned = set()
+        self.into = set()
+        self.loaded: dict[Any, T] = {}
+        self.cells = {}
+        self.windows: dict[Any, T] = {}
+        self.parts_read = {}
+        #: parts of arrays by their bounds (``ops/ragged/ragged_arrays``), and bounds that have been clipped to a size, with what that gave
+        self.parts: dict[Any, Ragged] = {}
+        self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
+        #: numbers of elements that are known at run time only: how wide what they count is, and what of it counts
+        self.measured: dict[Any, tuple[int, T]] = {}
+        #: index arrays that have been found to be in range of a size, from the front
+        self.in_range_already: dict[Any, T] = {}
+        self.mutable: set[object] = set()
+        #: tapes by the ops that make them, and what is known of them where they are written to (``ops/memory/tapes``)
+        self.reels: dict[Op, Reel] = {}
+        self.taped: dict[Op, Reel | None] = {}
+        #: lists that grow, by the ops that make them
+        self.listings: dict[Op, Listing] = {}
+        self.mutable_constants: set[object] = set()
+        self.apart: list[tuple[Any, Any]] = []
+        #: variables that outlive the call, by what they are known by
+        self.outliving = {}
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def function(self, function: Function, args: list[Operand]) -> Any:
+        """Emit the body of a function; the Arrival at its exits."""
+        if function in self.active or len(self.active) >= INLINE_DEPTH:
+            raise NotLowerable(f"{function.name} is recursive", function.location)
+        if function.is_generator:
+            raise NotLowerable(f"{function.name} is a generator", function.location)
+        saved = {k: getattr(self, k, None) for k in OF_A_FUNCTION}
+        given = [self.interval(a) for a in args]
+        self.active.append(function)
+        try:
+            return self._body(function, args, given)
+        finally:
+            self.active.pop()
+            for name, value in saved.items():
+                setattr(self, name, value)
+
+    def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Any:
+        self.pinned = self.pinned | {loc for v in (getattr(self, "env", None) or {}).values() for loc in locations(v)}
+        function = through(LEADING, function)
+        self.mutable = stored_into(function)
+        top = regions(function)
+        self.env = {}
+        self.needed = needed(reachable(function))
+        self.order = reachable(function)
+        self.used = {v for block in self.order for v in operands_of(block)}
+        self.abroad = {v for block in self.order for v in operands_of(block) if isinstance(v, Op) and v not in block.ops}
+        self.carried_out = carried_out(self.order, top, self.needed)
+        self.ranges = self._ranges(function, given)
+        self.arguments = function.params if len(self.active) == 1 else ()
+        self.live = live_in(self.order, self.needed)
+        self.handlers = handlers(self.order)
+        self.catching = None
+        self.exits: dict[Any, Block] = {}
+        self.templates: dict[Block, Template] = {}
+        start = control_start(function, args)
+        arrival = self.walk(start, top, ())
+        self.found = [(self.templates[b], slots) for b, slots in arrival.entries]
+        return arrival
+
+    def _ranges(self, function: Function, given: "list[Interval | None]") -> Ranges:
+        """What the integers can be; those that are passed are taken to be small, if that proves something."""
+        found = Ranges(function, given)
+        if self.narrow or len(self.active) > 1 or not self.may_narrow or not found.unproven():
+            return found
+        small = [meet(SMALL, g) if g is not None and p.type == Type(int) else g for p, g in zip(function.params, given, strict=True)]
+        assumed = Ranges(function, small)
+        if assumed.unproven() >= found.unproven():
+            return found
+        self.narrow = True
+        return assumed
+
+    def is_exit(self, block: Block) -> bool:
+        return block in self.templates
+
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
+        """The exit that a return goes to: one for each way in which the result is put together."""
+        leaves: list[Val] = []
+        self.cuts: dict[Ragged, Struct] = {}
+        tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
+        template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
+        key = tree, template.nums, tuple(owner_key(leaf) for leaf in leaves)
+        block = self.exits.get(key)
+        if block is None:
+            block = self.exits[key] = Block()
+            self.templates[block] = template
+        return block, list(leaves)
+
+    def _tree(self, operand: Operand, leaves: list[Val], built: dict[object, int], location: Location | None) -> Any:
+        if isinstance(operand, Val) and operand.num.kind == EITHER:
+            leaves += [Val(Num(SCALAR, operand.num.dtype), operand.ir), Val(TAG, operand.tag)]
+            return "either", len(leaves) - 2
+        if isinstance(operand, OneOf):
+            leaves.append(Val(WHICH, operand.which))
+            return "oneof", len(leaves) - 1, tuple(self._tree(m, leaves, built, location) for m in operand.members)
+        if isinstance(operand, Val):
+            return self._leaf(operand, leaves, location)
+        if isinstance(operand, Struct):
+            if isinstance(operand.callee, Listing):
+                growable_lists.enough(self, operand)
+            if operand.callee not in BUILDERS and holds_handle(operand):
+                raise NotLowerable("a text of an argument that is changed", location)
+            number = built.setdefault(operand.op or operand, len(built))
+            parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
+            return "build", Keyed(self._builder(operand.callee, location)), parts, number
+        if isinstance(operand, Known) and isinstance(operand.value, Handle):
+            return "argument", operand.value.argument
+        if isinstance(operand, Known) and not isinstance(operand.value, Raised):
+            num = num_of_value(operand.value)
+            if num is not None and num.kind != ARRAY:
+                leaves.append(as_val(operand, num))
+                return "leaf", len(leaves) - 1
+            return "known", Keyed(operand.value)
+        if isinstance(operand, Ragged):
+            return self._cut(operand, leaves, built, location)
+        raise NotLowerable("a method of an array, or an exception, is returned", location)
+
+    def _cut(self, array: Ragged, leaves: list[Val], built: dict[object, int], location: Location | None) -> Any:
+        """An array of unknown size: the host cuts it off where it ends."""
+        if not array.own and len(self.active) > 1:
+            raise ShapeUnknown("a part of an array whose size is known at run time only is returned", location)
+        if array not in self.cuts:
+            t, counts = extents.packed(tensor(array.read()), array.counts)
+            whole = Val(array.full, t.ir, roots=array.base.roots if array.own else view_roots([array.base]))
+            sizes = [Known(None) if c is None else Val(INT, c.ir) for c in counts]
+            self.cuts[array] = Struct(clipped, (whole, *sizes), array)
+        return self._tree(self.cuts[array], leaves, built, location)
+
+    def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
+        """What makes a part of the result on the host."""
+        if callee in BUILDERS or isinstance(callee, Listing | AsTuple) or (isinstance(callee, type) and callee is not str):
+            return callee
+        self.texts = True
+        if not self.worked and self.token is None:
+            raise NotLowerable("all of its work is making texts", location)
+        return safely(callee)
+
+    def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
+        """A number or an array of the result: what is one object in the original stays one."""
+        for k, leaf in enumerate(leaves):
+            if leaf is value or same_object(leaf, value):
+                return "leaf", k
+        if self.ordered and len(self.active) == 1 and not _in_order(value):
+            raise NotLowerable("its elements may not be in C order, and Python looks at their order", location)
+        leaves.append(value)
+        return "leaf", len(leaves) - 1
+
+    def _owners(self, slots: list[Slot], location: Location | None) -> tuple[frozenset[Owned], ...]:
+        """Of which inputs each leaf may be the very object; refuses results that may be views of something else.
+
+        One that may *be* an argument (``x`` after a loop that may run no times) is found out by the host: if its bits are
+        those of the argument, Python does the call.
+        """
+        found: list[frozenset[Owned]] = []
+        # views that are no places yet may be of arrays that are
+        seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
+        for slot in slots:
+            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
+            owners = frozenset(r for r in roots if isinstance(r, Owned))
+            fresh = roots - owners
+            if fresh & seen or any(r.view for r in owners):
+                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
+            seen |= fresh
+            found.append(owners)
+        return tuple(found)
+
+    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+        self.work.loops = True
+        return lower_loop(self, start, region, until)
+
+    def inline(self, function: Function, args: list[Operand]) -> Operand:
+        """What a call of a residual Function gives: it is written out here."""
+        arrival = self.function(function, args)
+        if not arrival.entries:
+            return Known(None)  # it always gives up
+        found = [rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in self.found]
+        if len(found) == 1:
+            return found[0]
+        if any(isinstance(f, OneOf) for f in found):
+            raise NotLowerable(f"{function.name} returns values of different kinds")
+        return OneOf(as_tensor(arrival.choice).ir, tuple(found))
+
+
+def _in_order(value: Val) -> bool:
+    """Are its elements certainly in memory as XLA gives them?"""
+    shape = value.num.shape
+    return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
+
+
+def control_start(function: Function, args: list[Operand]) -> Arrival:
+    """The Arrival at the function's entry."""
+    return Arrival([(function.blocks[0], list(args))])
+
+
+def lower(
+    function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False, bounded: bool = False,
+    seen: Mapping[Op, Item] = NO_ITEMS,
+) -> Lowered:
+    """The module of a function (``shaped``) whose parameters are these.
+
+    may_narrow   it may be for small ints only (``Lowered.narrow``)
+    slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
+    ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
+    bounded      it is to give up where nobody knows how long it takes, and it takes long (``compile_budget``)
+    seen         what is in lists that grow, where types do not tell (``growable_lists``)
+    """
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
+        with ir.InsertionPoint(module.body):
+            try:
+                return _lower_main(module, function, args, Lowering(may_narrow, ordered, bounded), slots, seen)
+            except ItemsSeen as found:
+                known = {**seen, **found.items}
+            except ir.MLIRError as error:
+                raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
+            except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+                if os.environ.get("HOVIS_DEBUG"):
+                    raise
+                # a mistake of the compiler's: the user's function is not to fail for it
+                raise NotLowerable(f"{function.name}: {type(error).__name__}: {error}") from error
+    return lower(function, args, may_narrow, slots, ordered, bounded, known)
+
+
+def _lower_main(
+    module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int], seen: Mapping[Op, Item]
+) -> Lowered:
+    outliving = variables(function)
+    nums = [a for a in args if isinstance(a, Num)] + [v.num for v in outliving.values()]
+    main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
+    lowering.main = main
+    lowering.module = module
+    block = main.add_entry_block()
+    with ir.InsertionPoint(block):
+        values = iter(list(block.arguments))
+        operands: list[Operand] = []
+        stores = [stored_into(f) for f in callees(function)]
+        lowering.mutable_constants = {k for found in stores for k in found if isinstance(k, tuple)}
+        written = stored_into(function)
+        for k, (param, arg) in enumerate(zip(function.params, args, strict=True)):
+            if isinstance(arg, Known):
+                operands.append(arg)
+            elif arg.kind == ARRAY:
+                operands.append(lowering.given(arg, next(values), k, param in written))
+            else:
+                operands.append(Val(arg, next(values)))
+        for key, variable in outliving.items():
+            lowering.outlives(key, variable, next(values))
+        if any(changes(op) for op in _all_ops(function)):
+            lowering.token, lowering.fuel, lowering.rereads = custom_calls.create_token(), None, rereads(function)
+            if any(reaches(op) for op in _all_ops(function)):
+                for known in known_arrays(function):
+                    num = num_of_value(known)
+                    if num is not None:
+                        lowering.constant_array(known, num)
+        lowering.reels = reels(function, slots)
+        lowering.listings = growable_lists.found_in(function, len(lowering.reels), slots, seen)
+        growing = dict.fromkeys(lowering.listings.values())
+        growable_lists.prepare(lowering, growing)
+        counted = [*lowering.reels.values(), *(listing.reel for listing in growing)]
+        lowering.memory.bottom |= {reel.location: builder.constant(0, INT64) for reel in counted}
+        if lowering.fuel is not None:
+            lowering.memory.bottom[lowering.fuel] = compile_budget.full()
+        try:
+            arrival = lowering.function(function, operands)
+            return _finish(module, main, lowering, arrival, nums)
+        finally:
+            for operation in lowering.given_up:
+                operation.erase()
+
+
+def _all_ops(function: Function) -> Any:
+    return (op for f in callees(function) for op in f.ops())
+
+
+def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list[Num]) -> Lowered:
+    """The outputs: the flag, the choice of template, then the leaves of each template."""
+    if not arrival.entries:
+        raise lowering.reasons[0] if lowering.reasons else NotLowerable("it always raises")
+    host_callbacks.only_hosted(lowering.worked, lowering.hosted)
+    outputs: list[tuple[Num, Any]] = []
+    bail = choice = None
+    if lowering.bail is not None:
+        bail = len(outputs)
+        outputs.append((Num(ARRAY, BOOL), lowering.bail.ir))
+    if len(arrival.entries) > 1:
+        choice = len(outputs)
+        outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
+    written: list[tuple[int, Any]] = []
+    tapes: list[Tape] = []
+    kept: list[tuple[int, Variable]] = []
+    for location, before in lowering.memory.bottom.items():
+        after = lowering.memory.read(location)
+        if after.ir != before.ir and location is not lowering.fuel:
+            if isinstance(location.owner, Reel):
+                tapes.append(location.owner.tape(len(outputs)))
+            elif isinstance(location.owner, Variable):
+                kept.append((len(outputs), location.owner))
+                outputs.append((location.owner.num, after.ir))
+                continue
+            else:
+                written.append((len(outputs), location.owner))
+            outputs.append((content(after).num, after.ir))
+    templates, starts = [], []
+    for template, slots in lowering.found:
+        starts.append(len(outputs))
+        slots = list(map(settled, slots))
+        sources, more = sources_of(slots, template)
+        outputs += more
+        owners = lowering._owners(slots, template.location)
+        templates.append(replace(template, owners=owners, sources=sources, nums=tuple(num for num, _ in more)))
+    func.return_([value for _, value in outputs])
+    hidden = [(array, val.num) for array, val in lowering.constants.values()]
+    inputs = nums + [num for _, num in hidden]
+    signature = ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in inputs], [tensor_type(n.dtype, n.shape) for n, _ in outputs])
+    main.attributes["function_type"] = ir.TypeAttr.get(signature)
+    module.operation.verify()
+    return Lowered(
+        module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
+        lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
+        lowering.writeable(), lowering.apart, [location.owner for location in lowering.outliving.values()], kept, lowering.work,
+        lowering.fuel is not None, lowering.record if lowering.token is not None else None, lowering.texts, tapes,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Rows for NumPy's functions of arrays."""

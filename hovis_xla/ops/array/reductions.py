@@ -1,0 +1,487 @@
+"""Reductions, scans and sorting."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hovis.lattice import Array
+from hovis.library.numpy.types.arrays import ask, dtype_of
+from hovis_xla.emit import builder
+from hovis_xla.emit.block_slots import tensor
+from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select
+from hovis_xla.emit.values import (
+    ARRAY,
+    BOOL,
+    FALSE,
+    INT64,
+    LAST,
+    NONE,
+    PYTHON,
+    SCALAR,
+    TRUE,
+    ZERO,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    Val,
+    is_numpy,
+    num_of_value,
+)
+from hovis_xla.ops.scalar.arithmetic import all_of, any_of, is_zero, sign_bit
+from hovis_xla.ops.scalar.python_numbers import L, Row
+
+#: ``np._NoValue``: an option that is left out.
+NOTHING: Final = Known(np._NoValue)
+
+
+def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
+    """A known axis, or several, as positions."""
+    if not isinstance(axis, Known):
+        return None
+    if axis.value is None:
+        return tuple(range(rank))
+    found = axis.value if isinstance(axis.value, tuple) else (axis.value,)
+    if not all(isinstance(a, int | np.integer) for a in found):
+        return None
+    if not all(-rank <= a < rank for a in found) or len({a % rank for a in found}) < len(found):
+        raise NotLowerable(f"axis {axis.value} of {rank} dimensions: this raises")
+    return tuple(int(a) % rank for a in found)
+
+
+def axis_of(axis: Known, rank: int) -> int:
+    """A known axis as a position."""
+    found = axes_of(axis, rank)
+    if found is None or len(found) != 1:
+        raise NotLowerable(f"axis {axis.value} of {rank} dimensions")
+    return found[0]
+
+
+def finish(result: T, axes: Sequence[int], shape: tuple[int, ...], keepdims: Operand) -> Val | None:
+    """The result with the dimensions of size 1 that keepdims asks for."""
+    if not isinstance(keepdims, Known):
+        return None
+    if keepdims.value is True:
+        kept = tuple(1 if k in axes else d for k, d in enumerate(shape))
+        return Val(Num(ARRAY if kept else SCALAR, result.dtype, kept), builder.reshape(result, kept).ir)
+    return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
+
+
+def reduce(x: T, axes: Sequence[int], init: Any, body: Callable[[T, T], T]) -> T:
+    if count(x.shape, axes) == 1:  # XLA would leave out the identity, which takes the sign of -0.0
+        element = builder.reshape(x, tuple(d for k, d in enumerate(x.shape) if k not in axes))
+        return body(like(init, element), element)
+    found = builder.reduce([x], [builder.constant(init, x.dtype)], axes, lambda a, b: [body(a, b)])[0]
+    return builder.begun_with_zero(found, (x, axes)) if body is builder.add and not np.signbit(init) else found
+
+
+def total(x: T, axes: Sequence[int]) -> T:
+    return reduce(x, axes, 0, builder.add)
+
+
+def result_dtype(fn: Callable[..., object], dtype: "np.dtype[Any]") -> "np.dtype[Any] | None":
+    """The dtype that NumPy's function gives for arrays of this dtype."""
+    found = ask(fn, Array(np.ndarray, dtype, 1))
+    return None if found is None else dtype_of(found)
+
+
+def _array(low: L, a: Operand) -> T | None:
+    """An array or NumPy scalar as a tensor."""
+    return tensor(low.val(a)) if is_numpy(a) else None
+
+
+def _plain(*options: Operand) -> bool:
+    """Are these options left out?"""
+    return all(isinstance(o, Known) and o.value is None for o in options)
+
+
+def _dtype(fn: Callable[..., object], x: T, dtype: Operand) -> "np.dtype[Any] | None":
+    if not isinstance(dtype, Known):
+        return None
+    return result_dtype(fn, x.dtype) if dtype.value is None else np.dtype(dtype.value)
+
+
+# ------------------------------------------------------------------------------------------------- what is reduced
+
+
+class Chosen(NamedTuple):
+    """What a reduction is of: the elements, which axes go, and which elements count (None: all)."""
+
+    x: T
+    axes: tuple[int, ...]
+    where: T | None = None
+
+    def filled(self, identity: Any) -> T:
+        """The elements, with the identity in place of those that do not count."""
+        return self.x if self.where is None else select(self.where, self.x, like(identity, self.x))
+
+    def many(self) -> T | int:
+        """How many elements each result is made of."""
+        if self.where is None:
+            return count(self.x.shape, self.axes)
+        return total(builder.convert(self.where, INT64), self.axes)
+
+    def over(self, x: T, keepdims: bool = False) -> T:
+        """x divided by how many there are."""
+        many = self.many()
+        if isinstance(many, int):
+            return builder.div(x, like(many, x))
+        return builder.div(x, builder.broadcast(builder.reshape(builder.convert(many, x.dtype), x.shape), x.shape))
+
+
+def chosen(low: L, a: Operand, axis: Operand, where: Operand = TRUE) -> Chosen | None:
+    """The operand of a reduction; None: not for these."""
+    x = _array(low, a)
+    axes = None if x is None else axes_of(axis, len(x.shape))
+    if x is None or axes is None:
+        return None
+    if isinstance(where, Known) and where.value is True:
+        return Chosen(x, axes)
+    if not is_numpy(where):
+        return None
+    test = tensor(low.val(where))
+    if test.dtype != BOOL or len(test.shape) > len(x.shape) or np.broadcast_shapes(test.shape, x.shape) != x.shape:
+        raise NotLowerable("a reduction where something holds that is no truth, or of another shape")
+    return Chosen(x, axes, builder.broadcast(test, x.shape))
+
+
+def _is_left_out(initial: Operand) -> bool:
+    return isinstance(initial, Known) and initial.value is np._NoValue
+
+
+def _starting(low: L, result: T, initial: Operand, body: Callable[[T, T], T]) -> T | None:
+    """The result together with ``initial=``; None: not for these."""
+    if _is_left_out(initial):
+        return result
+    start = low.val(initial) if isinstance(initial, Val) or (isinstance(initial, Known) and num_of_value(initial.value) is not None) else None
+    if start is None or start.num.shape or (result.dtype.kind != "f" and start.num.dtype.kind not in {result.dtype.kind, "b"}):
+        return None
+    if start.num.dtype.kind == "c" or (result.dtype.kind in "iu" and not (isinstance(initial, Known) and fits(initial.value, result.dtype))):
+        return None
+    return body(builder.broadcast(builder.convert(tensor(start), result.dtype), result.shape), result)
+
+
+def fits(value: Any, dtype: "np.dtype[Any]") -> bool:
+    """Can an array of integers hold this number?"""
+    return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
+
+
+# ------------------------------------------------------------------------------------------------- sums and means
+
+
+def _folded(fn: Callable[..., object], identity: int, body: Callable[[T, T], T]) -> Row:
+    """A sum, or a product."""
+
+    def row(
+        low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE,
+        initial: Operand = NOTHING, where: Operand = TRUE,
+    ) -> Operand | None:  # fmt: skip
+        what = chosen(low, a, axis, where)
+        found = None if what is None else _dtype(fn, what.x, dtype)
+        if what is None or found is None or not _plain(out):
+            return None
+        combine = body if found != BOOL else or_ if identity == 0 else and_
+        # NumPy adds halves up as singles
+        wide = np.dtype(np.float32) if found == np.float16 else found
+        # a sum that begins with ``initial=`` may be -0.0
+        begun = -0.0 if identity == 0 and wide.kind in "fc" and not _is_left_out(initial) else identity
+        elements = Chosen(builder.convert(builder.convert(what.x, found), wide), what.axes, what.where).filled(begun)
+        result = _starting(low, builder.convert(reduce(elements, what.axes, begun, combine), found), initial, combine)
+        return None if result is None else finish(result, what.axes, what.x.shape, keepdims)
+
+    return row
+
+
+_sum: Final = _folded(np.sum, 0, builder.add)
+_prod: Final = _folded(np.prod, 1, builder.mul)
+
+
+def count(shape: Sequence[int], axes: Sequence[int]) -> int:
+    return math.prod(shape[k] for k in axes)
+
+
+def mean_of(what: Chosen, dtype: "np.dtype[Any]", keepdims: bool = False) -> T:
+    """The mean in this dtype; with keepdims with dimensions of one for those that are gone."""
+    summed = total(builder.convert(what.filled(0), dtype), what.axes)
+    found = what.over(summed)
+    return builder.reshape(found, tuple(1 if k in what.axes else d for k, d in enumerate(what.x.shape))) if keepdims else found
+
+
+def _mean(
+    low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, where: Operand = TRUE
+) -> Operand | None:
+    what = chosen(low, a, axis, where)
+    found = None if what is None else _dtype(np.mean, what.x, dtype)
+    if what is None or found is None or found.kind not in "fc" or not _plain(out):
+        return None
+    # NumPy sums halves as singles, unless it is told to sum halves
+    wide = np.dtype(np.float32) if found == np.float16 else found
+    return finish(builder.convert(mean_of(what, wide), found), what.axes, what.x.shape, keepdims)
+
+
+def _variance(root: bool) -> Row:
+    def row(
+        low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, ddof: Operand = ZERO, keepdims: Operand = FALSE,
+        where: Operand = TRUE,
+    ) -> Operand | None:  # fmt: skip
+        what = chosen(low, a, axis, where)
+        found = None if what is None else _dtype(np.mean, what.x, dtype)
+        if what is None or found is None or found.kind not in "fc" or not _plain(out) or not isinstance(ddof, Known):
+            return None
+        if not isinstance(ddof.value, int | float) or (found.kind == "c" and not _plain(dtype)):
+            return None
+        wide = np.dtype(np.float32) if found == np.float16 else found
+        what = what._replace(x=builder.convert(what.x, wide))
+        off = builder.sub(what.x, builder.broadcast(mean_of(what, wide, keepdims=True), what.x.shape))
+        parts = [builder.real(off), builder.imag(off)] if wide.kind == "c" else [off]
+        squares = [builder.mul(p, p) for p in parts]
+        square = squares[0] if len(squares) == 1 else builder.add(*squares)
+        summed = total(what._replace(x=square).filled(0), what.axes)
+        many = what.many()
+        if isinstance(many, int):
+            rest = like(max(many - ddof.value, 0), summed)
+        else:
+            rest = builder.convert(many, summed.dtype)
+            rest = builder.op("maximum", builder.sub(rest, like(ddof.value, rest)), like(0, rest))
+        variance = builder.div(summed, rest)
+        narrow = found if found.kind == "f" else summed.dtype
+        return finish(builder.convert(builder.op("sqrt", variance) if root else variance, narrow), what.axes, what.x.shape, keepdims)
+
+    return row
+
+
+# ------------------------------------------------------------------------------------------------- extremes, truths
+
+
+def least(dtype: "np.dtype[Any]") -> Any:
+    return False if dtype == BOOL else -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def greatest(dtype: "np.dtype[Any]") -> Any:
+    return True if dtype == BOOL else math.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+def _nonempty(shape: Sequence[int], axes: Sequence[int]) -> None:
+    if count(shape, axes) == 0:
+        raise NotLowerable("a reduction of nothing that has no identity: this raises")
+
+
+def extreme(x: T, axes: Sequence[int], name: str) -> T:
+    _nonempty(x.shape, axes)
+    start = least(x.dtype) if name == "maximum" else greatest(x.dtype)
+    if x.dtype.kind != "f":
+        return reduce(x, axes, start, lambda a, b: builder.op(name, a, b))
+    order = "GT" if name == "maximum" else "LT"
+
+    def either(a: T, b: T) -> T:
+        """XLA hands a plain maximum of floats to a library, and that loses NaNs."""
+        return select(or_(compare("NE", a, a), compare(order, a, b)), a, b)
+
+    return reduce(x, axes, start, either)
+
+
+def _extreme(name: str) -> Row:
+    def row(
+        low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, initial: Operand = NOTHING, where: Operand = TRUE
+    ) -> Operand | None:
+        what = chosen(low, a, axis, where)
+        if what is None or not _plain(out) or what.x.dtype.kind == "c":
+            return None
+        started = not (isinstance(initial, Known) and initial.value is np._NoValue)
+        if what.where is not None and not started:
+            raise NotLowerable("reduction operation does not have an identity: this raises")
+        if not started:
+            return finish(extreme(what.x, what.axes, name), what.axes, what.x.shape, keepdims)
+        identity = least(what.x.dtype) if name == "maximum" else greatest(what.x.dtype)
+        combine = _combined(name)
+        found = _starting(low, reduce(what.filled(identity), what.axes, identity, combine), initial, combine)
+        return None if found is None else finish(found, what.axes, what.x.shape, keepdims)
+
+    return row
+
+
+def _combined(name: str) -> Callable[[T, T], T]:
+    return lambda a, b: builder.op(name, a, b)
+
+
+def _ptp(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
+    what = chosen(low, a, axis)
+    if what is None or not _plain(out) or what.x.dtype.kind in "bc":
+        return None
+    span = builder.sub(extreme(what.x, what.axes, "maximum"), extreme(what.x, what.axes, "minimum"))
+    return finish(span, what.axes, what.x.shape, keepdims)
+
+
+def _truths(every: bool) -> Row:
+    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, *, where: Operand = TRUE) -> Operand | None:
+        what = chosen(low, a, axis, where)
+        if what is None or not _plain(out):
+            return None
+        what = what._replace(x=builder.convert(what.x, BOOL))
+        return finish(reduce(what.filled(every), what.axes, every, and_ if every else or_), what.axes, what.x.shape, keepdims)
+
+    return row
+
+
+def _count_nonzero(low: L, a: Operand, axis: Operand = NONE, *, keepdims: Operand = FALSE) -> Operand | None:
+    x = _array(low, a)
+    axes = None if x is None else axes_of(axis, len(x.shape))
+    if x is None or axes is None:
+        return None
+    found = finish(total(builder.convert(builder.convert(x, BOOL), INT64), axes), axes, x.shape, keepdims)
+    # of a whole array it is a Python int, in some versions
+    counted: Any = np.count_nonzero(np.zeros(1))
+    python = type(counted) is int and isinstance(axis, Known) and axis.value is None
+    return Val(Num(PYTHON, INT64), found.ir) if found is not None and python and not found.num.shape else found
+
+
+def arg_extreme(x: T, axis: int, greatest_first: bool) -> T:
+    """The first position of the extreme element; a nan is more extreme than everything."""
+    index = builder.iota(INT64, x.shape, axis)
+
+    def body(a: T, i: T, b: T, j: T) -> list[T]:
+        better = compare("GT" if greatest_first else "LT", a, b)
+        if x.dtype.kind == "f":
+            better = or_(better, and_(builder.is_nan(a), not_(builder.is_nan(b))))
+            same = or_(compare("EQ", a, b), and_(builder.is_nan(a), builder.is_nan(b)))
+        else:
+            same = compare("EQ", a, b)
+        first = or_(better, and_(same, compare("LT", i, j)))
+        return [select(first, a, b), select(first, i, j)]
+
+    start = least(x.dtype) if greatest_first else greatest(x.dtype)
+    # an identity: it loses against every element, by its position against equal ones
+    inits = [builder.constant(start, x.dtype), builder.constant(2**62, INT64)]
+    return builder.reduce([x, index], inits, [axis], body)[1]
+
+
+def _arg(greatest_first: bool) -> Row:
+    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, *, keepdims: Operand = FALSE) -> Operand | None:
+        x = _array(low, a)
+        if x is None or not isinstance(axis, Known) or not _plain(out) or x.dtype.kind == "c":
+            return None
+        if axis.value is None:
+            shape = x.shape
+            x = builder.reshape(x, (math.prod(shape),))
+            _nonempty(x.shape, [0])
+            return finish(arg_extreme(x, 0, greatest_first), range(len(shape)), shape, keepdims)
+        axes = axes_of(axis, len(x.shape))
+        if axes is None or len(axes) != 1:
+            return None
+        _nonempty(x.shape, axes)
+        return finish(arg_extreme(x, axes[0], greatest_first), axes, x.shape, keepdims)
+
+    return row
+
+
+# ------------------------------------------------------------------------------------------------- scans, sorting
+
+
+def _scan(fn: Callable[..., object], combine: Callable[[T, T], T]) -> Row:
+    def row(low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE) -> Operand | None:
+        x = _array(low, a)
+        found = None if x is None else _dtype(fn, x, dtype)
+        if x is None or found is None or not _plain(out) or not isinstance(axis, Known):
+            return None
+        if axis.value is None:
+            x, at = builder.reshape(x, (math.prod(x.shape),)), 0
+        else:
+            axes = axes_of(axis, len(x.shape))
+            if axes is None:
+                return None
+            at = axes[0]
+        result = builder.cumulative(builder.convert(x, found), at, combine)
+        return Val(Num(ARRAY, found, result.shape), result.ir)
+
+    return row
+
+
+def _less(a: T, b: T) -> T:
+    """NumPy's order: nans last; complex numbers by their real parts, then by the imaginary ones."""
+    if a.dtype.kind == "c":
+        parts = [(builder.real(v), builder.imag(v)) for v in (a, b)]
+        same = not_(or_(_less(parts[0][0], parts[1][0]), _less(parts[1][0], parts[0][0])))
+        return or_(_less(parts[0][0], parts[1][0]), and_(same, _less(parts[0][1], parts[1][1])))
+    if a.dtype.kind == "f":
+        return or_(compare("LT", a, b), and_(not_(builder.is_nan(a)), builder.is_nan(b)))
+    return compare("LT", a, b)
+
+
+def _sortable(low: L, a: Operand, axis: Operand) -> tuple[T, int] | None:
+    """What is sorted, and along which axis (None: the flat array)."""
+    x = _array(low, a)
+    if x is None or not isinstance(axis, Known):
+        return None
+    if axis.value is None:
+        return builder.reshape(x, (x.size,)), 0
+    axes = axes_of(axis, len(x.shape))
+    return None if axes is None or len(axes) != 1 else (x, axes[0])
+
+
+def _is_stable(kind: Operand, stable: Operand) -> bool:
+    return (isinstance(kind, Known) and kind.value in ("stable", "mergesort")) or (isinstance(stable, Known) and stable.value is True)
+
+
+def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, order: Operand = NONE, stable: Operand = NONE) -> Operand | None:
+    found = _sortable(low, a, axis)
+    # complex numbers with nans have an order of their own; of those without, equal ones look alike but for the sign of zeros
+    if found is None or not _plain(order) or not isinstance(kind, Known):
+        return None
+    x, at = found
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(builder.is_nan(x)))
+    if x.dtype.kind in "fc" and not _is_stable(kind, stable):
+        _same_zeros(low, x)
+    (result,) = builder.sort([x], at, _less)
+    return Val(Num(ARRAY, x.dtype, x.shape), result.ir)
+
+
+def _same_zeros(low: L, x: T) -> None:
+    """Zeros of both signs are equal, and where each ends is NumPy's secret, unless the sort is stable."""
+    for part in [builder.real(x), builder.imag(x)] if x.dtype.kind == "c" else [x]:
+        zero, negative = is_zero(part), sign_bit(part)
+        low.bail_if(and_(any_of(and_(zero, negative)), any_of(and_(zero, not_(negative)))))
+
+
+def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, order: Operand = NONE, *, stable: Operand = NONE) -> Operand | None:
+    """A sort that is not stable leaves the order of equal elements open: where there are any, NumPy is asked."""
+    found = _sortable(low, a, axis)
+    if found is None or not _plain(order) or not isinstance(kind, Known):
+        return None
+    x, at = found
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(builder.is_nan(x)))
+    keys, places = builder.sort([x, builder.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
+    if not _is_stable(kind, stable) and x.shape[at] > 1:
+        rank = range(len(x.shape))
+        ends = [1 if k == at else 0 for k in rank]
+        before = builder.static_slice(keys, [0] * len(rank), [d - e for d, e in zip(x.shape, ends, strict=True)], [1] * len(rank))
+        after = builder.static_slice(keys, ends, x.shape, [1] * len(rank))
+        low.bail_if(not_(all_of(_less(before, after))))
+    return Val(Num(ARRAY, INT64, x.shape), places.ir)
+
+
+def of_ufunc(row: Row) -> Row:
+    """``np.add.reduce``: the axis is 0 if none is given."""
+    return lambda low, a, axis=ZERO, **named: row(low, a, axis, **named)
+
+
+BY_UFUNC: Final[dict[Any, Row]] = {
+    np.add: _sum, np.multiply: _prod, np.maximum: _extreme("maximum"), np.minimum: _extreme("minimum"), np.logical_and: _truths(True),
+    np.logical_or: _truths(False),
+}  # fmt: skip
+
+
+ROWS: Final[dict[Any, Row]] = {
+    np.sum: _sum, np.ndarray.sum: _sum, np.prod: _prod, np.ndarray.prod: _prod, np.mean: _mean, np.ndarray.mean: _mean,
+    np.var: _variance(False), np.ndarray.var: _variance(False), np.std: _variance(True), np.ndarray.std: _variance(True),
+    np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.ndarray.max: _extreme("maximum"),
+    np.min: _extreme("minimum"), np.amin: _extreme("minimum"), np.ndarray.min: _extreme("minimum"), np.ptp: _ptp,
+    np.all: _truths(True), np.ndarray.all: _truths(True), np.any: _truths(False), np.ndarray.any: _truths(False), np.count_nonzero: _count_nonzero,
+    np.argmax: _arg(True), np.ndarray.argmax: _arg(True), np.argmin: _arg(False), np.ndarray.argmin: _arg(False),
+    np.cumsum: _scan(np.cumsum, builder.add), np.ndarray.cumsum: _scan(np.cumsum, builder.add),
+    np.cumprod: _scan(np.cumprod, builder.mul), np.ndarray.cumprod: _scan(np.cumprod, builder.mul), np.sort: _sort, np.argsort: _argsort,
+    np.ndarray.argsort: _argsort,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Rows for subscripts, views and stores."""

@@ -1,0 +1,259 @@
+"""Index arrays and masks as indices, with integers, slices and new axes beside them: ``a[rows, 1:3]``, ``a[:, mask]``.
+
+What the other items show is a view (``indexing.box_at``); the arrays pick from some of its axes.  The elements that are
+picked are a ``types.Ragged`` that can be read and stored into, whether or not it is known how many there are: what a mask
+chooses stays where it was, all else is gathered, and scattered (the last of equal places wins).
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla.emit import builder
+from hovis_xla.emit.block_slots import block_of, is_within, tensor
+from hovis_xla.emit.builder import T, add, compare, like, or_, select
+from hovis_xla.emit.fp_barriers import name_of, source_of
+from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Ragged, Raises, Stored, Struct, Val
+from hovis_xla.jaxlib.adapter import ir
+from hovis_xla.ops.ragged import extents, ragged_arrays, ragged_reductions
+from hovis_xla.ops.ragged.extents import Counts
+from hovis_xla.ops.scalar.arithmetic import any_of
+from hovis_xla.ops.scalar.python_numbers import L, position
+
+#: A size that no stand-in for an array has.
+_MARK: Final = 97
+
+_BOOL: Final = np.dtype(bool)
+
+
+@dataclass(slots=True)
+class Picked:
+    """What arrays pick: of which axes of a view, the places along each (of one shape), and where these dimensions come."""
+
+    view: Val
+    axes: list[int]
+    points: list[T]
+    counts: Counts
+    at: int
+
+    @property
+    def where(self) -> tuple[int, ...]:
+        return self.points[0].shape
+
+    @property
+    def rest(self) -> list[int]:
+        return [d for k, d in enumerate(self.view.num.shape) if k not in self.axes]
+
+    def order(self) -> list[int]:
+        """From the dimensions of the places and those that are left to those of the result."""
+        front, rank = len(self.where), len(self.where) + len(self.rest)
+        return [*range(front, front + self.at), *range(front), *range(front + self.at, rank)]
+
+    def target(self, low: L) -> Ragged:
+        """The elements, to be read and stored into."""
+        order = self.order()
+        shape = tuple([*self.where, *self.rest][k] for k in order)
+        counts = tuple([*self.counts, *(None for _ in self.rest)][k] for k in order)
+        inside = extents.counted(self.where, self.counts)
+
+        def shown(base: Val) -> Val:
+            points = [p if inside is None else select(inside, p, like(0, p)) for p in self.points]
+            return ragged_arrays.as_array(builder.transpose(builder.gather(tensor(base), self.axes, points), order))
+
+        def write(base: Val, new: T) -> None:
+            self.scatter(low, base, builder.transpose(new, [order.index(k) for k in range(len(order))]))
+
+        return Ragged(Num(ARRAY, self.view.num.dtype, shape), self.view, counts, shown, write, False)
+
+    def scatter(self, low: L, base: Val, new: T, combine: str | None = None) -> None:
+        """Store what comes with the places first."""
+        inside = extents.counted(self.where, self.counts)
+        size = math.prod(self.where)
+        # what is out of range is not stored
+        points = [p if inside is None else select(inside, p, like(2**62, p)) for p in self.points]
+        flat = [builder.reshape(p, (size,)) for p in points]
+        t = builder.scatter(tensor(base), flat, builder.reshape(new, (size, *self.rest)), combine, self.axes)
+        store(low, base, t)
+
+
+def store(low: L, base: Val, new: T) -> None:
+    if not isinstance(base, Stored):
+        raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
+    low.write(base.place, new)
+
+
+def masked(low: L, view: Val, axis: int, mask: T, front: bool) -> Ragged:
+    """What a mask chooses of some dimensions from an axis on; ``front``: it comes first."""
+    shape = view.num.shape
+    width = math.prod(mask.shape)
+    behind = shape[axis + len(mask.shape) :]
+    merged = (*shape[:axis], width, *behind)
+    order = [axis, *(k for k in range(len(merged)) if k != axis)] if front else list(range(len(merged)))
+    extent = builder.reshape(mask, (width,))
+    counts = tuple(extent if k == axis else None for k in order)
+
+    def shown(base: Val) -> Val:
+        return ragged_arrays.as_array(builder.transpose(builder.reshape(tensor(base), merged), order))
+
+    def write(base: Val, new: T) -> None:
+        back = builder.reshape(builder.transpose(new, [order.index(k) for k in range(len(order))]), shape)
+        here = builder.broadcast(builder.reshape(mask, mask.shape + (1,) * len(behind)), shape)
+        store(low, base, select(here, back, tensor(base)))
+
+    return Ragged(Num(ARRAY, view.num.dtype, tuple(merged[k] for k in order)), view, counts, shown, write, False)
+
+
+def as_array_item(low: L, item: Operand) -> Operand:
+    """A list of an index as the array that it means."""
+    if isinstance(item, Known) and type(item.value) is list:
+        found = np.asarray(item.value, dtype=None if item.value else np.intp)
+        return ragged_arrays.as_array(builder.constant(found)) if found.dtype.kind in "iub" else item
+    if isinstance(item, Struct) and item.callee is operations.make_list:
+        if not item.parts:
+            return ragged_arrays.as_array(builder.zeros(INT64, (0,)))
+        made: Operand = low.call(np.array, [item], {})
+        return made
+    return item
+
+
+def is_picking(item: Operand) -> bool:
+    """Is it an array, whose size may not be known?"""
+    if isinstance(item, Ragged):
+        return True
+    if isinstance(item, Val):
+        return item.num.kind == ARRAY
+    return isinstance(item, Known) and isinstance(item.value, np.ndarray)
+
+
+def _num(low: L, item: Operand) -> Num:
+    return item.full if isinstance(item, Ragged) else low.val(item).num
+
+
+def span(low: L, item: Operand) -> int:
+    """How many dimensions an item of an index takes."""
+    if isinstance(item, Known) and (item.value is None or item.value is Ellipsis):
+        return 0
+    if is_picking(item):
+        num = _num(low, item)
+        return len(num.shape) if num.dtype.kind == "b" else 1
+    return 1
+
+
+def written_out(low: L, items: Sequence[Operand], rank: int) -> list[Operand]:
+    """The items with … written out as slices."""
+    spent = sum(span(low, i) for i in items)
+    dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
+    if spent > rank or len(dots) > 1:
+        raise Raises("too many indices: this raises", IndexError)
+    fill: list[Operand] = [Known(slice(None))] * (rank - spent)
+    at = dots[0] if dots else len(items)
+    return [*items[:at], *fill, *items[at + 1 :]]
+
+
+def placing(low: L, items: Sequence[Operand], rank: int) -> int:
+    """Where the dimensions of the picked come in the result: NumPy is asked, with an array of sizes that tell."""
+    plain: list[Any] = []
+    first = True
+    for item in items:
+        if is_picking(item):
+            plain.append(np.zeros(_MARK if first else 1, np.intp))
+            first = False
+            rank -= span(low, item) - 1
+        elif isinstance(item, Known) and (item.value is None or item.value is Ellipsis):
+            plain.append(item.value)
+        else:
+            plain.append(slice(None) if isinstance(item, Struct) or (isinstance(item, Known) and type(item.value) is slice) else 0)
+    found: Any = np.empty((2,) * rank)[tuple(plain)]
+    return int(found.shape.index(_MARK))
+
+
+def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of_mask: bool = True) -> "Picked | Ragged":
+    """What arrays pick of a view, each from an axis on."""
+    shape = view.num.shape
+    nums = [_num(low, a) for _, a in arrays]
+    for (axis, _), num in zip(arrays, nums, strict=True):
+        if num.dtype.kind == "b" and num.shape != shape[axis : axis + len(num.shape)]:
+            raise Raises("a mask of another shape: this raises", IndexError)
+    axis, only = arrays[0]
+    if of_mask and len(arrays) == 1 and nums[0].dtype.kind == "b" and not isinstance(only, Ragged):
+        return masked(low, view, axis, tensor(low.val(only)), at != axis)
+    axes: list[int] = []
+    given: list[tuple[T, Counts]] = []
+    for (axis, array), num in zip(arrays, nums, strict=True):
+        if isinstance(array, Ragged):
+            if num.dtype.kind == "b":
+                raise NotLowerable("a mask of a size that is known at run time only")
+            given.append((tensor(array.read()), array.counts))
+            axes.append(axis)
+        elif num.dtype.kind == "b":
+            mask = tensor(low.val(array))
+            extent = builder.reshape(mask, (math.prod(mask.shape),))
+            for k in range(len(mask.shape)):
+                given.append((builder.reshape(builder.iota(INT64, mask.shape, k), extent.shape), (extent,)))
+                axes.append(axis + k)
+        else:
+            given.append((tensor(low.val(array)) if num.shape else position(low, array), (None,) * len(num.shape)))
+            axes.append(axis)
+    try:
+        tensors, counts = extents.aligned(low, given)
+        where = np.broadcast_shapes(*(t.shape for t in tensors))
+    except ValueError as error:
+        raise Raises(f"{error}: this raises", IndexError) from None
+    inside = extents.counted(where, counts)
+    only_extent = counts[0] if len(counts) == 1 else None
+    points = all_in_range(low, [builder.broadcast(t, where) for t in tensors], [shape[axis] for axis in axes], inside, only_extent)
+    return Picked(view, axes, points, counts, at)
+
+
+def in_range(low: L, x: T, size: int) -> T:
+    """Places from the front; an IndexError where one is out of range."""
+    return all_in_range(low, [x], [size])[0]
+
+
+def all_in_range(low: L, places: Sequence[T], sizes: Sequence[int], inside: T | None = None, extent: T | None = None) -> list[T]:
+    """Places along several axes from the front; an IndexError where one (of those that count) is out of range.
+
+    What is known to be in range is not looked at, what has been is not again, and of all others it is asked once whether one is not.
+    """
+    wrapped, outside = [], []
+    for x, size in zip((builder.convert(x, INT64) for x in places), sizes, strict=True):
+        known = x if _is_counted_to(x, size) else low.in_range_already.get((x.ir, size))
+        if known is None or not is_within(ir.InsertionPoint.current.block, block_of(known.ir)):
+            known = select(compare("LT", x, like(0, x)), add(x, like(size, x)), x)
+            outside.append(or_(compare("LT", known, like(0, x)), compare("GE", known, like(size, x))))
+            if inside is None:
+                low.in_range_already[x.ir, size] = known
+        wrapped.append(known)
+    if outside:
+        _refuse(low, functools.reduce(or_, outside), inside, extent)
+    return wrapped
+
+
+def _is_counted_to(x: T, size: int) -> bool:
+    """Are these certainly some of 0 … size - 1?"""
+    source = source_of(x.ir)
+    return name_of(source) == "iota" and shape_of(source)[int(source.owner.attributes["iota_dimension"])] <= size
+
+
+def _refuse(low: L, outside: T, inside: T | None, extent: T | None) -> None:
+    found = None
+    if low.depth and isinstance(extent, extents.Span):
+        none = builder.full(False, _BOOL, (ragged_reductions.WIDTH,))
+        found = ragged_reductions.reduced(extent, [outside], none, lambda before, here, now: or_(before, builder.and_(here, now)))
+    if found is None:
+        found = outside if inside is None else builder.and_(outside, inside)
+    low.bail_if(any_of(found))
+
+
+def places_of(low: L, x: Operand) -> list[Ragged]:
+    """``np.nonzero``: for each dimension, the places of what is not zero, where they are."""
+    t = builder.convert(tensor(low.val(x)), _BOOL)
+    extent = builder.reshape(t, (math.prod(t.shape),))
+    axes = [builder.reshape(builder.iota(INT64, t.shape, k), extent.shape) for k in range(len(t.shape))]
+    return [Ragged(Num(ARRAY, INT64, extent.shape), ragged_arrays.as_array(axis), (extent,)) for axis in axes]

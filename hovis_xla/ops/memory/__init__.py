@@ -1,0 +1,1 @@
+"""Rows for lists that grow, and for tapes."""

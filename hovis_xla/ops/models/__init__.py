@@ -1,0 +1,1 @@
+"""Models of NumPy functions in NumPy itself, which are traced."""

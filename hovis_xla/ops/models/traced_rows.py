@@ -1,0 +1,414 @@
+"""Rows that are written in Python: each is traced for the numbers it gets, and lowered where it is called.
+
+An overflow in them, or an exception, gives up as in the user's own code.
+"""
+
+import builtins
+import cmath
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import hovis
+from hovis.ir.model import Function
+from hovis.lattice import Type
+from hovis.lattice.constants import constant_key
+from hovis_xla.emit.values import Known, NotLowerable, Operand, Val
+from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
+
+
+def _power(base: int, exponent: int) -> Any:
+    if exponent < 0:
+        return float(base) ** float(exponent)
+    result = 1
+    while exponent > 0:
+        if exponent & 1:
+            result = result * base
+        exponent >>= 1
+        if exponent:
+            base = base * base
+    return result
+
+
+def _power_modulo(base: int, exponent: int, modulus: int) -> int:
+    if exponent < 0 or modulus == 0:
+        raise ValueError
+    base = base % modulus
+    result = 1 % modulus
+    while exponent > 0:
+        if exponent & 1:
+            result = result * base % modulus
+        exponent >>= 1
+        if exponent:
+            base = base * base % modulus
+    return result
+
+
+def _gcd(*numbers: int) -> int:
+    result = 0
+    for x in numbers:
+        a, b = result, x
+        while b:
+            a, b = b, a % b
+        result = abs(a)
+    return result
+
+
+def _lcm(*numbers: int) -> int:
+    result = 1
+    for x in numbers:
+        a, b = result, x
+        while b:
+            a, b = b, a % b
+        result = 0 if a == 0 else abs(result // a * x)
+    return result
+
+
+def _isqrt(n: int) -> int:
+    if n < 0:
+        raise ValueError
+    root = int(math.sqrt(n))
+    while root * root > n:
+        root -= 1
+    while (root + 1) * (root + 1) <= n:
+        root += 1
+    return root
+
+
+def _factorial(n: int) -> int:
+    if n < 0:
+        raise ValueError
+    result = 1
+    for k in range(2, n + 1):
+        result = result * k
+    return result
+
+
+def _perm(n: int, k: int) -> int:
+    if n < 0 or k < 0:
+        raise ValueError
+    result = 1
+    if k > n:
+        return 0
+    for at in range(k):
+        result = result * (n - at)
+    return result
+
+
+def _comb(n: int, k: int) -> int:
+    if n < 0 or k < 0:
+        raise ValueError
+    if k > n:
+        return 0
+    k = min(k, n - k)
+    result = 1
+    for at in range(k):
+        result = result * (n - at) // (at + 1)
+    return result
+
+
+def _bit_length(n: int) -> int:
+    count, n = 0, abs(n)
+    while n:
+        n >>= 1
+        count += 1
+    return count
+
+
+def _bit_count(n: int) -> int:
+    count, n = 0, abs(n)
+    while n:
+        n = n & (n - 1)
+        count += 1
+    return count
+
+
+def _isclose(a: float, b: float, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
+    if rel_tol < 0 or abs_tol < 0:
+        raise ValueError
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    off = abs(b - a)
+    return off <= abs(rel_tol * b) or off <= abs(rel_tol * a) or off <= abs_tol
+
+
+def _hypot(*xs: float) -> float:
+    largest, infinite, unknown = 0.0, False, False
+    for x in xs:
+        infinite = infinite or math.isinf(x)
+        unknown = unknown or math.isnan(x)
+        largest = max(largest, abs(x))
+    if infinite:
+        return math.inf
+    if unknown:
+        return math.nan
+    if largest == 0.0:
+        return 0.0
+    total = 0.0
+    for x in xs:
+        part = x / largest
+        total += part * part
+    return largest * math.sqrt(total)
+
+
+def _remainder(x: float, y: float) -> float:
+    if math.isnan(x) or math.isnan(y):
+        return math.nan
+    if math.isinf(x) or y == 0:
+        raise ValueError
+    if math.isinf(y):
+        return x
+    size, divisor = abs(x), abs(y)
+    left = math.fmod(size, divisor)
+    rest = divisor - left
+    if left < rest:
+        found = left
+    elif left > rest:
+        found = -rest
+    else:
+        found = left - 2.0 * math.fmod(0.5 * (size - left), divisor)
+    return math.copysign(1.0, x) * found
+
+
+def _modf(x: float) -> tuple[float, float]:
+    if math.isinf(x):
+        return math.copysign(0.0, x), x
+    if math.isnan(x):
+        return x, x
+    whole = x - math.fmod(x, 1.0)
+    return math.copysign(math.fmod(x, 1.0), x), math.copysign(whole, x)
+
+
+def _log(x: float, base: float) -> float:
+    return math.log(x) / math.log(base)
+
+
+def _float_power(x: float, y: float) -> float:
+    result = x**y
+    if isinstance(result, complex):
+        raise ValueError
+    return float(result)
+
+
+def _round_int(n: int, digits: int) -> int:
+    if digits >= 0:
+        return n
+    unit: int = 10**-digits
+    down = n - n % unit
+    twice = 2 * (n - down)
+    if twice > unit or (twice == unit and down // unit % 2):
+        return down + unit
+    return down
+
+
+# complex numbers (CPython: Objects/complexobject.c, Modules/cmathmodule.c)
+
+
+def _quotient(a: complex, b: complex) -> complex:
+    ar, ai, br, bi = a.real, a.imag, b.real, b.imag
+    if abs(br) >= abs(bi):
+        if br == 0.0:
+            raise ZeroDivisionError
+        ratio = bi / br
+        denominator = br + bi * ratio
+        return complex((ar + ai * ratio) / denominator, (ai - ar * ratio) / denominator)
+    if abs(bi) >= abs(br):
+        ratio = br / bi
+        denominator = br * ratio + bi
+        return complex((ar * ratio + ai) / denominator, (ai * ratio - ar) / denominator)
+    return complex(math.nan, math.nan)
+
+
+def _size(z: complex) -> float:
+    found = math.hypot(z.real, z.imag)
+    if math.isinf(found) and math.isfinite(z.real) and math.isfinite(z.imag):
+        raise OverflowError
+    return found
+
+
+def _phase(z: complex) -> float:
+    return math.atan2(z.imag, z.real)
+
+
+def _polar(z: complex) -> tuple[float, float]:
+    return abs(z), math.atan2(z.imag, z.real)
+
+
+def _rect(r: float, phi: float) -> complex:
+    _finite(complex(r, phi))
+    return complex(r * math.cos(phi), r * math.sin(phi))
+
+
+def _finite(z: complex) -> None:
+    if not (math.isfinite(z.real) and math.isfinite(z.imag)):
+        raise ValueError
+
+
+def _cexp(z: complex) -> complex:
+    _finite(z)
+    size = math.exp(z.real)
+    return complex(size * math.cos(z.imag), size * math.sin(z.imag))
+
+
+def _clog(z: complex) -> complex:
+    _finite(z)
+    ax, ay = abs(z.real), abs(z.imag)
+    if ax == 0.0 and ay == 0.0:
+        raise ValueError
+    size = math.hypot(ax, ay)
+    if 0.71 <= size <= 1.73:
+        large, small = max(ax, ay), min(ax, ay)
+        return complex(math.log1p((large - 1) * (large + 1) + small * small) / 2.0, math.atan2(z.imag, z.real))
+    return complex(math.log(size), math.atan2(z.imag, z.real))
+
+
+def _csqrt(z: complex) -> complex:
+    _finite(z)
+    if z.real == 0.0 and z.imag == 0.0:
+        return complex(0.0, z.imag)
+    ax, ay = abs(z.real), abs(z.imag)
+    if ax > 1e300 or ay > 1e300 or (ax < 1e-300 and ay < 1e-300):
+        raise OverflowError
+    ax /= 8.0
+    s = 2.0 * math.sqrt(ax + math.hypot(ax, ay / 8.0))
+    d = ay / (2.0 * s)
+    if z.real >= 0.0:
+        return complex(s, math.copysign(d, z.imag))
+    return complex(d, math.copysign(s, z.imag))
+
+
+def _ccos(z: complex) -> complex:
+    _finite(z)
+    return complex(math.cos(z.real) * math.cosh(z.imag), -math.sin(z.real) * math.sinh(z.imag))
+
+
+def _csin(z: complex) -> complex:
+    _finite(z)
+    return complex(math.sin(z.real) * math.cosh(z.imag), math.cos(z.real) * math.sinh(z.imag))
+
+
+def _ccosh(z: complex) -> complex:
+    _finite(z)
+    return complex(math.cos(z.imag) * math.cosh(z.real), math.sin(z.imag) * math.sinh(z.real))
+
+
+def _csinh(z: complex) -> complex:
+    _finite(z)
+    return complex(math.cos(z.imag) * math.sinh(z.real), math.sin(z.imag) * math.cosh(z.real))
+
+
+# ------------------------------------------------------------------------------------------------- rows
+
+_traces: dict[Any, Function] = {}
+
+
+def _trace(fn: Callable[..., Any], key: tuple[Any, ...], specs: list[Any]) -> Function:
+    found = _traces.get((fn, key))
+    if found is None:
+        found = _traces[fn, key] = hovis.trace(fn, *specs).function
+    return found
+
+
+def written(fn: Callable[..., Any], *classes: type, many: bool = False) -> Row:
+    """A row for numbers of these classes (or that become such): what the Python function does.
+
+    The last class stands for all further arguments, if there may be many.
+    """
+    convert = {int: operator.index, float: float, complex: complex}
+
+    def row(low: L, *args: Operand, **named: Operand) -> Operand | None:
+        expected = list(classes) + ([classes[-1]] * (len(args) - len(classes)) if many else [])
+        if named or len(args) > len(expected) or (not many and len(args) < len(expected) and fn is not _isclose):
+            return None
+        given: list[Operand] = []
+        for x, cls in zip(args, expected, strict=False):
+            if class_of(x) is None or (cls is int and class_of(x) not in (int, bool)) or (cls is float and class_of(x) is complex):
+                return None
+            given.append(x if class_of(x) is cls else low.call(convert[cls], [x], {}))
+        return traced(low, fn, given)
+
+    return row
+
+
+def traced(low: L, fn: Callable[..., Any], given: list[Operand]) -> Operand:
+    """What the Python function gives for these numbers."""
+    specs = [hovis.const(x.value) if isinstance(x, Known) else Type(class_of(x)) for x in given]  # type: ignore[arg-type]
+    key = tuple(("known", constant_key(x.value)) if isinstance(x, Known) else class_of(x) for x in given)
+    function = _trace(fn, key, specs)
+    found: Operand = low.inline(function, [x for x in given if isinstance(x, Val)])
+    return found
+
+
+def _is_close(low: L, a: Operand, b: Operand, rel_tol: Operand = Known(1e-9), abs_tol: Operand = Known(0.0)) -> Operand | None:  # noqa: B008
+    return written(_isclose, float, float, float, float)(low, a, b, rel_tol, abs_tol)
+
+
+def _log_of(low: L, x: Operand, base: Operand) -> Operand | None:
+    return written(_log, float, float)(low, x, base)
+
+
+def _permutations(low: L, n: Operand, k: Operand | None = None) -> Operand | None:
+    if k is None or (isinstance(k, Known) and k.value is None):
+        return written(_factorial, int)(low, n)
+    return written(_perm, int, int)(low, n, k)
+
+
+def _complex_power(low: L, a: Operand, b: Operand) -> Operand | None:
+    """By a small known integer, as CPython multiplies it out."""
+    n = b.value if isinstance(b, Known) else None
+    if class_of(a) is not complex or not isinstance(n, int | float) or not float(n).is_integer() or not 0 < abs(n) <= 100:
+        return None
+    found, base, left = None, a, abs(int(n))
+    while left:
+        if left & 1:
+            found = base if found is None else low.call(operator.mul, [found, base], {})
+        left >>= 1
+        if left:
+            base = low.call(operator.mul, [base, base], {})
+    return found if n > 0 else low.call(operator.truediv, [Known(1.0 + 0j), found], {})
+
+
+def _int_power(low: L, a: Operand, b: Operand, modulus: Operand | None = None) -> Operand | None:
+    if modulus is not None:
+        return written(_power_modulo, int, int, int)(low, a, b, modulus)
+    return written(_power, int, int)(low, a, b)
+
+
+def _of_complex(row: Row) -> Row:
+    """Only where a complex number takes part."""
+    return lambda low, *args: row(low, *args) if complex in map(class_of, args) else None
+
+
+def _exact(low: L, x: Operand, digits: Operand | None = None) -> Operand | None:
+    """``round(n, digits)`` of an int."""
+    if class_of(x) not in (int, bool) or not isinstance(digits, Known) or type(digits.value) is not int:
+        return None
+    if digits.value < -18:
+        raise NotLowerable("round to more than 18 digits before the point")
+    return written(_round_int, int, int)(low, x, digits)
+
+
+#: Tried after the rows for the same callables in ``python`` and ``pymath``.
+LATER: Final[dict[Any, Row]] = {
+    operator.pow: _int_power, builtins.pow: _int_power, math.log: _log_of, builtins.round: _exact,
+}  # fmt: skip
+
+#: Tried before them.
+SOONER: Final[dict[Any, Row]] = {
+    operator.truediv: _of_complex(written(_quotient, complex, complex)), builtins.abs: _of_complex(written(_size, complex)),
+    operator.abs: _of_complex(written(_size, complex)), operator.pow: _complex_power, builtins.pow: _complex_power,
+}  # fmt: skip
+
+ROWS: Final[dict[Any, Row]] = {
+    math.gcd: written(_gcd, int, many=True), math.lcm: written(_lcm, int, many=True), math.isqrt: written(_isqrt, int),
+    math.factorial: written(_factorial, int), math.comb: written(_comb, int, int), math.perm: _permutations,
+    int.bit_length: written(_bit_length, int), int.bit_count: written(_bit_count, int), math.isclose: _is_close,
+    math.hypot: written(_hypot, float, many=True), math.remainder: written(_remainder, float, float), math.modf: written(_modf, float),
+    math.pow: written(_float_power, float, float), cmath.phase: written(_phase, complex), cmath.polar: written(_polar, complex),
+    cmath.rect: written(_rect, float, float), cmath.exp: written(_cexp, complex), cmath.log: written(_clog, complex),
+    cmath.sqrt: written(_csqrt, complex), cmath.cos: written(_ccos, complex), cmath.sin: written(_csin, complex),
+    cmath.cosh: written(_ccosh, complex), cmath.sinh: written(_csinh, complex),
+}  # fmt: skip

@@ -1,0 +1,597 @@
+"""Parts of arrays whose size is only known at run time: ``A[i, :j] @ A[:j, j]``.
+
+Such a part (``types.Ragged``) is held at the width of the whole dimension, where it is, with what of it counts (``extents``).  What is
+done elementwise is done to all of it; reductions and products are given what does not change them in place of the rest
+(by ``where``, never by a product: NaN); a store leaves the rest as it is.  Where it matters that two sizes agree and they do
+not, Python does the call again.
+
+A part whose bounds differ by a known number is an ordinary view (``indexing.box_at``).
+"""
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla.emit import builder
+from hovis_xla.emit.affine import difference
+from hovis_xla.emit.block_slots import block_of, is_within, tensor
+from hovis_xla.emit.builder import T, add, compare, like, or_, select, sub
+from hovis_xla.emit.values import (
+    ARRAY,
+    INT64,
+    SCALAR,
+    ZERO,
+    Bound,
+    Known,
+    NotLowerable,
+    Num,
+    Operand,
+    Ragged,
+    Raises,
+    ShapeUnknown,
+    Stored,
+    Struct,
+    Val,
+    view_roots,
+)
+from hovis_xla.jaxlib.adapter import ir
+from hovis_xla.ops.array import ufuncs
+from hovis_xla.ops.ragged import ragged_creation, ragged_reductions
+from hovis_xla.ops.ragged.extents import Counts, Span, aligned, counted, filled, is_mask, number, packed, require, same, shifted, unpacked, widened
+from hovis_xla.ops.scalar.arithmetic import check_range, sign_bit
+from hovis_xla.ops.scalar.python_numbers import L, position
+
+_NAMES: Final = "add sub mul truediv floordiv mod pow neg pos abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
+_ELEMENTWISE: Final = frozenset({
+    *(getattr(operator, name) for name in _NAMES.split(" ")), builtins.abs, np.where, np.copy, np.ndarray.copy, np.ndarray.astype, np.clip,
+    np.ndarray.clip, np.round,
+})  # fmt: skip
+_POWERS: Final = frozenset({operator.pow, np.power})
+_ZERO: Final = frozenset({np.sum, np.ndarray.sum, np.add.reduce, np.any, np.ndarray.any, np.linalg.norm, np.count_nonzero})
+_SUMS: Final = frozenset({np.sum, np.ndarray.sum, np.add.reduce})
+_ONE: Final = frozenset({np.prod, np.ndarray.prod, np.multiply.reduce, np.all, np.ndarray.all})
+_LEAST: Final = frozenset({np.max, np.ndarray.max, np.argmax, np.ndarray.argmax, np.maximum.reduce})
+_GREATEST: Final = frozenset({np.min, np.ndarray.min, np.argmin, np.ndarray.argmin, np.minimum.reduce})
+_PLACES: Final = frozenset({np.argmax, np.ndarray.argmax, np.argmin, np.ndarray.argmin})
+_MEANS: Final = frozenset({np.mean, np.ndarray.mean})
+_SPREADS: Final = frozenset({np.var, np.ndarray.var, np.std, np.ndarray.std})
+_SCANS: Final = frozenset({np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod})
+_ORDERED: Final = _SCANS | {np.sort, np.median, np.ptp, np.argsort, np.ndarray.argsort, np.diff}
+_PRODUCTS: Final = frozenset({operator.matmul, np.matmul, np.dot, np.ndarray.dot, np.inner, np.vdot})
+
+#: So many bounds that were clipped to a size are looked at for one that is the same.
+REMEMBERED: Final = 8
+
+
+def concerns(args: Sequence[Operand], kwargs: dict[str, Operand]) -> bool:
+    return any(isinstance(a, Ragged) for a in args) or any(isinstance(a, Ragged) for a in kwargs.values())
+
+
+def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand:
+    """A call with parts of unknown size among its arguments."""
+    found = _call(low, callee, args, kwargs)
+    if found is None:
+        raise ShapeUnknown(f"{getattr(callee, '__name__', callee)} of a part of an array whose size is known at run time only")
+    return found
+
+
+def _call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+    first = args[0] if args else None
+    if callee in ufuncs.IN_PLACE:
+        if not isinstance(first, Ragged):
+            return None
+        assign(low, first, low.call(ufuncs.IN_PLACE[callee], args, kwargs), "same_kind")
+        return first
+    if callee in _PRODUCTS and len(args) == 2 and not kwargs:
+        return _product(low, callee, args[0], args[1])
+    if callee is np.outer and len(args) == 2 and not kwargs:
+        a, b = (_parts(low, x) for x in args)
+        if a is None or b is None or len(a[0].shape) != 1 or len(b[0].shape) != 1:
+            return None
+        return made(low.call(np.outer, [as_array(a[0]), as_array(b[0])], {}), (a[1][0], b[1][0]))
+    found = ragged_creation.alike(low, callee, args, kwargs)
+    if found is not None:
+        return found
+    if callee in _ELEMENTWISE or (isinstance(callee, np.ufunc) and callee.signature is None and callee.nout == 1):
+        return _elementwise(low, callee, args, kwargs)
+    if not isinstance(first, Ragged):
+        return None
+    if (callee is np.flipud or (callee is np.flip and len(first.counts) == 1)) and len(args) == 1 and not kwargs:
+        return _reversed(low, first)
+    if callee is builtins.len:
+        return ragged_creation.size(low, first, 0)
+    if callee is builtins.getattr and len(args) == 2 and isinstance(args[1], Known):
+        return _attribute(low, first, args[1].value)
+    if callee in _ORDERED:
+        return _ordered(low, callee, first, args[1:], kwargs)
+    if callee is np.unique:
+        return None if len(args) > 1 or kwargs else distinct(low, tensor(first.read()), first.counts)
+    return _reduced(low, callee, first, args[1:], kwargs)
+
+
+def made(data: Operand | None, counts: Counts) -> Operand | None:
+    """A result, of which so much counts."""
+    if not isinstance(data, Val):
+        return None
+    if all(c is None for c in counts):
+        return data
+    return Ragged(data.num, data, counts)
+
+
+def one_of(condition: T, yes: Ragged, no: Ragged) -> Ragged | None:
+    """One of two results of which the same counts."""
+    if yes.full != no.full or not (yes.own and no.own) or not all(map(same, yes.counts, no.counts)):
+        return None
+    return Ragged(yes.full, as_array(select(condition, tensor(yes.read()), tensor(no.read()))), yes.counts)
+
+
+def as_array(t: T) -> Val:
+    return Val(Num(ARRAY, t.dtype, t.shape), t.ir)
+
+
+def _parts(low: L, x: Operand) -> tuple[T, Counts] | None:
+    """An array at full width, and what of it counts."""
+    if isinstance(x, Ragged):
+        return tensor(x.read()), x.counts
+    if isinstance(x, Val) or (isinstance(x, Known) and isinstance(x.value, np.ndarray)):
+        t = tensor(low.val(x))
+        return t, (None,) * len(t.shape)
+    return None
+
+
+def _elementwise(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+    if "out" in kwargs:
+        out = kwargs["out"]
+        found = _elementwise(low, callee, args, {k: v for k, v in kwargs.items() if k != "out"})
+        if not isinstance(out, Ragged) or found is None:
+            return None
+        assign(low, out, found, "same_kind")
+        return out
+    if kwargs:
+        return None
+    arrays = [k for k, a in enumerate(args) if isinstance(a, Ragged) or (isinstance(a, Val) and a.num.kind == ARRAY)]
+    parts = [_parts(low, args[k]) for k in arrays]
+    tensors, counts = aligned(low, [p for p in parts if p is not None])
+    plain = list(args)
+    if callee in _POWERS:
+        # an exponent that does not count raises nothing
+        tensors = [filled(t, counts, 1) if t.shape == max((u.shape for u in tensors), key=len) else t for t in tensors]
+    for k, t in zip(arrays, tensors, strict=True):
+        plain[k] = as_array(t)
+    return made(low.call(callee, plain, {}), counts)
+
+
+def _product(low: L, callee: Any, x: Operand, y: Operand) -> Operand | None:
+    a, b = _parts(low, x), _parts(low, y)
+    most = 1 if callee is np.vdot else 2  # that one makes a vector of what it is given
+    if a is None or b is None or not 1 <= len(a[0].shape) <= most or not 1 <= len(b[0].shape) <= most:
+        return None
+    (s, left), (t, right) = a, b
+    at = len(t.shape) - 1 if callee is np.inner else max(len(t.shape) - 2, 0)
+    if any(e is not None and is_mask(e) for e in (left[-1], right[at])) and not same(left[-1], right[at]):
+        (s, left), (t, right) = packed(s, left, [len(s.shape) - 1]), packed(t, right, [at])
+    here, there = left[-1], right[at]
+    walked = _walked(low, here, [s, t]) if len(s.shape) == len(t.shape) == 1 and same(here, there) else None
+    if walked is not None:
+        return walked
+    count = here if here is not None else there
+    if count is not None:
+        width = max(s.shape[-1], t.shape[at])
+        for other, size in ((here, s.shape[-1]), (there, t.shape[at])):
+            if other is None:
+                low.bail_if(compare("NE", count, like(size, count)))
+            else:
+                require(low, count, other)
+        s, t = widened(s, len(s.shape) - 1, width), widened(t, at, width)
+        s = filled(s, (*(None for _ in left[:-1]), count), 0)
+        t = filled(t, tuple(count if k == at else None for k in range(len(t.shape))), 0)
+    found = low.call(callee, [as_array(s), as_array(t)], {})
+    return made(found, (*left[:-1], *(c for k, c in enumerate(right) if k != at)))
+
+
+def _walked(low: L, extent: T | None, operands: Sequence[T]) -> Operand | None:
+    """The sum of (products of) vectors of floats, over a run of elements that is little of them: in a loop, those alone."""
+    kinds = {x.dtype for x in operands}
+    if not low.depth or not isinstance(extent, Span) or len(kinds) > 1 or any(d.kind != "f" or d.itemsize == 2 for d in kinds):
+        return None
+
+    def step(sums: T, here: T, *parts: T) -> T:
+        x = functools.reduce(builder.mul, parts)
+        return add(sums, select(here, x, like(0, x)))
+
+    sums = ragged_reductions.reduced(extent, operands, builder.zeros(operands[0].dtype, (ragged_reductions.WIDTH,)), step)
+    return None if sums is None else cast(Operand, low.call(np.sum, [as_array(sums)], {}))
+
+
+def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+    options = {**({"axis": rest[0]} if rest else {}), **kwargs}
+    axis = options.get("axis", Known(0 if getattr(callee, "__name__", "") == "reduce" else None))
+    allowed = {"axis", "ddof"} if callee in _SPREADS else {"axis", "dtype"}
+    if len(rest) > 1 or not set(options) <= allowed or not isinstance(axis, Known) or not isinstance(axis.value, int | None):
+        return None
+    t = tensor(x.read())
+    rank = len(t.shape)
+    walked = _walked(low, x.counts[0], [t]) if callee in _SUMS and rank == 1 and "dtype" not in options else None
+    if walked is not None:
+        return walked
+    axes = range(rank) if axis.value is None else (axis.value % rank,)
+    inner = tuple(c if k in axes else None for k, c in enumerate(x.counts))
+    outer = tuple(c for k, c in enumerate(x.counts) if k not in axes)
+    if callee in _MEANS or callee in _SPREADS:
+        if t.dtype.kind not in "fiub" or t.dtype.itemsize == 2 or (callee in _MEANS and "dtype" in options):
+            return None
+        return made(_mean(low, t, inner, axes) if callee in _MEANS else _spread(low, callee, t, inner, axes, options.get("ddof", ZERO)), outer)
+    if callee is np.linalg.norm and (options or rank > 1):
+        return None
+    fill: Any = None
+    if callee in _ZERO or callee in _ONE:
+        fill = int(callee in _ONE)
+    elif t.dtype.kind in "fiub" and (callee in _LEAST or callee in _GREATEST):
+        fill = _extreme(t.dtype, callee in _LEAST)
+        for extent in inner:
+            if extent is not None:
+                low.raise_if(compare("EQ", number(extent), like(0, number(extent))), ValueError)
+    if fill is None or (callee in _PLACES and len(axes) > 1 and any(c is not None for c in inner[1:])):
+        return None
+    found = low.call(callee, [as_array(filled(t, inner, fill)), *rest], kwargs)
+    if callee in _PLACES and isinstance(found, Val):
+        found = _in_packed(found, inner[axes[0]], math.prod(t.shape[1:]) if len(axes) > 1 else 1)
+    return made(found, outer)
+
+
+def _extreme(dtype: Any, least: bool) -> Any:
+    """The least or the greatest number of a kind."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min if least else limits.max
+    return not least if dtype.kind == "b" else -np.inf if least else np.inf
+
+
+def _in_packed(found: Val, extent: T | None, per: int) -> Val:
+    """A place as one among the elements that a mask chooses, of which each stands for ``per`` places."""
+    if extent is None or not is_mask(extent):
+        return found
+    place = tensor(found)
+    at = builder.div(place, like(per, place))
+    if isinstance(extent, Span):
+        before = builder.broadcast(extent.first, at.shape)
+    else:
+        shape = (*at.shape, extent.shape[0])
+        ahead = compare("LT", builder.iota(INT64, shape, len(shape) - 1), builder.broadcast(builder.reshape(at, (*at.shape, 1)), shape))
+        left_out = builder.convert(builder.and_(ahead, builder.not_(builder.broadcast(extent, shape))), INT64)
+        before = builder.reduce([left_out], [builder.constant(0, INT64)], [len(shape) - 1], lambda a, b: [add(a, b)])[0]
+    return Val(found.num, sub(place, builder.mul(before, like(per, place))).ir)
+
+
+def _number(t: T, counts: Counts, axes: Sequence[int]) -> T:
+    """How many elements are reduced."""
+    found = builder.constant(1, INT64)
+    for k in axes:
+        extent = counts[k]
+        found = builder.mul(found, like(t.shape[k], found) if extent is None else number(extent))
+    return found
+
+
+def _axis(axes: Sequence[int], rank: int) -> dict[str, Operand]:
+    return {} if len(axes) == rank else {"axis": Known(axes[0])}
+
+
+def _mean(low: L, t: T, counts: Counts, axes: Sequence[int]) -> Operand:
+    if t.dtype.kind in "iub":
+        t = builder.convert(t, np.dtype(np.float64))
+    total = low.call(np.sum, [as_array(filled(t, counts, 0))], _axis(axes, len(t.shape)))
+    scale = builder.convert(_number(t, counts, axes), t.dtype)
+    found: Operand = low.call(np.true_divide, [total, Val(Num(SCALAR, scale.dtype), scale.ir)], {})
+    return found
+
+
+def _spread(low: L, callee: Any, t: T, counts: Counts, axes: Sequence[int], ddof: Operand) -> Operand | None:
+    """Variance, or standard deviation."""
+    if not isinstance(ddof, Known) or not isinstance(ddof.value, int):
+        return None
+    if t.dtype.kind in "iub":
+        t = builder.convert(t, np.dtype(np.float64))
+    center = tensor(low.val(_mean(low, t, counts, axes)))
+    kept = tuple(1 if k in axes else d for k, d in enumerate(t.shape))
+    from_center = builder.sub(t, builder.broadcast(builder.reshape(center, kept), t.shape))
+    squares = filled(builder.mul(from_center, from_center), counts, 0)
+    total = low.call(np.sum, [as_array(squares)], _axis(axes, len(t.shape)))
+    left = sub(_number(t, counts, axes), builder.constant(ddof.value, INT64))
+    scale = builder.convert(builder.op("maximum", left, like(0, left)), t.dtype)
+    found: Operand = low.call(np.true_divide, [total, Val(Num(SCALAR, scale.dtype), scale.ir)], {})
+    return cast(Operand, low.call(np.sqrt, [found], {})) if callee in (np.std, np.ndarray.std) else found
+
+
+def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
+    """What goes by the order of the elements of a vector."""
+    extent = x.counts[0]
+    if rest or kwargs or len(x.counts) != 1 or extent is None or x.full.dtype.kind == "c":
+        return None
+    t = tensor(x.read())
+    if callee in _SCANS:
+        return made(low.call(callee, [as_array(filled(t, x.counts, int(callee in (np.cumprod, np.ndarray.cumprod))))], {}), x.counts)
+    if callee is np.sort:
+        return _sorted(low, t, extent)
+    if callee is np.median:
+        return _median(low, t, extent)
+    if callee is np.ptp:
+        return cast(Operand, low.call(np.subtract, [low.call(np.max, [x], {}), low.call(np.min, [x], {})], {}))
+    t, (count,) = packed(t, x.counts)
+    assert count is not None
+    if callee in (np.argsort, np.ndarray.argsort):
+        return made(low.call(callee, [as_array(filled(t, (count,), _last(t.dtype)))], {}), (count,))
+    less = sub(count, like(1, count))
+    # of as many differences as there are elements, the last is of what is behind them
+    size = t.shape[0]
+    later = builder.concatenate([builder.along(t, 0, 1, size), builder.along(t, 0, 0, 1)], 0) if size else t
+    differences = low.call(np.subtract if t.dtype.kind != "b" else np.not_equal, [as_array(later), as_array(t)], {})
+    return made(differences, (builder.op("maximum", less, like(0, less)),))
+
+
+def _last(dtype: Any) -> Any:
+    """What is sorted to the end."""
+    return np.nan if dtype.kind == "f" else _extreme(dtype, False)
+
+
+def _sorted(low: L, t: T, extent: T) -> Operand | None:
+    found = low.call(np.sort, [as_array(filled(t, (extent,), _last(t.dtype)))], {})
+    return made(found, (number(extent),))
+
+
+def _median(low: L, t: T, extent: T) -> Operand | None:
+    if t.dtype.kind not in "fiu" or not t.shape[0]:
+        return None
+    count = number(extent)
+    ordered = _sorted(low, t, extent)
+    if not isinstance(ordered, Ragged):
+        return None
+    low.bail_if(compare("EQ", count, like(0, count)))
+    middle = [builder.op("divide", sub(count, like(k, count)), like(2, count)) for k in (1, 0)]
+    data = tensor(ordered.read())
+    below, above, greatest = (builder.dynamic_slice(data, [at], [1]) for at in (*middle, sub(count, like(1, count))))
+    if t.dtype.kind == "f":
+        low.bail_if(builder.reshape(builder.is_nan(greatest), ()))
+    mean = low.call(np.mean, [as_array(builder.concatenate([below, above], 0))], {})
+    if not isinstance(mean, Val):
+        return None
+    alone = builder.convert(builder.reshape(below, ()), mean.num.dtype)
+    return Val(mean.num, select(compare("EQ", *middle), alone, tensor(mean)).ir)
+
+
+# ------------------------------------------------------------------------------------------------- what is in them
+
+
+def _seen(x: Ragged, shown: Callable[[T], T], counts: Counts, full: Num | None = None) -> Ragged:
+    """Another way to look at an array: a view, of what is in it when that is asked for."""
+    return Ragged(full or x.full, x.base, counts, lambda base: as_array(shown(tensor(x.shown(base)))), None, False)
+
+
+def _reversed(low: L, x: Ragged) -> Operand | None:
+    extent = x.counts[0]
+    if extent is None:
+        return None
+    if is_mask(extent):
+        return _seen(x, lambda t: builder.reverse(t, [0]), (extent.reversed() if isinstance(extent, Span) else builder.reverse(extent, [0]), *x.counts[1:]))
+    return _seen(x, lambda t: shifted(builder.reverse(t, [0]), 0, sub(like(t.shape[0], extent), extent)), x.counts)
+
+
+def item(low: L, x: Ragged, index: Operand) -> Operand | None:
+    """``x[index]``."""
+    if isinstance(index, Known) and index.value is Ellipsis:
+        return Ragged(x.full, x.base, x.counts, x.shown, x.write, False)
+    if isinstance(index, Ragged) and index.full.dtype.kind == "b":
+        return _chosen(low, x, index)
+    if isinstance(index, Known) and isinstance(index.value, slice) and (index.value.start, index.value.stop, index.value.step) == (None, None, -1):
+        return _reversed(low, x)
+    if (isinstance(index, Known) and type(index.value) is slice) or (isinstance(index, Struct) and index.callee is slice):
+        return _sliced(low, x, index)
+    integer = (isinstance(index, Known) and type(index.value) is int) or (isinstance(index, Val) and index.num.dtype.kind in "iu" and index.num.kind != ARRAY)
+    if not integer or x.counts[0] is None:
+        return None
+    extent, counts = x.counts[0], x.counts
+    t = tensor(x.read())
+    if not isinstance(extent, Span):
+        t, counts = packed(t, counts, [0])
+        extent = counts[0]
+    assert extent is not None
+    count = number(extent)
+    if not t.shape[0]:
+        raise Raises("an index into nothing: this raises", IndexError)
+    at = position(low, index)
+    at = select(compare("LT", at, like(0, at)), add(at, count), at)
+    low.raise_if(or_(compare("LT", at, like(0, at)), compare("GE", at, count)), IndexError)
+    if isinstance(extent, Span):
+        at = add(at, extent.first)
+    zero = builder.constant(0, INT64)
+    found = builder.reshape(builder.dynamic_slice(t, [at, *(zero for _ in t.shape[1:])], [1, *t.shape[1:]]), t.shape[1:])
+    if not found.shape:
+        return Val(Num(SCALAR, t.dtype), found.ir)
+    if isinstance(x.base, Stored) or not x.own:
+        return None  # it is a view, and may be stored into
+    return made(Val(Num(ARRAY, found.dtype, found.shape), found.ir, roots=view_roots([x.base])), counts[1:])
+
+
+def _sliced(low: L, x: Ragged, index: Operand) -> Operand | None:
+    """``x[start:stop]``, as a view."""
+    if isinstance(index, Struct):
+        parts = index.parts if len(index.parts) > 1 else (Known(None), *index.parts)
+    else:
+        parts = tuple(Known(v) for v in (index.value.start, index.value.stop, index.value.step))  # type: ignore[union-attr]
+    start, stop, step = (*parts, Known(None))[:3]
+    extent = x.counts[0]
+    if extent is None or not (isinstance(step, Known) and step.value in (None, 1)):
+        return None
+    if isinstance(extent, Span):
+        begin = extent.first
+        x = _seen(x, lambda t: shifted(t, 0, begin), (extent.chosen, *x.counts[1:]))
+        extent = number(extent)
+    elif is_mask(extent):
+        if isinstance(x.base, Stored):
+            return None
+        t, counts = packed(tensor(x.read()), x.counts, [0])
+        x = Ragged(x.full, Val(x.full, t.ir, roots=x.base.roots), counts, own=x.own)
+        extent = counts[0]
+        assert extent is not None
+    first, last = _within(low, start, like(0, extent), extent), _within(low, stop, extent, extent)
+    if first is None or last is None:
+        return None
+    left = sub(last, first)
+    return _seen(x, lambda t: shifted(t, 0, first), (builder.op("maximum", left, like(0, left)), *x.counts[1:]))
+
+
+def _within(low: L, bound: Operand, default: T, size: T) -> T | None:
+    """A bound of a slice as Python takes it, of an array of a size that is not known."""
+    if isinstance(bound, Known) and bound.value is None:
+        return default
+    known = isinstance(bound, Known) and type(bound.value) is int
+    if not known and not (isinstance(bound, Val) and bound.num.dtype.kind in "iu" and bound.num.kind != ARRAY):
+        return None
+    x = position(low, bound)
+    return select(compare("LT", x, like(0, x)), builder.op("maximum", add(x, size), like(0, x)), builder.op("minimum", x, size))
+
+
+def _chosen(low: L, x: Ragged, mask: Ragged) -> Operand | None:
+    """``x[mask]`` with a mask of the size of x."""
+    if len(mask.counts) != 1:
+        return None
+    (which, t), counts = aligned(low, [(tensor(mask.read()), mask.counts), (tensor(x.read()), x.counts)]) if len(x.counts) == 1 else ((None, None), ())
+    if which is None or t is None:
+        return None
+    here = counted(which.shape, counts)
+    return made(as_array(t), (which if here is None else builder.and_(which, here),))
+
+
+def distinct(low: L, t: T, counts: Counts) -> Operand | None:
+    """What is in an array, in order and once."""
+    if t.dtype.kind not in "fiub":
+        return None
+    flat = builder.reshape(t, (t.size,))
+    here = counted(t.shape, counts)
+    extent = builder.full(True, np.dtype(bool), (t.size,)) if here is None else builder.reshape(here, (t.size,))
+    if not t.size:
+        return made(as_array(flat), (extent,))
+    s = tensor(low.val(low.call(np.sort, [as_array(filled(flat, (extent,), _last(t.dtype)))], {})))
+    new = compare("NE", builder.along(s, 0, 1, t.size), builder.along(s, 0, 0, t.size - 1))
+    if t.dtype.kind == "f":
+        new = builder.and_(new, builder.not_(builder.and_(builder.is_nan(builder.along(s, 0, 1, t.size)), builder.is_nan(builder.along(s, 0, 0, t.size - 1)))))
+        # 0.0 and -0.0 are equal, and which is kept is up to the sort
+        low.bail_if(_mixed_zeros(flat))
+    first = builder.concatenate([builder.full(True, np.dtype(bool), (1,)), new], 0)
+    inside = counted(s.shape, (number(extent),))
+    return made(as_array(s), (first if inside is None else builder.and_(first, inside),))
+
+
+def _mixed_zeros(t: T) -> T:
+    """Are there zeros of both signs?"""
+    zero = compare("EQ", t, like(0, t))
+    negative = sign_bit(t)
+    signed = builder.and_(zero, negative), builder.and_(zero, builder.not_(negative))
+    return builder.and_(*(builder.reduce([m], [builder.constant(False)], [0], lambda a, b: [or_(a, b)])[0] for m in signed))
+
+
+def _attribute(low: L, x: Ragged, name: str) -> Operand | None:
+    rank = len(x.counts)
+    if name in ("ndim", "dtype"):
+        return Known(rank if name == "ndim" else x.full.dtype)
+    if name == "shape":
+        return Struct(operations.make_tuple, tuple(ragged_creation.size(low, x, k) for k in range(rank)), object())
+    if name == "size" and rank == 1:
+        return ragged_creation.size(low, x, 0)
+    if name == "T":
+        full = Num(ARRAY, x.full.dtype, x.full.shape[::-1])
+        return _seen(x, lambda t: builder.transpose(t, range(rank)[::-1]), x.counts[::-1], full)
+    method = getattr(np.ndarray, name, None)
+    return Bound(method, x) if callable(method) else None
+
+
+# ------------------------------------------------------------------------------------------------- slices
+
+
+def part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
+    """An array of which along some axes only start … stop counts, as a view: the very same where both are known to be."""
+    shape = array.num.shape
+    clipped = {axis: (clipped_bound(low, start, 0, shape[axis]), clipped_bound(low, stop, shape[axis], shape[axis])) for axis, (start, stop) in bounds.items()}
+    whole = (array.place.location, array.place.skeleton, *(s.ir for s in array.place.starts)) if isinstance(array, Stored) else array.ir
+    key = whole, shape, tuple((axis, *(b.ir if isinstance(b, T) else b for b in pair)) for axis, pair in clipped.items())
+    found: Ragged | None = low.parts.get(key)
+    if found is None or not all(is_within(ir.InsertionPoint.current.block, block_of(c.ir)) for c in found.counts if c is not None):
+        found = low.parts[key] = _part(low, array, clipped)
+    return found
+
+
+def _part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
+    """The same for bounds within the array."""
+    shape = array.num.shape
+    counts: list[T | None] = [None] * len(shape)
+    for axis, (first, last) in bounds.items():
+        counts[axis] = _wide(last) if isinstance(first, int) and first == 0 else Span.of(_wide(first), _wide(last), shape[axis], isinstance(last, int))
+
+    def write(base: Val, new: T) -> None:
+        if not isinstance(base, Stored):
+            raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
+        here = counted(shape, tuple(counts))
+        assert here is not None
+        low.write(base.place, select(here, new, tensor(base)))
+
+    return Ragged(Num(ARRAY, array.num.dtype, shape), array, tuple(counts), write=write, own=False)
+
+
+def _wide(start: Any) -> T:
+    return builder.constant(start, INT64) if isinstance(start, int) else start
+
+
+def clipped_bound(low: L, bound: Operand, default: int, size: int) -> Any:
+    """A bound of a slice as Python takes it."""
+    if isinstance(bound, Known):
+        return default if bound.value is None else slice(bound.value, None).indices(size)[0]
+    if not isinstance(bound, Val) or bound.num.dtype.kind not in "iu" or bound.num.kind == ARRAY:
+        raise NotLowerable("a slice with bounds that are no integers")
+    given = tensor(bound)
+    least, greatest = low.interval(bound) or (-(2**63), 2**63)
+    key = size, least < 0, greatest > size  # what is certain here need not be so elsewhere
+    for before, clipped in low.clipped.get(key, ()):
+        alike = before.ir == given.ir or (given.dtype == INT64 == before.dtype and difference(before.ir, given.ir) == 0)
+        if alike and is_within(ir.InsertionPoint.current.block, block_of(clipped.ir)):
+            return clipped
+    x = position(low, bound)
+    found = builder.op("minimum", x, like(size, x)) if greatest > size else x
+    if least < 0:
+        found = select(compare("LT", x, like(0, x)), builder.op("maximum", add(x, like(size, x)), like(0, x)), found)
+    low.clipped[key] = ((given, found), *low.clipped.get(key, ())[:REMEMBERED])
+    return found
+
+
+def assign(low: L, target: Ragged, value: Operand, casting: Any = None) -> None:
+    """Store into a part of unknown size."""
+    if target.write is None:
+        raise NotLowerable("a store into a copy of a part of an array")
+    shape = target.full.shape
+    found = _parts(low, value) or (tensor(low.val(value)), ())
+    t, counts = found
+    if casting is not None and not (isinstance(value, Val) and value.num.kind == "python") and not np.can_cast(t.dtype, target.full.dtype, casting):
+        raise NotLowerable(f"{t.dtype} put into {target.full.dtype}: this raises")
+    if len(t.shape) > len(shape) or (t.dtype.kind == "c" and target.full.dtype.kind != "c"):
+        raise NotLowerable("a store of an array of more dimensions, or of complex numbers into others")
+    for axis in range(-len(t.shape), 0):
+        mine, other, size, place = target.counts[axis], counts[axis], t.shape[axis], len(t.shape) + axis
+        if (other is None and size == 1) or (mine is not None and same(mine, other) and size == shape[axis]):
+            continue
+        if other is not None and is_mask(other):
+            t, counts = packed(t, counts, [place])
+            other = counts[axis]
+        here = _wide(shape[axis]) if mine is None else number(mine)
+        require(low, here, _wide(size) if other is None else other)
+        t = widened(t, place, max(size, shape[axis]))
+        if size > shape[axis]:
+            t = builder.along(t, place, 0, shape[axis])
+        if mine is not None and is_mask(mine):
+            t = unpacked(t, place, mine)
+    if not t.shape and isinstance(value, Val | Known):
+        check_range(low, t, target.full.dtype)
+    target.write(target.base, builder.broadcast(builder.convert(t, target.full.dtype), shape))

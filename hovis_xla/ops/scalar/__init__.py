@@ -1,0 +1,1 @@
+"""Rows for Python's numbers, tuples and exceptions."""

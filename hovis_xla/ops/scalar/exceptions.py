@@ -1,0 +1,97 @@
+"""Exceptions that are caught in compiled code: nothing is known of one but its class."""
+
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis_xla.emit.values import PYTHON, SCALAR, Known, NotLowerable, Operand, Raised, Struct, Val, raised
+from hovis_xla.ops.scalar.python_numbers import L, Row
+
+#: Python's operators: what types they take does not depend on values.
+_OPERATORS: Final = frozenset(f for f in vars(operator).values() if callable(f))
+_SAMPLES: Final[dict[Any, object]] = {bool: True, int: 1, float: 1.5, complex: 1j}
+
+
+def is_no_use(callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> bool:
+    """Does an operator (or a function of ``math``) not take operands of these types at all?"""
+    try:
+        known = callee in _OPERATORS or callee in (abs, round, divmod, int, float) or getattr(callee, "__module__", None) == "math"
+    except TypeError:
+        return False
+    if not known or kwargs or not args or len(args) > 2:
+        return False
+    samples: list[object] = []
+    for x in args:
+        if isinstance(x, Val) and x.num.kind in (PYTHON, SCALAR):
+            samples.append(_SAMPLES[x.num.python] if x.num.python else np.ones((), x.num.dtype)[()])
+        elif isinstance(x, Known) and (x.value is None or type(x.value) in (bool, int, float, complex, str, type, tuple)):
+            samples.append(x.value)
+        else:
+            return False
+    if callee in (operator.mul, operator.pow, operator.lshift) and not any(x is None or isinstance(x, type) for x in samples):
+        return False
+    try:
+        callee(*samples)
+    except TypeError:
+        return True
+    except Exception:
+        return False
+    return False
+
+
+def cls_of(x: Operand) -> type[BaseException] | None:
+    return x.value.cls if isinstance(x, Known) and isinstance(x.value, Raised) else None
+
+
+def _matches(low: L, x: Operand, classes: Operand) -> Operand | None:
+    cls = cls_of(x)
+    wanted = classes.parts if isinstance(classes, Struct) and classes.callee is operations.make_tuple else (classes,)
+    if cls is None or not all(isinstance(c, Known) for c in wanted):
+        return None
+    flat = [one for c in wanted if isinstance(c, Known) for one in (c.value if isinstance(c.value, tuple) else (c.value,))]
+    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in flat):
+        raise NotLowerable("an except clause that is no class")
+    return Known(any(one in cls.__mro__ for one in flat))
+
+
+def _same(low: L, x: Operand) -> Operand | None:
+    return x if cls_of(x) is not None else None
+
+
+def make(low: L, cls: type[BaseException], args: list[Operand]) -> Operand | None:
+    """``ValueError(…)``: what it holds is not kept, so it may not leave."""
+    return raised(cls) if type(cls) is type and cls.__init__ in _PLAIN and cls.__new__ in _PLAIN else None
+
+
+_PLAIN: Final[tuple[Any, ...]] = tuple(
+    {getattr(cls, name) for cls in vars(builtins).values() if isinstance(cls, type) and issubclass(cls, BaseException) for name in ("__init__", "__new__")}
+)
+
+
+def _made(low: L, cls: Operand, *rest: Operand) -> Operand | None:
+    return raised(cls.value) if isinstance(cls, Known) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) else None
+
+
+def _type(low: L, x: Operand) -> Operand | None:
+    cls = cls_of(x)
+    return None if cls is None else Known(cls)
+
+
+def _isinstance(low: L, x: Operand, classes: Operand) -> Operand | None:
+    cls = cls_of(x)
+    return None if cls is None or not isinstance(classes, Known) else Known(issubclass(cls, classes.value))
+
+
+def _nothing(low: L, *rest: Operand) -> Operand:
+    return Known(None)
+
+
+#: Tried before the rows for the same callables in ``python``.
+SOONER: Final[dict[Callable[..., Any], Row]] = {
+    operations.exception_matches: _matches, operations.raised: _same, operations.enter_handler: _nothing, operations.leave_handler: _nothing,
+    operations.make_exception: _made, type: _type, isinstance: _isinstance,
+}  # fmt: skip

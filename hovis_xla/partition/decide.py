@@ -1,0 +1,166 @@
+"""Which part of a function runs where.
+
+A Function that lowers becomes one executable.  Of one that does not, the numeric pieces do: :class:`Parts` is its
+residual Python with calls of them.  What can't be compiled turns up when a piece is lowered, some of it only for the
+arguments of a call; then the function is cut up anew, around it.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hovis.base import deadline
+from hovis.base.autotuner import PATIENCE
+from hovis.front import tracing
+from hovis.ir.model import Effect, Function, Op, callees
+from hovis.ir.naming import printable
+from hovis.passes.pass_runner import checking, run_pass
+from hovis.passes.rewriting import copy
+from hovis_xla.analysis.stored_arrays import looks_at_order
+from hovis_xla.emit.values import Known, Late, NotLowerable, Num, ShapeUnknown, num_of_type
+from hovis_xla.partition.outlining import Outlined, outline
+from hovis_xla.partition.piece import Piece
+from hovis_xla.partition.region_selection import Choice, Limits, first_op, origins_of
+from hovis_xla.runtime.executable import Executable
+
+#: How often a function is cut up anew.
+ROUNDS: Final = 24
+#: Functions with more ops than this are not cut up.
+LARGEST: Final = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An executable, or the reason why there is none."""
+
+    executable: Executable | None
+    reason: NotLowerable | None = None
+
+    def __str__(self) -> str:
+        if self.executable is not None:
+            hosted = ", ".join(dict.fromkeys(self.executable.lowered.hosted))
+            return f"{printable(self.executable.name)} runs as one XLA executable." + (f" Done by the host, inside of it: {hosted}." if hosted else "")
+        if isinstance(self.reason, Late):
+            return f"It runs as residual Python: {self.reason}"
+        return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
+
+
+def decide(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, hurry: bool = False) -> Decision:
+    """Compile the whole function, if it can be.  ``hurry``: see ``Executable.of``."""
+    try:
+        return Decision(Executable.of(function, types, exact, hurry=hurry))
+    except NotLowerable as reason:
+        return Decision(None, reason.bare())
+
+
+def opaque_ops(function: Function) -> list[Op]:
+    """The calls that nothing is known of."""
+    return [op for op in function.ops() if op.effect & Effect.OPAQUE]
+
+
+class Parts:
+    """A residual that calls executables for its numeric pieces."""
+
+    def __init__(self, traced: tracing.Trace, reason: NotLowerable | None, exact: bool) -> None:
+        self.traced = traced
+        self.exact = exact
+        self.ordered = any(map(looks_at_order, callees(traced.function)))
+        self.limits = Limits()
+        self.pieces: list[Piece] = []
+        self.borders: list[NotLowerable] = []
+        self.rounds = 0
+        #: pieces that have been lowered before, by their first op and how many they have
+        self.prepared: set[tuple[Op | None, int]] = set()
+        #: has a piece turned out not to be one since the residual was made?
+        self.stale = True
+        if reason is not None:
+            self._blame(reason)
+
+    def build(self) -> Callable[..., Any] | None:
+        """The residual with calls of pieces; None if there are none."""
+        self.stale = False
+        function = self.traced.function
+        if self.traced.fallback or sum(len(b.ops) for f in callees(function) for b in f.blocks) > LARGEST:
+            return None
+        while self.rounds < ROUNDS:
+            self.rounds += 1
+            deadline.check()
+            found = self._cut(function)
+            if found is None or not self.stale:
+                break
+            self.stale = False
+        if found is None or not self.pieces or self.stale:
+            self.pieces = []
+            return None
+        traced = self.traced
+        other = tracing.Trace(traced.fn, traced.signature, callees(found), traced.options)
+        other.static, other.guards = traced.static, traced.guards
+        made = other.by_position()
+        return None if other.late else made
+
+    def close(self) -> None:
+        """It takes too long to find out what could be a piece: there are none, and there will be none."""
+        self.pieces, self.stale, self.rounds = [], False, ROUNDS
+
+    def hopeless(self, seconds: float) -> bool:
+        """May a call take too long without pieces, if it takes so long with them?"""
+        gain = max((piece.gain() for piece in self.pieces), default=1.0)
+        return gain > 1.0 and seconds * gain > PATIENCE
+
+    def _cut(self, function: Function) -> Function | None:
+        """A copy of the function with its pieces outlined; stale if one of them can't be compiled."""
+        made = copy(function)
+        originals = dict(zip(callees(made), callees(function), strict=True))
+        origins = origins_of(function, made)
+        self.pieces = []
+        check = checking()
+        for one in list(originals):
+            for chosen in Choice(one, origins, self.limits).pieces():
+                start = origins.get(first_op(one, chosen.blocks, origins))
+                heads = [origins[b] for b in chosen.heads if b in origins]
+                piece = functools.partial(self._piece, start, heads)
+                run_pass("outline", functools.partial(outline, entry=chosen.entry, region=chosen.blocks, make=piece, originals=originals), one, check)
+                if self.stale:
+                    return made
+        return made
+
+    def _piece(self, start: Op | None, heads: list[Any], outlined: Outlined) -> Piece:
+        piece = Piece(outlined, self.exact, self.ordered, lambda _, reason: self._blame(reason, start, heads))
+        types = [num_of_type(p.type, p.dims) for p in outlined.params]
+        known = [t for t in types if t is not None]
+        same = start, sum(len(b.ops) for b in outlined.function.blocks)
+        if len(known) == len(types) and same not in self.prepared:
+            self.prepared.add(same)
+            reason = piece.prepare(known)
+            if reason is not None:
+                self._blame(reason, start, heads)
+        self.pieces.append(piece)
+        return piece
+
+    def _blame(self, reason: NotLowerable, start: Op | None = None, blocks: Sequence[Any] = ()) -> None:
+        """Remember what a piece failed at, so that the next one stops there."""
+        self.stale = True
+        at = reason.location
+        ops = [op for f in callees(self.traced.function) for op in f.ops() if at is not None and op.location == at]
+        ops = [op for op in ops if op not in self.limits.bad]
+        if isinstance(reason, ShapeUnknown) and ops and not self.limits.cuts.issuperset(ops):
+            self.limits.cuts |= set(ops)
+        elif ops:
+            self.limits.bad |= set(ops)
+            self.borders.append(reason)
+        elif blocks and not self.limits.loops.issuperset(blocks):
+            self.limits.loops |= set(blocks)
+            self.borders.append(reason)
+        elif start is not None:
+            self.limits.dead.add(start)
+            self.borders.append(reason)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.pieces)} numeric {'piece is' if len(self.pieces) == 1 else 'pieces are'} compiled by XLA, the rest is residual Python:"]
+        for piece in self.pieces:
+            at = piece.outlined.location
+            where = f"{at.file}:{at.line}, in {at.function}" if at is not None else "?"
+            lines.append(f"  from {where}: {piece.compiled} executables, called {piece.calls} times")
+        lines += [f"  border: {reason}" for reason in self.borders]
+        return "\n".join(lines)

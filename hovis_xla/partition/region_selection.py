@@ -1,0 +1,325 @@
+"""Which blocks of a Function make a piece for XLA: grown from a block over all that is numeric, as far as it goes.
+
+A block can be in a piece if all its ops can: each has a lowering (or is a residual function all of which has), and works
+on numbers and arrays only, or on what the piece itself makes.  Blocks are cut first, so that each is numeric as a whole
+or not at all.  From the first numeric block on a piece takes in every block that is entered from it alone, and every
+loop that is numeric as a whole.
+
+What type a value has need not be known: ``a * b`` of unknown things may be numeric when it runs, and the piece finds out.
+"""
+
+import operator
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir import operations
+from hovis.ir.analysis.control_flow import predecessors
+from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, Param, callees, edges
+from hovis.lattice import AbstractValue, Array, Const, Type, Union
+from hovis.lattice import Any as AnyType
+from hovis.library.tables.lowerings import LOWERINGS
+from hovis_xla.abi.host_callbacks import is_hostable
+from hovis_xla.analysis.loop_forest import Region, operands_of, regions
+from hovis_xla.analysis.primitive_effects import ACTS, ENVIRONMENT
+from hovis_xla.analysis.side_effects import SEEN, acts, makes_text
+from hovis_xla.emit.values import CARRIERS, num_of_value
+from hovis_xla.lowering.op_lowering import BUILDERS
+from hovis_xla.ops import FOLDABLE, ROWS
+from hovis_xla.partition.outlining import split
+
+#: Handlers are entered and left on every way, that past a piece as well: none of it is in one.
+_HANDLING: Final = operations.enter_handler.__module__
+#: Containers of the result that nobody else has yet.
+_MADE: Final = BUILDERS - {operations.make_object}
+
+
+@dataclass
+class Limits:
+    """What has turned out not to be possible, by the ops and blocks of the Function as it was."""
+
+    #: ops that have no place in a piece
+    bad: set[Op] = field(default_factory=set)
+    #: ops that may only begin one: what comes before decides a shape
+    cuts: set[Op] = field(default_factory=set)
+    #: heads of loops that can't be in one as a whole
+    loops: set[Block] = field(default_factory=set)
+    #: first ops of pieces that can't be compiled
+    dead: set[Op] = field(default_factory=set)
+
+
+def numeric(kind: AbstractValue) -> bool:
+    """May a value of this type be a number or an array?"""
+    if isinstance(kind, AnyType):
+        return True
+    if isinstance(kind, Union):
+        return all(map(numeric, kind.members))
+    if isinstance(kind, Const):
+        return num_of_value(kind.value) is not None
+    if isinstance(kind, Array):
+        return kind.cls is np.ndarray and np.dtype(kind.dtype).kind in "biufc"  # type: ignore[call-overload]
+    return isinstance(kind, Type) and (kind.cls in CARRIERS or (issubclass(kind.cls, np.generic) and np.dtype(kind.cls).kind in "biufc"))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A piece: where it is entered, its blocks, and the heads of the outermost loops among them."""
+
+    entry: Block
+    blocks: set[Block]
+    heads: set[Block]
+
+
+class Choice:
+    """The pieces of one Function, which is a copy made for this."""
+
+    def __init__(self, function: Function, origins: dict[Any, Any], limits: Limits) -> None:
+        self.function = function
+        self.origins = origins
+        self.limits = limits
+        self.whole: dict[Function, bool] = {}
+        self.numeric: set[Block] = set()
+        #: for an op the first of the ops that are made once more for it
+        self.before: dict[Op, Op] = {}
+        self.first: dict[Op, Op] = {}
+        self.uses = _uses(function)
+
+    def pieces(self) -> list[Chosen]:
+        """The pieces that may be worth something, in the order of the blocks."""
+        for block in list(self.function.blocks):
+            self._localize(block)
+            self._cut(block)
+        self.incoming = predecessors(self.function)
+        return self._level(regions(self.function))
+
+    def _level(self, region: Region) -> list[Chosen]:
+        """The pieces among the blocks of a region; a loop in it is taken as a whole, or looked into."""
+        pieces: list[Chosen] = []
+        taken: set[Block] = set()
+        for block in [b for b in self.function.blocks if b in region.blocks]:
+            if block in taken:
+                continue
+            loop = region.loops.get(block)
+            start = block if loop is None else loop.heads[0]
+            found = self._grow(start, region)
+            if found and not self._is_dead(found):
+                taken |= found
+                if self._promising(found, region):
+                    pieces.append(Chosen(start, found, {region.loops[b].heads[0] for b in found if b in region.loops}))
+            elif loop is not None:
+                taken |= loop.blocks
+                pieces += self._level(loop)
+        return pieces
+
+    # --------------------------------------------------------------------------------------------- blocks
+
+    def _localize(self, block: Block) -> None:
+        """Make tuples and slices once more where they are used: a piece can't be given one."""
+        ops: list[Op] = []
+        for op in block.ops:
+            at = len(ops)
+            op.args = tuple(self._again(a, ops) for a in op.args)
+            if len(ops) > at:
+                self.before[op] = ops[at]
+                self.first[ops[at]] = op
+            ops.append(op)
+        block.ops = ops
+
+    def _again(self, value: Operand, ops: list[Op]) -> Operand:
+        if not isinstance(value, Op) or value.effect or not isinstance(value.type, Type):
+            return value
+        if value.type.cls not in (tuple, slice) or isinstance(value.callee, Function) or not self.admissible(value):
+            return value
+        made = Op(value.callee, (), value.kwargs, value.type, None, value.effect, value.location, value.name)
+        made.args = tuple(self._again(a, ops) for a in value.args)
+        ops.append(made)
+        return made
+
+    def _cut(self, block: Block) -> None:
+        """Cut a block where what is numeric begins or ends."""
+        while True:
+            if not block.ops:
+                if isinstance(block.terminator, Jump | Branch):
+                    self.numeric.add(block)
+                return
+            first = self.admissible(block.ops[0])
+            at = next((k for k, op in enumerate(block.ops) if k and (self.admissible(op) != first or self._begins(op))), len(block.ops))
+            if at < len(block.ops) or not isinstance(block.terminator, Jump | Branch):
+                rest = split(block, at, self.function)
+                if first:
+                    self.numeric.add(block)
+                block = rest
+                continue
+            if first:
+                self.numeric.add(block)
+            return
+
+    def _begins(self, op: Op) -> bool:
+        if op in self.before:
+            return False
+        old = self.origins.get(self.first.get(op, op))
+        return old in self.limits.cuts or old in self.limits.dead
+
+    def admissible(self, op: Op) -> bool:
+        """Does the op, by itself, have a place in a piece?"""
+        if self.origins.get(op) in self.limits.bad:
+            return False
+        callee: Any = op.callee
+        if isinstance(callee, Op | Param):
+            return False
+        if isinstance(callee, Function):
+            return self._whole(callee)
+        if getattr(callee, "__module__", None) == _HANDLING:
+            return False
+        try:
+            known = callee in ROWS or callee in LOWERINGS or callee in FOLDABLE or callee in _MADE or callee in ENVIRONMENT or is_hostable(callee, op)
+        except TypeError:
+            return False
+        if acts(op) and callee not in ENVIRONMENT:
+            return self._is_act(op)
+        if makes_text(op):
+            return self._for_acts(op)
+        if not known:
+            return False
+        if callee in ENVIRONMENT:
+            return not op.effect & Effect.CLOCK and all(isinstance(a, Const) for a in op.args) and (numeric(op.type) or self._plain(op.type))
+        if callee in _MADE:
+            return True
+        if callee is operator.setitem and not isinstance(getattr(op.args[0], "type", None), Array):
+            return False
+        return numeric(op.type) or self._plain(op.type)
+
+    def _is_act(self, op: Op) -> bool:
+        """Can the host do it while the piece runs?"""
+        if not (op.callee in ACTS or (op.effect & SEEN and not op.effect & (Effect.OPAQUE | Effect.WRITES))):
+            return False
+        if op.callee not in ACTS and (isinstance(op.type, Array) or any(isinstance(a, Op | Param) and not numeric(a.type) for a in op.args)):
+            return False  # of a generator of random numbers, which no piece can be given
+        return not self.uses.get(op) or op.type == Type(type(None)) or (numeric(op.type) and op.callee not in ACTS)
+
+    def _for_acts(self, op: Op) -> bool:
+        """Is a text there only to be printed?"""
+        users = self.uses.get(op, ())
+        return bool(users) and all(u is not None and (acts(u) or ((makes_text(u) or u.callee in _MADE) and self._for_acts(u))) for u in users)
+
+    def _plain(self, kind: AbstractValue) -> bool:
+        """Shapes, dtypes, slices, None: what is known by the time the piece is lowered."""
+        if isinstance(kind, Const):
+            return True
+        return isinstance(kind, Type) and (kind.cls in (tuple, slice, type(None)) or issubclass(kind.cls, np.dtype))
+
+    def _whole(self, function: Function) -> bool:
+        """Can all of a residual function be in a piece?"""
+        if function not in self.whole:
+            self.whole[function] = False  # a recursive one can't
+            ops = (op for f in callees(function) for op in f.ops())
+            self.whole[function] = not function.is_generator and all(self._in_callee(op) for op in ops)
+        return self.whole[function]
+
+    def _in_callee(self, op: Op) -> bool:
+        raised = isinstance(op.callee, type) and issubclass(op.callee, BaseException)
+        return raised or self.admissible(op)
+
+    # --------------------------------------------------------------------------------------------- growing
+
+    def _grow(self, start: Block, region: Region) -> set[Block]:
+        """All that can be in one piece that is entered at this block."""
+        found = self._unit(start, region, set())
+        todo = list(found)
+        while todo:
+            for edge in edges(todo.pop().terminator):
+                more = edge.block
+                if more not in found and more in region.blocks and more not in region.heads and not self._fresh(more):
+                    unit = self._unit(more, region, found)
+                    if any(e.block is start for b in unit for e in edges(b.terminator)):
+                        continue  # the way back of the loop around
+                    found |= unit
+                    todo += unit
+        return found
+
+    def _fresh(self, block: Block) -> bool:
+        """Does a piece have to begin here?"""
+        return bool(block.ops) and self._begins(block.ops[0])
+
+    def _unit(self, block: Block, region: Region, found: set[Block]) -> set[Block]:
+        """The block, or the loop that is entered at it, if it fits to what is found; else nothing."""
+        loop = region.loops.get(block)
+        members = {block} if loop is None else loop.blocks
+        if not members <= self.numeric or (found and not all(b in found or b in members for b, _ in self.incoming[block])):
+            return set()
+        if loop is None:
+            if not found and any(e.block is block for e in edges(block.terminator)):
+                return set()
+        elif not self._is_numeric_loop(loop, block):
+            return set()
+        return set(members) if self._operands_fit(members, found) else set()
+
+    def _is_numeric_loop(self, loop: Region, head: Block) -> bool:
+        if loop.heads != [head] or self.origins.get(head) in self.limits.loops or not all(numeric(p.type) for b in loop.blocks for p in b.params):
+            return False
+        if any(b is not head and self._fresh(b) for b in loop.blocks):
+            return False
+        return all(b in loop.blocks for m in loop.blocks if m is not head for b, _ in self.incoming[m])
+
+    def _operands_fit(self, members: set[Block], found: set[Block]) -> bool:
+        """Is all that the ops use a number or an array, or made in the piece?"""
+        made: set[Operand] = {op for b in (*found, *members) for op in b.ops}
+        for b in members:
+            if not all(_fits(a, made) for op in b.ops for a in op.operands()):
+                return False
+            if isinstance(b.terminator, Branch) and not _fits(b.terminator.cond, made):
+                return False
+        return True
+
+    def _is_dead(self, blocks: set[Block]) -> bool:
+        return self.origins.get(first_op(self.function, blocks, self.origins)) in self.limits.dead
+
+    def _promising(self, blocks: set[Block], region: Region) -> bool:
+        """Is there a loop in it, or arithmetic of arrays?"""
+        if not any(e.block not in blocks for b in blocks for e in edges(b.terminator)):
+            return False
+        if any(b in region.loops for b in blocks):
+            return True
+        ops = [op for b in blocks for op in b.ops]
+        count = sum(isinstance(op.type, Array) or any(isinstance(getattr(a, "type", None), Array) for a in op.args) for op in ops)
+        return count >= 2 or any(isinstance(op.callee, Function) for op in ops)
+
+
+def _uses(function: Function) -> dict[Op, list[Op | None]]:
+    """The ops that use each op; None for an edge, a test or a return."""
+    found: dict[Op, list[Op | None]] = {}
+    for block in function.blocks:
+        for op in block.all_ops():
+            for value in op.operands():
+                if isinstance(value, Op):
+                    found.setdefault(value, []).append(op)
+        rest = set(operands_of(block)) - {v for op in block.all_ops() for v in op.operands()}
+        rest |= {a for e in edges(block.terminator) for a in e.args}
+        for value in rest:
+            if isinstance(value, Op):
+                found.setdefault(value, []).append(None)
+    return found
+
+
+def first_op(function: Function, blocks: set[Block], known: Collection[Any]) -> Op | None:
+    """The first op of a piece: by it the piece is told again when the function is cut anew."""
+    return next((op for b in function.blocks if b in blocks for op in b.ops if op in known), None)
+
+
+def _fits(value: Operand, made: set[Operand]) -> bool:
+    return not isinstance(value, Op | Param) or value in made or numeric(value.type)
+
+
+def origins_of(old: Function, new: Function) -> dict[Any, Any]:
+    """For the blocks and ops of a copy, and of all that it reaches, those that they were copied from."""
+    found: dict[Any, Any] = {}
+    for one, other in zip(callees(old), callees(new), strict=True):
+        for a, b in zip(one.blocks, other.blocks, strict=True):
+            found[b] = a
+            found.update(zip(b.all_ops(), a.all_ops(), strict=True))
+    return found
+
+
+__all__ = ["Choice", "Chosen", "Limits", "first_op", "numeric", "origins_of"]

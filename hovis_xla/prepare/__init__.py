@@ -1,0 +1,5 @@
+"""Passes over a Function before it is lowered."""
+
+from hovis.base import own_code
+
+own_code.leave_as_calls(*__path__)

@@ -1,0 +1,303 @@
+"""One executable for many lengths: arrays filled up to the end of a bucket, and a Function that looks at the front part only.
+
+A dimension that varies from call to call is a :class:`Size`: a number that is known when the program runs.  The arrays are
+padded to the bucket's size; what each op makes of padding is known for the ops of the tables here.  Elementwise it stays
+padding; reductions and products are given what does not change them in its place (by ``where``, never by a product: NaN);
+lengths, indices and slices are taken of the true size.  Results are cut to theirs by the host.
+
+Where any other op meets such an array the answer is "no" (:class:`Unbucketed`), and every size gets its own executable.
+
+Nothing here knows of XLA: a Function goes in, a Function comes out.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir.analysis.control_flow import reverse_postorder
+from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, Value, edges
+from hovis.lattice import Array, Const, Type
+from hovis_xla.analysis.primitive_effects import keeps, reaches
+
+#: Sizes from this on are of a bucket: one of these broadcasts, and a slice or two of fewer is empty.
+LEAST: Final = 4
+#: Sizes up to this share the first one.
+SMALLEST: Final = 16
+#: Up to here a bucket ends at each power of two; above, there are four to each octave.
+DOUBLING: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A dimension of which only the bucket is known before the program runs: that of number ``which``, plus ``offset``."""
+
+    which: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A parameter of the bucketed Function: the product of a number and of sizes."""
+
+    factor: int
+    sizes: tuple[Size, ...]
+
+    def of(self, lengths: Sequence[int]) -> int:
+        """What it is in a call with these lengths."""
+        found = self.factor
+        for size in self.sizes:
+            found *= lengths[size.which] + size.offset
+        return found
+
+
+Dims = tuple[int | Size, ...]
+#: What an op becomes: itself, changed in place and appended, or another operand.
+Rule = Callable[["Rewriter", Op], Operand]
+#: The rule of a callee, if it has one.
+Rules = Callable[[Any], Rule | None]
+
+
+class Unbucketed(Exception):
+    """The Function does something with an array of varying size that is not known to be safe with padding."""
+
+
+def bucket(length: int) -> tuple[int, int]:
+    """The smallest and the greatest length of the bucket that this one falls into.
+
+    >>> bucket(5), bucket(100), bucket(5000)
+    ((4, 16), (65, 128), (4097, 5120))
+    """
+    if length <= SMALLEST:
+        return LEAST, SMALLEST
+    high = 1 << (length - 1).bit_length()
+    if high <= DOUBLING:
+        return high // 2 + 1, high
+    step = high // 8
+    high = -(-length // step) * step
+    return high - step + 1, high
+
+
+def less(dim: int | Size, by: int) -> int | Size:
+    """A dimension, smaller by so many."""
+    return dim - by if isinstance(dim, int) else Size(dim.which, dim.offset - by)
+
+
+def clipped(array: Any, *sizes: int | None) -> Any:
+    """The front part of an array, of these sizes (None: all of it), in memory of its own."""
+    return array[tuple(slice(size) for size in sizes)].copy()
+
+
+def checked_index(index: int, size: int) -> int:
+    """An index from the front; IndexError, as of an array of this size."""
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
+    return index + size if index < 0 else index
+
+
+class Rewriter:
+    """Walks a Function (a copy) and rewrites it in place.
+
+    ``dims`` of arrays, ``sizes`` of numbers that are a length, ``shapes`` of tuples of lengths; ``views``: memory that an
+    argument which is padded has a part in.
+    """
+
+    def __init__(self, function: Function, dims: Sequence[Dims | None], buckets: Sequence[tuple[int, int]], rules: "Rules") -> None:
+        self.function = function
+        self.rules = rules
+        self.buckets = buckets
+        self.dims: dict[Value, Dims] = {p: d for p, d in zip(function.params, dims, strict=True) if d is not None}
+        self.sizes: dict[Value, Size] = {}
+        self.shapes: dict[Value, Dims] = {}
+        self.views: set[Value] = {p for p in self.dims if self.varies(p)}
+        #: containers with arrays, and slices, which nothing but a return or an index may use
+        self.built: set[Value] = set()
+        self.slices: set[Value] = set()
+        self.counts: dict[Count, Param] = {}
+        self.masks: dict[tuple[Block, Size, int], Op] = {}
+        self.new: dict[Value, Operand] = {}
+        self.ops: list[Op] = []
+        self.block: Block = function.blocks[0]
+        self.at: Op | None = None
+
+    def run(self) -> list[Count]:
+        entry = self.function.blocks[0]
+        if any(e.block is entry for b in self.function.blocks for e in edges(b.terminator)):
+            raise Unbucketed("a loop begins where the function does")
+        order = reverse_postorder(entry)
+        for block in order:
+            self._block(block)
+        for block in order:
+            for edge in edges(block.terminator):
+                for param, arg in zip(edge.block.params, edge.args, strict=True):
+                    if isinstance(arg, Param | Op):
+                        self._agree(param, arg)
+        entry.params = (*entry.params, *self.counts.values())
+        return list(self.counts)
+
+    # --------------------------------------------------------------------------------------------- blocks
+
+    def _block(self, block: Block) -> None:
+        self.block = block
+        self.ops = []
+        for op in block.ops:
+            self._op(op)
+        end = block.terminator
+        inner = getattr(end, "op", None)
+        if inner is not None:
+            self.same(inner)
+        block.ops = self.ops
+        if isinstance(end, Return):
+            end.value = self._result(end.value)
+            return
+        if hasattr(end, "cond"):
+            end.cond = self.use(end.cond)
+        if hasattr(end, "value"):
+            end.value = self.use(end.value)
+        for edge in edges(end):
+            edge.args = tuple(a if not isinstance(a, Param | Op) else self.use(a) for a in edge.args)
+            for param, arg in zip(edge.block.params, edge.args, strict=True):
+                if isinstance(arg, Param | Op):
+                    self._pass_on(param, arg)
+
+    def _pass_on(self, param: Param, arg: Value) -> None:
+        if self.is_made(arg):
+            raise Unbucketed("a shape, or a container with an array, goes through a branch")
+        if arg in self.dims:
+            self.dims.setdefault(param, self.dims[arg])
+            if arg in self.views:
+                self.views.add(param)
+
+    def _agree(self, param: Param, arg: Value) -> None:
+        """What was taken for granted of a parameter holds for all that arrives."""
+        if self.dims.get(param) != self.dims.get(arg) and (param in self.dims or self.varies(arg)):
+            raise Unbucketed("arrays of different sizes meet")
+        if arg in self.views and param not in self.views:
+            raise Unbucketed("an argument or an array of the function's own")
+
+    # --------------------------------------------------------------------------------------------- ops
+
+    def _op(self, op: Op) -> None:
+        op.args = tuple(map(self.use, op.args))
+        op.kwargs = tuple((name, self.use(value)) for name, value in op.kwargs)
+        special = any(self.varies(v) or v in self.sizes or self.is_made(v) for v in op.operands() if isinstance(v, Param | Op))
+        self.at = op
+        if not special:
+            self.ops.append(op)
+            return
+        rule = self.rules(op.callee)
+        found = self.same(op) if rule is None else rule(self, op)
+        if found is not op:
+            self.new[op] = found
+
+    def is_made(self, value: Value) -> bool:
+        """Is it a shape, a slice or a container, which most ops have no use for?"""
+        return value in self.shapes or value in self.built or value in self.slices
+
+    def same(self, op: Op) -> Op:
+        """An op to which lengths are numbers as any other; it has no business with what varies."""
+        if reaches(op) or keeps(op):
+            raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} may look at arrays of the caller's, or keep them")
+        op.args = tuple(map(self.use, op.args))
+        if any(self.varies(v) or self.is_made(v) for v in op.operands() if isinstance(v, Param | Op)):
+            raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} of an array whose size varies")
+        if op is not getattr(self.block.terminator, "op", None):
+            self.ops.append(op)
+        return op
+
+    def use(self, value: Operand) -> Operand:
+        while isinstance(value, Param | Op) and value in self.new:
+            value = self.new[value]
+        return value
+
+    def emit(self, callee: Any, *args: Any, type: Any = None, dims: Dims | None = None, **kwargs: Any) -> Op:
+        """One more op, at the place in the source of the one at hand."""
+        named = tuple((k, v if isinstance(v, Param | Op) else Const(v)) for k, v in kwargs.items())
+        operands = tuple(a if isinstance(a, Param | Op | Const) else Const(a) for a in args)
+        made = Op(callee, operands, named, type or Type(object), None, Effect.PURE, self.at.location if self.at is not None else None)
+        self.ops.append(made)
+        if dims is not None:
+            self.dims[made] = dims
+        return made
+
+    # --------------------------------------------------------------------------------------------- what is known
+
+    def varies(self, value: Operand) -> bool:
+        """Has an array a size that varies?"""
+        return not isinstance(value, Const) and any(isinstance(d, Size) for d in self.dims.get(value, ()))  # type: ignore[arg-type]
+
+    def dims_of(self, value: Operand) -> Dims:
+        """The dimensions of an operand; none of a number."""
+        if isinstance(value, Const):
+            known = value.value
+            if isinstance(known, np.ndarray | np.generic | int | float | complex | type(None)):
+                return known.shape if isinstance(known, np.ndarray) else ()
+            raise Unbucketed("a container among arrays")
+        if isinstance(value, Param | Op):
+            if value in self.dims:
+                return self.dims[value]
+            if not isinstance(value.type, Array):
+                return ()
+            found = tuple(d.value for d in value.dims or () if isinstance(d, Const) and type(d.value) is int)
+            if len(found) == value.type.rank:
+                return found
+        raise Unbucketed("an array of unknown size")
+
+    def padded(self, dim: int | Size) -> int:
+        return dim if isinstance(dim, int) else self.buckets[dim.which][1] + dim.offset
+
+    def least(self, dim: int | Size) -> int:
+        return dim if isinstance(dim, int) else self.buckets[dim.which][0] + dim.offset
+
+    def count(self, *dims: int | Size) -> Operand:
+        """The product of dimensions, as an Int."""
+        factor = int(np.prod([d for d in dims if isinstance(d, int)], dtype=np.int64))
+        sizes = tuple(d for d in dims if isinstance(d, Size))
+        if not sizes:
+            return Const(factor)
+        found = Count(factor, sizes)
+        if found not in self.counts:
+            self.counts[found] = Param(Type(int), None, "size")
+            if factor == 1 and len(sizes) == 1:
+                self.sizes[self.counts[found]] = sizes[0]
+        return self.counts[found]
+
+    def mask(self, size: Size, behind: int) -> Op:
+        """Truths along a dimension (with so many of one behind it): is it no padding?"""
+        key = self.block, size, behind
+        if key not in self.masks:
+            places = self.emit(np.arange, self.padded(size), type=Array(np.ndarray, np.dtype(np.int64), 1))
+            found = self.emit(np.less, places, self.count(size), type=Array(np.ndarray, np.dtype(bool), 1))
+            if behind:
+                found = self.emit(operator.getitem, found, (slice(None), *[None] * behind), type=Array(np.ndarray, np.dtype(bool), 1 + behind))
+            self.masks[key] = found
+        return self.masks[key]
+
+    def filled(self, value: Operand, axes: Sequence[int], filling: Any) -> Operand:
+        """The array, with this in place of its padding along axes; filling: of its dtype."""
+        dims = self.dims_of(value)
+        for axis in axes:
+            size = dims[axis]
+            if isinstance(size, Size):
+                mask = self.mask(size, len(dims) - 1 - axis)
+                value = self.emit(np.where, mask, value, filling, type=Array(np.ndarray, filling.dtype, len(dims)), dims=dims)
+        return value
+
+    # --------------------------------------------------------------------------------------------- results
+
+    def _result(self, value: Operand) -> Operand:
+        """What is returned, cut to its sizes."""
+        value = self.use(value)
+        if not isinstance(value, Param | Op) or value in self.built:
+            return value
+        return self.cut(value)
+
+    def cut(self, value: Value) -> Operand:
+        if value in self.views:
+            raise Unbucketed("an argument that is padded is returned, or a view of it")
+        if not self.varies(value):
+            return value
+        sizes = [self.count(d) if isinstance(d, Size) else Const(None) for d in self.dims[value]]
+        return self.emit(clipped, value, *sizes, type=value.type)

@@ -1,0 +1,89 @@
+"""Numbers that are stored by a step that is not known are stored one after the other: as many as it takes, and no more.
+
+    sieve[p * p :: p] = False      while start < stop: sieve[start] = False; start += step
+"""
+
+import functools
+import operator
+from typing import Any
+
+from hovis.front import tracing
+from hovis.ir.model import Function, Op, Operand, callees
+from hovis.lattice import AbstractValue, Array, Const, Type, forget
+from hovis.passes.rewriting import copy
+from hovis_xla.emit.values import num_of_type
+
+_INT = Type(int)
+
+
+def _store_each(array: Any, start: int, stop: int, step: int, value: Any) -> None:
+    """``array[start:stop:step] = value`` of a vector (PySlice_AdjustIndices)."""
+    size = len(array)
+    if step <= 0:
+        raise ValueError
+    if start < 0:
+        start += size
+        if start < 0:
+            start = 0
+    if stop < 0:
+        stop += size
+    if stop > size:
+        stop = size
+    while start < stop:
+        array[start] = value
+        start += step
+
+
+@functools.lru_cache(maxsize=64)
+def _storing(array: AbstractValue, value: AbstractValue) -> Function | None:
+    traced = tracing.trace(_store_each, array, _INT, _INT, _INT, value)
+    return None if traced.fallback else traced.function
+
+
+def one_by_one(function: Function) -> Function:
+    """The function with such stores written out as loops; the very same, if there are none."""
+    if not any(_bounds(op) for one in callees(function) for op in one.ops()):
+        return function
+    made = copy(function)
+    for one in callees(made):
+        for block in one.blocks:
+            for op in block.ops:
+                _write_out(op)
+    return made
+
+
+def _write_out(op: Op) -> None:
+    bounds = _bounds(op)
+    if not bounds:
+        return
+    array, _, value = op.args
+    storing = _storing(_type(array), forget(_type(value)))
+    if storing is not None and len(storing.params) == 5:
+        start, stop, step = bounds
+        op.callee, op.args = copy(storing), (array, start, stop, step, value)
+
+
+def _bounds(op: Op) -> tuple[Operand, ...]:
+    """Start, stop and step of what a number is stored into, if that is part of a vector by a step that is not known."""
+    if op.callee is not operator.setitem or len(op.args) != 3:
+        return ()
+    array, part, value = op.args
+    kind, shape = _type(array), getattr(array, "dims", None)
+    if not isinstance(kind, Array) or kind.rank != 1 or not isinstance(part, Op) or part.callee is not slice or len(part.args) != 3:
+        return ()
+    num = num_of_type(forget(_type(value)))
+    start, stop, step = part.args
+    if num is None or num.shape or isinstance(step, Const) or _type(step) != _INT or not (shape and isinstance(shape[0], Const)):
+        return ()
+    start = Const(0) if _is_none(start) else start
+    stop = Const(shape[0].value) if _is_none(stop) else stop
+    return (start, stop, step) if all(forget(_type(b)) == _INT for b in (start, stop)) else ()
+
+
+def _is_none(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is None
+
+
+def _type(operand: Any) -> AbstractValue:
+    found: AbstractValue = operand if isinstance(operand, Const) else operand.type
+    return found

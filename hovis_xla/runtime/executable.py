@@ -1,0 +1,301 @@
+"""A lowered Function, compiled: what there is to look at, and the way to call it (``call_entry``)."""
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hovis.base import deadline, gc_pause
+from hovis.base.autotuner import Contest
+from hovis.base.deadline import OutOfTime
+from hovis.base.once import COMPILER, alone, lazy, lock
+from hovis.ir.model import Function
+from hovis_xla.abi import scalar_packing
+from hovis_xla.abi.bailout import GREATEST, LEAST
+from hovis_xla.abi.call_entry import BAILED, Growth, entrance
+from hovis_xla.abi.ordered_effects import Log, guarded
+from hovis_xla.abi.run_record import Record
+from hovis_xla.abi.signature import Lowered
+from hovis_xla.choice import cost_model
+from hovis_xla.emit.values import ARRAY, INT, PYTHON, Known, Late, NotLowerable, Num, num_of_type
+from hovis_xla.hlo.chain_splitting import cut_chains
+from hovis_xla.hlo.dot_layout import put_in_order
+from hovis_xla.hlo.licm import stay
+from hovis_xla.hlo.partial_sort import select_few
+from hovis_xla.jaxlib import adapter, disk_cache, progress
+from hovis_xla.jaxlib.adapter import Program, Recipe, XlaError
+from hovis_xla.jaxlib.hlo_text import Loops, loops_of
+from hovis_xla.lowering.module import NO_SLOTS, lower
+from hovis_xla.lowering.pipeline import OF_LOOPS, in_rounds, rewrite, shaped
+from hovis_xla.runtime import jaxlib_checks
+from hovis_xla.runtime.capacity_retry import Growing
+
+
+def parameters(function: Function, types: Sequence[Num | Known | None] | None = None) -> list[Num | Known]:
+    """What each parameter of a Function is: as given, else by its type (with all dimensions known)."""
+    found: list[Num | Known] = []
+    for k, param in enumerate(function.params):
+        given = types[k] if types is not None else None
+        num = given if given is not None else num_of_type(param.type, param.dims)
+        if num is None:
+            raise NotLowerable(f"the argument {param.name or k!s} :: {param.type} is no number or array of known shape", function.location)
+        found.append(num)
+    return found
+
+
+#: Is a first call done by a program that is compiled quickly?
+QUICKLY: bool = True
+
+
+class Executable:
+    """A compiled Function.  Called with its leaves it gives the result, or BAILED.
+
+    ``types`` says what each leaf is; the program is made when it is first needed, unless it is there already.  Half of what a first
+    call takes is LLVM's optimizing: where there is little work, the first call (:meth:`first`) goes without, and without what
+    makes programs longer for loops to be quicker.  ``lowered`` is what was lowered for that, until it is lowered in full.
+    """
+
+    def __init__(self, name: str, types: Sequence[Num | Known], lowered: Lowered, exact: bool = False, program: Program | None = None) -> None:
+        self.name = name
+        self.types = list(types)
+        self.lowered = lowered
+        self.exact = exact
+        self._program = program
+        #: held while the program is compiled, by one thread for all
+        self._compiling = lock()
+        self._enter: Callable[..., Any] | None = None
+        self._larger: Callable[..., Any] | None = None
+        #: may a first call be done by a program that is compiled quickly?
+        self.in_a_hurry = QUICKLY and not exact and program is None
+        self._function: Function | None = None
+        self._ordered = False
+        #: what was lowered for a first call, until it is lowered in full
+        self._plain: Lowered | None = None
+        #: what has been done of a call that Python has to do again
+        self.log = Log()
+
+    @staticmethod
+    @alone
+    def of(
+        function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, ordered: bool = False, hurry: bool = False
+    ) -> "Executable":
+        """The executable of a Function; NotLowerable if it can't be one.
+
+        ordered  see ``lower``
+        hurry    a call is waiting for it: it is not lowered in full before that is needed
+        """
+        known = parameters(function, types)
+        try:
+            with gc_pause.seldom():
+                function = shaped(function)
+                early = hurry and QUICKLY and not exact
+                made = Executable(function.name, known, lower(function if early else in_rounds(function), known, True, ordered=ordered, bounded=early), exact)
+        except OutOfTime as late:
+            raise Late(str(late), function.location) from None
+        made._function, made._ordered = function, ordered
+        if made.lowered.work.loops:
+            jaxlib_checks.check()
+            made._plain = made.lowered if early else None
+        if made.lowered.tapes:
+            made._in_full()  # what grows, grows from the program that is kept
+        return made
+
+    def _in_full(self) -> Lowered:
+        """What it is compiled from in full."""
+        if self._plain is not None and self._function is not None:
+            plain, self._plain, whole = self._plain, None, in_rounds(self._function)
+            with gc_pause.seldom(), deadline.within(deadline.limit()):
+                if whole is not self._function:
+                    with contextlib.suppress(NotLowerable, OutOfTime):
+                        self.lowered = lower(whole, self.types, True, ordered=self._ordered)
+                if self.lowered is plain and plain.bounded:
+                    # where that is refused, as other loops are written out, what is bounded goes on, and Python where it gives up
+                    with contextlib.suppress(NotLowerable, OutOfTime):
+                        self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
+        return self.lowered
+
+    @lazy
+    def general(self) -> "Executable":
+        """The executable for ints of any size, if this is the one for small ints; else itself."""
+        if not self.lowered.narrow or self._function is None:
+            return self
+        return self._again(False)
+
+    @property
+    def _for_larger(self) -> Callable[..., Any]:
+        """What does calls with ints that are not small: Python, where there is no program for them."""
+        if self._larger is None:
+            try:
+                self._larger = self.general.enter
+            except (XlaError, NotLowerable):
+                self._larger = lambda *leaves: BAILED
+        return self._larger
+
+    @lazy
+    def growing(self) -> Growing | None:
+        """Those with longer tapes, if they may turn out to be too short."""
+        return Growing(self, functools.partial(self._again, self.lowered.narrow)) if self.lowered.tapes and self._function is not None else None
+
+    def _again(self, narrow: bool, slots: Mapping[int, int] = NO_SLOTS) -> "Executable":
+        """Another one of the same Function."""
+        assert self._function is not None
+        made = Executable(self.name, self.types, lower(in_rounds(self._function), self.types, narrow, slots, self._ordered), self.exact)
+        made.log = self.log
+        made._function = self._function
+        if slots:
+            made.growing = self.growing
+        return made
+
+    # --------------------------------------------------------------------------------------------- to look at
+
+    def stablehlo(self, locations: bool = False) -> str:
+        """The program before XLA has seen it."""
+        with COMPILER:
+            return adapter.text_of(self._in_full().module, locations)
+
+    @property
+    def program(self) -> Program:
+        """The compiled program, made when it is first needed."""
+        return self._program or self._compiled()
+
+    @lazy
+    def _packed(self) -> tuple[Any, Recipe]:
+        """The module that is compiled, and how that is done in full."""
+        low = self._in_full()
+        with adapter.context():
+            module = scalar_packing.packed(low.module, low.inputs, low.outputs)
+            rewrite(select_few, module)
+            for act in OF_LOOPS if low.work.loops else ():
+                rewrite(act, module)
+            tiles = rewrite(put_in_order, module, low.work.native)
+            stays = bool(low.work.loops) and rewrite(stay, module)
+            rewrite(cut_chains, module)
+            return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
+
+    @lazy
+    def _packed_plainly(self) -> tuple[Any, Recipe]:
+        """The module that is compiled quickly; that is no place for what is slow to find out, but makes loops quick."""
+        low = self._plain
+        if low is None:
+            return self._packed
+        with adapter.context():
+            module = scalar_packing.packed(low.module, low.inputs, low.outputs)
+            rewrite(select_few, module)
+            rewrite(cut_chains, module)
+            return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
+
+    def _compiled(self) -> Program:
+        """The program in full, which the first thread that comes compiles, while others do other things."""
+        with gc_pause.seldom(), COMPILER, adapter.context():
+            packed = self._packed if self._program is None else None
+            first = self.__dict__.get("_packed_plainly")  # what a first call asks for on disk
+        with self._compiling, gc_pause.seldom(), adapter.context():
+            if self._program is None and packed is not None:
+                module, recipe = packed
+                self._program = self._made(self.lowered, module, recipe, first)
+        with COMPILER:
+            self.__dict__.pop("_packed", None)
+            self.__dict__.pop("_packed_plainly", None)
+        assert self._program is not None
+        return self._program
+
+    def _made(self, low: Lowered, module: Any, recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
+        """A module, compiled as a recipe says."""
+        inputs, outputs = scalar_packing.interface(low.inputs), scalar_packing.interface(low.outputs)
+        with progress.told(f"compiling {self.name}"):
+            return disk_cache.compiled(module, inputs, outputs, low.callbacks, recipe, first)
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return self.program.as_text()
+
+    @property
+    def loops(self) -> Loops:
+        """What XLA has made of the loops."""
+        return loops_of(self.as_text())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed …"""
+        return self.program.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of code, arguments, results and temporaries."""
+        return self.program.memory_analysis()
+
+    # --------------------------------------------------------------------------------------------- worth
+
+    @property
+    def overhead(self) -> float:
+        """What a call costs besides the work, in microseconds."""
+        return cost_model.of_call(self.lowered.inputs, self.lowered.outputs, len(self.lowered.callbacks))
+
+    @property
+    def is_worth_it(self) -> bool:
+        """May the work be more than what a call costs?"""
+        return self.lowered.work.loops or self.lowered.work.python > self.overhead
+
+    def contest(self, *others: str) -> Contest:
+        """The executable against other ways to do the same."""
+        work = self.lowered.work
+        return Contest(["xla", *others], functools.partial(cost_model.hopeless, work, self.overhead), grows=work.loops)
+
+    # --------------------------------------------------------------------------------------------- running
+
+    @property
+    def enter(self) -> Callable[..., Any]:
+        """The function from the leaves to the result, or BAILED."""
+        if self._enter is None:
+            program = self.program
+            self._enter = self._entrance(self.lowered, program)
+        return self._enter
+
+    def first(self, *leaves: Any) -> Any:
+        """As ``enter``, for a first call: if it is sure to take no time, its program is compiled quickly.  The next one is compiled in full."""
+        with gc_pause.seldom(), COMPILER, adapter.context():
+            hurry, self.in_a_hurry = self.in_a_hurry and self._program is None, False
+            low = self.lowered
+            little = hurry and low.work.is_little(leaves, low.bounded and not low.callbacks)
+            packed = self._packed_plainly if little else None
+        if packed is None:
+            return self.enter(*leaves)
+        with gc_pause.seldom(), adapter.context():
+            module, recipe = packed
+            if disk_cache.is_there(module, recipe):
+                program = None  # in full
+            else:
+                program = self._made(low, module, dataclasses.replace(recipe, quick=True))
+        if program is None:
+            return self.enter(*leaves)
+        found = self._entrance(low, program)(*leaves)
+        return self.enter(*leaves) if found is BAILED and low.bounded else found
+
+    def _entrance(self, low: Lowered, program: Program) -> Callable[..., Any]:
+        enter = entrance(self.types, low, program, lambda *leaves: self._for_larger(*leaves), self._growth())
+        if low.record is None and not low.texts:
+            return enter
+        return guarded(enter, low.record if low.record is not None else Record(), self.log)
+
+    def _growth(self) -> Growth | None:
+        growing = self.growing
+        return None if growing is None else (growing.longer if growing.first is self else (), functools.partial(growing.told, self))
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        return self.enter(*leaves)
+
+    def fits(self, leaves: Sequence[Any]) -> bool:
+        """Are the leaves what it was compiled for?"""
+        return all(_fits(leaf, num) for leaf, num in zip(leaves, self.types, strict=True) if isinstance(num, Num))
+
+
+def _fits(leaf: Any, num: Num) -> bool:
+    if num.kind == ARRAY:
+        return type(leaf) is np.ndarray and leaf.dtype == num.dtype and bool(leaf.shape == num.shape)
+    if type(leaf) is int:
+        return num == INT and LEAST <= leaf <= GREATEST
+    return type(leaf) is (num.python if num.kind == PYTHON else num.dtype.type)
+
+
+__all__ = ["BAILED", "Executable", "parameters"]

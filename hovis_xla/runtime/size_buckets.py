@@ -1,0 +1,250 @@
+"""The executables of a Function whose arrays have sizes that vary: one for each bucket (see ``pad_function``)."""
+
+import functools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.arguments.specs import Array as ArraySpec
+from hovis.arguments.specs import Instance
+from hovis.base.autotuner import Contest
+from hovis.base.once import COMPILER
+from hovis.ir.model import Function
+from hovis.lattice import Array, Const
+from hovis_xla.abi.call_entry import leaf_tests
+from hovis_xla.abi.ordered_effects import Log
+from hovis_xla.emit.values import ARRAY, Known, NotLowerable, Num, num_of_type
+from hovis_xla.prepare.pad_function import LEAST, Count, Dims, Size, Unbucketed, bucket
+from hovis_xla.prepare.padding_rules import bucketed
+from hovis_xla.runtime.executable import BAILED, Executable
+
+#: So many buckets are tried before the function is taken to be none for them.
+TRIED: Final = 2
+
+#: Shapes that are known to belong to a bucket, without another look at them.
+SHAPES: Final = 4096
+
+
+class Plan:
+    """How calls of one bucket are done: by its executable, for which arrays are padded, or by the residual."""
+
+    __slots__ = ("contest", "counts", "executable", "shapes")
+
+    def __init__(self, executable: Executable, counts: list[Count], shapes: list[tuple[int, ...] | None], contest: Contest) -> None:
+        self.executable = executable
+        self.counts = counts
+        self.shapes = shapes
+        self.contest = contest
+
+
+class Sized:
+    """Called with leaves it gives the result, or BAILED, as an Executable does.
+
+    Equal sizes are taken to be the same size: which are equal is part of what an executable is made for.  ``python`` is the
+    residual as a function of its leaves, for sizes of which it makes less work; None: executables do it all.
+    """
+
+    def __init__(self, function: Function, exact: bool, python: Callable[..., Any] | None = None) -> None:
+        self.function = function
+        self.exact = exact
+        self.python = python
+        self.reason: str | None = None
+        #: the dimensions that vary, of each parameter that is an array
+        self.fixed = [_known_dims(p.type, p.dims) for p in function.params]
+        self.open = [tuple(k for k, d in enumerate(fixed or ()) if d is None) for fixed in self.fixed]
+        self._dtypes = [_dtype_of(p.type) for p in function.params]
+        self._plans: dict[Any, Plan | None] = {}
+        #: what does calls with leaves of these shapes
+        self._by_shapes: dict[Any, Callable[..., Any]] = {}
+        #: what has been done of a call that Python has to do again
+        self.log = Log()
+
+    @property
+    def hopeless(self) -> bool:
+        """Has it been tried, and nothing come of it?"""
+        return len(self._plans) >= TRIED and not self.executables
+
+    def plan(self, leaves: Sequence[Any]) -> tuple[Plan | None, list[int]]:
+        """How leaves like these are done, and the sizes that vary; None if there is no executable for them."""
+        lengths: list[int] = []
+        key: list[Any] = []
+        for leaf, axes in zip(leaves, self.open, strict=True):
+            if axes:
+                for axis in axes:
+                    length = leaf.shape[axis]
+                    if length not in lengths:
+                        if length < LEAST:
+                            return None, lengths
+                        key.append(bucket(length))
+                        lengths.append(length)
+                    else:
+                        key.append(lengths.index(length))
+        where = tuple(key)
+        if where not in self._plans:
+            with COMPILER:
+                if where not in self._plans:
+                    self._plans[where] = self._made(leaves, lengths)
+        return self._plans[where], lengths
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @functools.cached_property
+    def enter(self) -> Callable[..., Any]:
+        """The function from the leaves to the result, or BAILED: no array of this rank, a size that is none for a bucket, or the program has given up."""
+        names = [f"v{k}" for k in range(len(self.fixed))]
+        arrays = [name for name, dtype in zip(names, self._dtypes, strict=True) if dtype is not None]
+        scope: dict[str, Any] = {"ndarray": np.ndarray, "BAILED": BAILED, "runs": self._by_shapes, "look": self._look}
+        scope.update({f"dtype_{name}": dtype for name, dtype in zip(names, self._dtypes, strict=True)})
+        tests = [f"type({a}) is not ndarray or {a}.dtype is not dtype_{a} and {a}.dtype != dtype_{a}" for a in arrays]
+        for name, param in zip(names, self.function.params, strict=True):
+            num = num_of_type(param.type) if name not in arrays else None
+            tests += leaf_tests(name, num, lambda value: _named(value, scope)) if num is not None else []
+        text = f"""
+def enter({', '.join(names)}):
+    if {' or '.join(tests) or 'False'}: return BAILED
+    run = runs.get(({''.join(f'{a}.shape, ' for a in arrays)})) or look({', '.join(names)})
+    return run({', '.join(names)})
+"""
+        exec(text, scope)
+        made: Callable[..., Any] = scope["enter"]
+        return made
+
+    def _look(self, *leaves: Any) -> Callable[..., Any]:
+        """What does calls with leaves of these shapes, for which it has not been looked yet."""
+        cases = [fixed is None or _is_case(leaf.shape, fixed) for leaf, fixed in zip(leaves, self.fixed, strict=True)]
+        plan, lengths = self.plan(leaves) if all(cases) else (None, [])
+        if plan is None:
+            # what is too small for a bucket is too small for a call of XLA, mostly
+            run = self.python if all(cases) and self.python is not None and self.executables else never
+        elif plan.contest.winner == "residual" and plan.contest.alert == math.inf and self.python is not None:
+            run = self.python
+        else:
+            run = functools.partial(self._run, plan, [count.of(lengths) for count in plan.counts])
+        if len(self._by_shapes) >= SHAPES:
+            self._by_shapes.clear()
+        self._by_shapes[tuple(leaf.shape for leaf, fixed in zip(leaves, self.fixed, strict=True) if fixed is not None)] = run
+        return run
+
+    def _run(self, plan: Plan, counts: list[int], *leaves: Any) -> Any:
+        """The result, by the executable of a bucket or by the residual; BAILED if the program has given up."""
+        contest = plan.contest
+        way, before = contest.begin(leaves), contest.winner
+        start = time.perf_counter()
+        if way == "xla" or self.python is None:
+            given = [leaf if shape is None else _filled_up(leaf, shape) for leaf, shape in zip(leaves, plan.shapes, strict=True)]
+            found = plan.executable.enter(*given, *counts)
+        else:
+            found = self.python(*leaves)
+        if found is not BAILED:
+            contest.note(way, time.perf_counter() - start)
+            if contest.winner != before:
+                self._by_shapes.clear()
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.name} runs as {len(self.executables)} XLA executables, one for each bucket of sizes that calls have come with."
+
+    @property
+    def executables(self) -> list[Executable]:
+        """What has been compiled so far."""
+        return [plan.executable for plan in list(self._plans.values()) if plan is not None]
+
+    def _made(self, leaves: Sequence[Any], lengths: list[int]) -> Plan | None:
+        buckets = [bucket(length) for length in lengths]
+        dims: list[Dims | None] = []
+        nums: list[Num | Known | None] = []
+        shapes: list[tuple[int, ...] | None] = []
+        for leaf, param, axes in zip(leaves, self.function.params, self.open, strict=True):
+            if not isinstance(param.type, Array):
+                dims.append(None)
+                nums.append(num_of_type(param.type))
+                shapes.append(None)
+                continue
+            mine = tuple(Size(lengths.index(n)) if k in axes else n for k, n in enumerate(leaf.shape))
+            shape = tuple(buckets[d.which][1] if isinstance(d, Size) else d for d in mine)
+            dims.append(mine)
+            nums.append(Num(ARRAY, leaf.dtype, shape))
+            shapes.append(shape if axes else None)
+        try:
+            made, counts = bucketed(self.function, dims, buckets)
+            executable = Executable.of(made, [*nums, *[None] * len(counts)], self.exact)
+            executable.log = self.log
+        except (Unbucketed, NotLowerable) as reason:
+            self.reason = str(reason)
+            return None
+        return Plan(executable, counts, shapes, self._contest(executable))
+
+    def _contest(self, executable: Executable) -> Contest:
+        if self.python is None:
+            return Contest(["xla"])
+        return executable.contest("residual") if executable.is_worth_it else Contest(["residual"])
+
+
+def _named(value: object, scope: dict[str, Any]) -> str:
+    name = f"c{len(scope)}"
+    scope[name] = value
+    return name
+
+
+def never(*leaves: Any) -> Any:
+    """There is no executable for these."""
+    return BAILED
+
+
+def opened(one: Any, other: Any) -> Any:
+    """The spec that both of these are cases of: alike but for sizes of arrays, which are open where they differ."""
+    if isinstance(one, ArraySpec) and isinstance(other, ArraySpec) and len(one.shape) == len(other.shape):
+        return ArraySpec(other.dtype, tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)), other.layout)
+    if isinstance(other, Instance) and isinstance(one, Instance):
+        return Instance(other.cls, **{name: opened(one.fields.get(name), spec) for name, spec in other.fields.items()})
+    if type(one) is type(other) and isinstance(other, dict):
+        return type(other)((key, opened(one.get(key), spec)) for key, spec in other.items())
+    if type(one) is type(other) and isinstance(other, list | tuple) and len(one) == len(other):
+        parts = list(map(opened, one, other))
+        return parts if isinstance(other, list) else tuple.__new__(type(other), parts)
+    return other
+
+
+def sizes(spec: Any) -> list[tuple[Any, ...]]:
+    """The shapes of all arrays in a spec."""
+    if isinstance(spec, ArraySpec):
+        return [spec.shape]
+    inner = spec.fields.values() if isinstance(spec, Instance) else spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list | tuple) else ()
+    return [shape for part in inner for shape in sizes(part)]
+
+
+def without_sizes(key: Any) -> Any:
+    """A key that arrays of all sizes have in common."""
+    if not isinstance(key, tuple):
+        return key
+    if len(key) == 4 and key[0] == "array":
+        return *key[:3], len(key[3])
+    return tuple(map(without_sizes, key))
+
+
+def _known_dims(kind: Any, dims: Any) -> tuple[int | None, ...] | None:
+    """The dimensions of an array, None where they are open."""
+    if not isinstance(kind, Array):
+        return None
+    return tuple(d.value if isinstance(d, Const) and type(d.value) is int else None for d in dims or (None,) * kind.rank)
+
+
+def _dtype_of(kind: Any) -> Any:
+    dtype: Any = kind.dtype if isinstance(kind, Array) else None
+    return None if dtype is None else np.dtype(dtype)
+
+
+def _is_case(shape: tuple[int, ...], dims: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(dims) and all(d is None or d == n for n, d in zip(shape, dims, strict=True))
+
+
+def _filled_up(array: Any, shape: tuple[int, ...]) -> Any:
+    """A copy in the front part of an array of this shape."""
+    made = np.zeros(shape, array.dtype)
+    made[tuple(map(slice, array.shape))] = array
+    return made

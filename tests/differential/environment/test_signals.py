@@ -1,0 +1,264 @@
+"""Signals, and threads that end loops: what is random in time is run in processes of its own, which must not hang."""
+import dis
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+import hovis
+from hovis.arguments.specs import Int
+from hovis.bytecode.decode import decode, exception_table
+from hovis.bytecode.normalize import LOOKS_BEFORE
+from hovis.ir.model import Invoke
+from hovis.ir.operations import poll
+from tests.differential.harness import checking
+from tests.differential.harness.choices import Seeded
+from tests.differential.harness.drawing import draw
+from tests.golden import harness
+from tests.interrupted import loops
+
+ROOT = Path(__file__).parents[3]
+#: With HOVIS_EXAMPLES more of them are drawn.
+MORE = int(os.environ.get("HOVIS_EXAMPLES", "60")) / 60
+
+
+def run(*arguments):
+    """A process of its own: it is right, and it ends."""
+    done = subprocess.run([sys.executable, "-m", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_random_loops():
+    run("tests.interrupted.loops", 0, int(10 * MORE))
+
+
+@pytest.mark.parametrize("way", ["jit", "specialize", "xla"])
+def test_flags(way):
+    run("tests.interrupted.flags", way)
+
+
+def test_locks():
+    run("tests.interrupted.locks", "jit", "xla", "always")
+
+
+@pytest.mark.parametrize("way", ["jit", "specialize", "xla"])
+def test_tracing(way):
+    run("tests.interrupted.tracing", 0, int(12 * MORE), way)
+
+
+def test_alarms_at_any_moment():
+    run("tests.interrupted.anywhere", "--part", max(1, int(30 / MORE)))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.parametrize("theme", ["threads", "forks"])
+def test_programs_that_start_others(theme):
+    for seed in range(int(2 * MORE)):
+        program = draw(Seeded(f"{theme} {seed}"), theme)
+        try:
+            failure = checking.check(program, "jit")
+        except checking.Unfit:
+            continue
+        assert not failure, f"{program!r}# {failure.kind}\n{failure.told}"
+
+
+def test_programs_that_threads_and_forks_share():
+    run("tests.interrupted.at_once", 0, int(8 * MORE))
+
+
+# ------------------------------------------------------------------------------------------------- where signals are looked for
+
+
+def endless(k):
+    try:
+        while True:
+            k += 1
+    except KeyboardInterrupt:
+        return k
+
+
+def bounded(k, n):
+    try:
+        while True:
+            if k > n:
+                break
+            k += k & 3
+    finally:
+        print(k)
+
+
+def called(k, n):
+    try:
+        return bounded(k, n)
+    except BaseException as error:
+        return type(error).__name__
+
+
+def iterated(k, n):
+    try:
+        for i in range(n):
+            k += i * k
+            for j in range(k):
+                k -= j * i
+    except (ValueError, KeyboardInterrupt):
+        return k
+    return k + 1
+
+
+def generated(k, n):
+    def numbers():
+        i = 0
+        while True:
+            yield i
+            i += 1
+
+    try:
+        for i in numbers():
+            if i * k > n:
+                return i
+    except Exception as error:
+        return error
+
+
+def left_by_a_call(k, n):
+    try:
+        for i in enumerate(n):
+            for j in enumerate("a"):             # Python code stands for it: where that returns, the outer loop jumps back
+                k += 1
+    except Exception:
+        return k
+    return k
+
+
+class Left:
+    def __init__(self, n):
+        self.n = n
+
+    def __bool__(self):
+        self.n -= 1
+        return self.n > 0
+
+
+def asked(k, n):
+    left = Left(n)
+    try:
+        while left:
+            k += k
+    except ValueError:
+        return k
+    return left.n
+
+
+def bare(k, n):
+    while k < n:
+        k += k & 3
+    return k
+
+
+CASES = [(endless, (Int,)), (bounded, (Int, Int)), (called, (Int, Int)), (iterated, (Int, Int)), (generated, (Int, Int)),
+         (left_by_a_call, (Int, list)), (asked, (Int, Int))]
+
+
+def polled(function):
+    return [block for block in function.blocks if isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll]
+
+
+def jumps_back(code, besides=frozenset()):
+    """For each jump back at which CPython looks for signals, by its lines: is what a handler of these raises caught by one of the program's own?
+
+    Those that only mend tracebacks, or put back what was being handled, raise again at once.
+    """
+    raws = decode(code)
+    caught = {entry.target for entry in exception_table(code) if not entry.lasti} - besides
+    for k, raw in enumerate(raws):
+        if raw.target is not None and raw.target <= k and "NO_INTERRUPT" not in raw.name:
+            seen = raw if LOOKS_BEFORE else raws[raw.target - 1]
+            lines = {one.position[0] for one in raws[raw.target:k + 1] if one.position[0]}
+            yield lines, seen.entry is not None and seen.entry.target in caught
+
+
+def all_jumps_back(code):
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from all_jumps_back(inner)
+    handles = {raw.offset for raw in decode(code) if raw.name == "PUSH_EXC_INFO"}
+    puts_back = {entry.target for entry in exception_table(code)} - handles      # what a comprehension in the code has hidden
+    yield from jumps_back(code, puts_back)
+
+
+def wrong_jumps(original, residual):
+    """The lines of a residual's jumps back that nothing covers where each of the original's is covered; and how many were looked at."""
+    there = [(range(min(lines), max(lines) + 1), covered) for lines, covered in all_jumps_back(original) if lines]
+    wrong, seen = [], 0
+    for lines, covered in jumps_back(residual):
+        around = [span for span, here in there if here and lines and span.start <= min(lines) and max(lines) < span.stop]
+        if around:
+            least = min(around, key=len)
+            if all(here for span, here in there if least.start <= span.start and span.stop <= least.stop and not lines.isdisjoint(span)):
+                seen += 1
+                if not covered:
+                    wrong.append(sorted(lines))
+    return wrong, seen
+
+
+def of_goldens():
+    for path in sorted(harness.FOLDER.glob("*.py")):
+        original = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+        for golden in harness.read(path):
+            if golden.verb != "return_type":
+                yield golden.where, original, harness.Call(harness.load(path), hovis, golden.call).trace().passes("default").compile()
+
+
+def of_loops():
+    for seed in range(int(12 * MORE)):
+        original = compile(loops.program(seed), f"<interrupted {seed}>", "exec")
+        module = {}
+        exec(original, module)
+        yield f"loops {seed}", original, hovis.specialize(module["f"], int, int, list, list)
+
+
+def of_programs(theme, count):
+    for seed in range(int(count * MORE)):
+        program = draw(Seeded(seed), theme)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            original = compile(program.source, program.file, "exec")
+        if any(covered for _, covered in all_jumps_back(original)):
+            module = program.module()
+            try:
+                specs = program.specs(program.arguments(module, 0))
+            except Exception:
+                continue                         # the program was drawn with arguments that cannot be made
+            yield f"{theme} {seed}", original, hovis.options(fuel=20_000).specialize(module["f"], *specs)
+
+
+WALKED = {"goldens": of_goldens, "loops": of_loops, "corpus": lambda: of_programs("corpus", 250)}
+
+
+@pytest.mark.parametrize("where", WALKED)
+def test_jumps_of_programs_are_covered(where):
+    seen = 0
+    for name, original, residual in WALKED[where]():
+        wrong, here = wrong_jumps(original, residual.__code__)
+        assert not wrong, f"{name}: lines {wrong}"
+        seen += here
+    assert seen or where == "goldens"            # so far no golden has a loop in a handler
+
+
+@pytest.mark.parametrize(("fn", "specs"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_jumps_are_covered(fn, specs):
+    residual = hovis.specialize(fn, *specs)
+    function = residual.trace.passes("default")
+    if any(covered for _, covered in jumps_back(fn.__code__)) or fn is called:
+        assert polled(function.function)
+        assert all(covered for _, covered in jumps_back(residual.__code__)), dis.Bytecode(residual).dis()
+
+
+def test_loops_outside_of_handlers_look_for_nothing():
+    residual = hovis.specialize(bare, Int, Int)
+    assert not polled(residual.trace.function)
+    assert not residual.trace.source().count("poll")

@@ -1,0 +1,66 @@
+"""Every golden text, read and run: harness.py says how they are written."""
+from __future__ import annotations
+
+import difflib
+
+import pytest
+
+import hovis
+from tests.differential.harness.compare import observe, same
+from tests.golden import harness
+
+GOLDENS = [golden for path in sorted(harness.FOLDER.glob("*.py")) for golden in harness.read(path)]
+ALL = pytest.mark.parametrize("golden", GOLDENS, ids=lambda g: g.name)
+
+
+def call_of(golden):
+    return harness.Call(harness.load(golden.path), hovis, golden.call)
+
+
+def trace_of(golden, call):
+    trace = call.trace()
+    return trace.passes("default") if golden.verb == "passes" else trace
+
+
+@ALL
+def test_text(golden, bless):
+    call = call_of(golden)
+    got = str(call.return_type() if golden.verb == "return_type" else trace_of(golden, call)).rstrip()
+    if bless:
+        harness.bless(golden, got)
+    elif got.splitlines() != golden.expected:
+        diff = "\n".join(difflib.unified_diff(golden.expected, got.splitlines(), "golden", "hovis", lineterm="", n=100))
+        pytest.fail(f"{golden.where}: {golden.verb} {golden.call}\n{diff}\n`pytest tests/golden/test_golden.py --bless` rewrites the comment", pytrace=False)
+
+
+@ALL
+def test_run(golden):
+    if golden.verb == "return_type" and not golden.runs:
+        pytest.skip("a type alone")
+    unknown = call_of(golden).unknown()
+    assert golden.runs or not unknown, f"{golden.where}: golden and run, always both: {golden.call} has no `#: run` line for {', '.join(unknown)}"
+    for run in golden.runs or ["()"]:
+        expected = outcome(golden, run, lambda call, trace: lambda *args, **kwargs: call.original(args, kwargs))
+        for way, residual in WAYS.items():
+            same(expected, outcome(golden, run, residual), f"{golden.where}: {golden.call} run {run}, {way}")
+
+
+WAYS = {
+    "residual": lambda call, trace: trace().compile(),
+    "source": lambda call, trace: loaded(trace()),
+    "evaluate": lambda call, trace: lambda *args, **kwargs: hovis.evaluate(trace(), *args, *kwargs.values()),
+}
+
+
+def loaded(trace):
+    """The residual made from its text."""
+    text = trace.text()
+    return text.load()
+
+
+def outcome(golden, run, way):
+    """Everything is made anew for each way, so that none sees what another has mutated."""
+    call = call_of(golden)
+    args, kwargs = harness.arguments(harness.load(golden.path), run)
+    fn = way(call, lambda: trace_of(golden, call))
+    return observe(fn, args, kwargs, watch=(args, kwargs, call.known()))

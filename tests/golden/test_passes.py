@@ -1,0 +1,229 @@
+"""Every pass by its name: a small Function, or a small module of StableHLO, before and after it.
+
+    == numbering
+    fn twice(%1 :: Int) :: Int        what the pass is given, written by hand
+    …
+    --
+    fn twice(%1 :: Int) :: Int        what it makes of that: `pytest tests/golden/test_passes.py --bless` rewrites it
+    …
+
+Functions are run as well, before and after.
+"""
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hovis.errors import VerifierError
+from hovis.ir import Branch, Edge, Function, Jump, Param, callees, parse, show, verify
+from hovis.lattice import Array, Type
+from hovis.passes import PASSES, Pass, run
+from hovis.passes.rewriting import copy
+from hovis.transforms import Interpreter, evaluate
+from hovis_xla.abi.ordered_effects import Log
+from hovis_xla.analysis.loop_forest import Catching
+from hovis_xla.hlo import chain_splitting, licm
+from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.lowering import pipeline
+from hovis_xla.partition.outlining import Outlined, outline
+from hovis_xla.prepare.iterator_end_threading import ended
+from hovis_xla.prepare.pad_function import Size, bucket
+from hovis_xla.prepare.padding_rules import bucketed
+from hovis_xla.prepare.tail_recursion import looped
+from tests.differential.harness.compare import observe, same
+
+pytestmark = pytest.mark.xla
+
+FOLDER = Path(__file__).parent
+
+
+def read(path: Path) -> dict[str, tuple[str, str]]:
+    sections = path.read_text(encoding="utf-8").split("== ")[1:]
+    found = [section.partition("\n")[::2] for section in sections]
+    return {name: (text.partition("\n--\n")[0].strip(), text.partition("\n--\n")[2].strip()) for name, text in found}
+
+
+def check(path: Path, name: str, got: str, bless: bool) -> None:
+    golden = read(path)
+    if bless:
+        golden[name] = golden[name][0], got
+        path.write_text("".join(f"== {name}\n{before}\n--\n{after}\n\n" for name, (before, after) in golden.items()), encoding="utf-8")
+    elif got != golden[name][1]:
+        diff = "\n".join(difflib.unified_diff(golden[name][1].splitlines(), got.splitlines(), "golden", "hovis", lineterm="", n=100))
+        pytest.fail(f"{path.name}: {name}\n{diff}\n`pytest tests/golden/test_passes.py --bless` rewrites it", pytrace=False)
+
+
+# ------------------------------------------------------------------------------------------------- Functions
+
+
+class Piece:
+    """A piece of a Function that is evaluated."""
+
+    __name__ = "piece"
+    left = staticmethod(lambda: None)
+
+    def __init__(self, found: Outlined) -> None:
+        self.outlined, self.log = found, Log()
+
+    def __call__(self, *args: object) -> object:
+        return evaluate(self.outlined.function, *args)
+
+
+def outlined(function: Function) -> Function:
+    """Its loop is a piece."""
+    made = copy(function)
+    loop = {block for block in made.blocks[1:-1]}
+    outline(made, made.blocks[1], loop, Piece, {})
+    return made
+
+
+def named_alike(function: Function) -> Function:
+    """Twins have one name, and a text has one for each."""
+    made = copy(function)
+    for one in callees(made)[1:]:
+        one.name = "helper"
+    return PASSES["twins"](made)
+
+
+#: What runs a pass, by its name.
+RUN = {
+    **PASSES,
+    **{stage.__name__: stage for stage in (*pipeline.SHAPING, *pipeline.IN_ROUNDS, *pipeline.LEADING)},
+    "bucketed": lambda function: bucketed(function, [(Size(0),)], [bucket(10)])[0],
+    "outline": outlined,
+    "twins": named_alike,
+}
+FUNCTIONS = FOLDER / "passes.txt"
+#: What takes arguments of another kind after it, or leaves exceptions to Python.
+NOT_RUN = {"bucketed", "one_by_one", "pruned"}
+
+
+def text_of(function: Function) -> str:
+    """Its text, and which of its handlers are compiled."""
+    caught = [f"# compiled: what block {k + 1} catches" for one in callees(function) for k, b in enumerate(one.blocks) if isinstance(b.terminator, Catching)]
+    return "\n".join([show(function, full=True), *caught])
+
+
+def test_every_pass_has_a_golden():
+    assert set(read(FUNCTIONS)) == set(RUN)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_functions(name, bless):
+    before, _ = read(FUNCTIONS)[name]
+    function = parse(before)
+    verify(function)
+    after = RUN[name](function)
+    verify(after)
+    got = text_of(after)
+    assert text_of(function) == text_of(parse(before)) != got, "it is left as it was, or changed where it stands"
+    check(FUNCTIONS, name, got, bless)
+    if name not in NOT_RUN:
+        for args in itertools.islice(itertools.product(*map(some, function.params)), 4):
+            same(observe(Bounded(parse(before)), deepcopy(args), {}), observe(Bounded(after), deepcopy(args), {}), f"{name}{args}")
+
+
+def some(param: Param) -> list[object]:
+    """Values of its type."""
+    if isinstance(param.type, Array):
+        shape = [dim.value for dim in param.dims]
+        return [np.arange(math.prod(shape), dtype=param.type.dtype).reshape(shape)]
+    return SOME.get(param.type, [[3, 1, 2]])
+
+
+class Bounded(Interpreter):
+    """Runs a Function, for so many branches."""
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.left = function, 200
+
+    def __call__(self, *args: object) -> object:
+        return self.evaluate(self.function, *args)
+
+    def branch(self, branch: Branch, condition: object) -> bool:
+        self.left -= 1
+        assert self.left, "it may go on for ever"
+        return super().branch(branch, condition)
+
+
+SOME = {Type(int): [3, 1, 6, 0], Type(float): [2.5, 0.5, -1.0], Type(bool): [True, False], Type(dict): [{"a": 1}]}
+
+
+# ------------------------------------------------------------------------------------------------- modules
+
+MODULES = FOLDER / "modules.txt"
+#: Bounds that a small module is beyond.
+BOUNDS = {"cut_chains": (chain_splitting, "DEEPEST", 4), "stay": (licm, "MANY", 2)}
+
+
+def test_every_pass_over_modules_has_a_golden():
+    assert set(read(MODULES)) == {act.__name__ for act in pipeline.OF_MODULES}
+
+
+@pytest.mark.parametrize("act", pipeline.OF_MODULES, ids=lambda act: act.__name__)
+def test_modules(act, bless, monkeypatch):
+    name = act.__name__
+    if name in BOUNDS:
+        monkeypatch.setattr(*BOUNDS[name])
+    before, after = read(MODULES)[name]
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.parse(before)
+        pipeline.rewrite(act, module, *([True] if name == "put_in_order" else []))
+        got = str(module).strip()
+        assert got != str(ir.Module.parse(before)).strip(), "it is left as it was"
+        if not bless:  # each version of jaxlib has a way of its own to write it
+            golden = str(ir.Module.parse(after)).strip()
+            got = after if got == golden else got
+    check(MODULES, name, got, bless)
+
+
+# ------------------------------------------------------------------------------------------------- the runner
+
+
+def broken(function: Function) -> Function:
+    """A pass that makes a mistake."""
+    made = copy(function)
+    made.blocks[-1].terminator = Jump(Edge(made.blocks[0], ()))
+    return made
+
+
+def broken_module(module):
+    """Another one."""
+    module.body.operations[0].attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+
+
+FUNCTION = "fn f(%1 :: Int) :: Int\n1:\n  %2 = (+)(%1, 1) :: Int\n  br 2\n2:\n  return %2"
+
+
+def test_the_verifier_names_the_pass(monkeypatch):
+    monkeypatch.setenv("HOVIS_VERIFY", "1")
+    monkeypatch.setattr(pipeline, "SHAPING", (looped, broken, ended))
+    with pytest.raises(VerifierError, match="^broken: f is broken:"):
+        pipeline.shaped(parse(FUNCTION))
+    monkeypatch.setitem(PASSES, "dead", Pass(lambda function: bool(function.blocks[0].ops.clear()), False, False))
+    with pytest.raises(VerifierError, match="^dead: f is broken:"):
+        run(parse(FUNCTION), ["fold", "dead"])
+    with pytest.raises(VerifierError, match="^before all passes: f is broken:"):
+        run(broken(parse(FUNCTION)), "clean")
+
+
+def test_the_verifier_names_the_pass_over_a_module(monkeypatch):
+    monkeypatch.setenv("HOVIS_VERIFY", "1")
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.parse(read(MODULES)["cut_chains"][0])
+        with pytest.raises(VerifierError, match="^broken_module: "):
+            pipeline.rewrite(broken_module, module)
+
+
+def test_nothing_is_verified_else(monkeypatch):
+    monkeypatch.setenv("HOVIS_VERIFY", "0")
+    monkeypatch.setattr(pipeline, "SHAPING", (broken,))
+    pipeline.shaped(parse(FUNCTION))
+    monkeypatch.delenv("HOVIS_VERIFY")
+    run(broken(parse(FUNCTION)), [])
