@@ -33,7 +33,7 @@ PROGRAMS = {
     "tower": lambda e: (partial(e.main, e.MACHINE, e.PROGRAM), [(20,)]),
     "plan": lambda e: (partial(e.query, e.PLAN), [(e.TABLES,)]),
     # twelve million steps of the guest's, without closed forms and with them; and ten
-    "brainfuck: addition, looping": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand, "default-counting-versions"),
+    "brainfuck: addition, looping": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand, "default-loop_idioms-loop_versioning"),
     "brainfuck: addition": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand),
     "brainfuck: addition to two": lambda e: on_a_tape(e, e.ADDITION, 2, e.add_by_hand),
     "brainfuck: squares": lambda e: on_a_tape(e, e.SQUARES, 40, e.squares_by_hand),

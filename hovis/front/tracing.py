@@ -60,7 +60,7 @@ class Options:
     """How to trace: an object with trace, specialize, return_type and jit; also a context manager.
 
     library    what calls mean (default: Python's builtins and NumPy)
-    passes     the passes that ``compile`` runs ("default", "clean", or names; "default-counting-versions" is all but these two)
+    passes     the passes that ``compile`` runs ("default", "clean", or names; "default-loop_idioms-loop_versioning" is all but these two)
     strict     raise TraceError where anything is left as an opaque call ("whole": where the function itself would be)
     fuel       instructions that one trace may interpret, to begin with: each place of known data that it comes to allows for more
     known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)

@@ -1,10 +1,14 @@
-"""How a pass is run: by its name, and under a verifier where that is asked for.
+"""Run a pass by its name; verify and print what it makes where that is asked for.
+
+    HOVIS_VERIFY=1              the verifier runs after every pass
+    HOVIS_PRINT_AFTER=dce,gvn   what these passes change is printed to stderr, before and after ("all": every pass)
 
 A pass gives what it makes of its subject, or rewrites it.  Functions have hovis's verifier, the modules of a back end have their own:
 what it complains of is raised with the name of the pass in front, the outer one first where passes run others.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -29,6 +33,9 @@ def checking(check: Check[Any] = verify) -> Check[Any] | None:
 
 def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | None) -> Any:
     """What ``act`` gives for the subject.  With check, that is verified, or the subject, if it gives none."""
+    printed = os.environ.get("HOVIS_PRINT_AFTER")
+    if printed and (printed == "all" or name in printed.split(",")):
+        act = _printing(name, act)
     if check is None:
         return act(subject)
     try:
@@ -37,3 +44,17 @@ def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | N
     except VerifierError as error:
         raise VerifierError(f"{name}: {error}") from None
     return made
+
+
+def _printing(name: str, act: Callable[[S], Any]) -> Callable[[S], Any]:
+    """The pass, which prints its subject before and after it, if it changes anything."""
+
+    def printing(subject: S) -> Any:
+        before = str(subject)
+        made = act(subject)
+        after = str(made if isinstance(made, type(subject)) else subject)
+        if after != before:
+            print(f"== before {name}\n{before}\n== after {name}\n{after}\n", file=sys.stderr)
+        return made
+
+    return printing

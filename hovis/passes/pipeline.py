@@ -4,68 +4,86 @@
 of it.  ``default`` simplifies as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from hovis.errors import SpecError, said
 from hovis.ir.model import Function
 from hovis.ir.verifier import verify as check_function
-from hovis.passes.cfg.block_order import order
-from hovis.passes.cfg.cross_jumping import endings
-from hovis.passes.cfg.handler_elimination import passing, unseen_handlers
-from hovis.passes.cfg.signal_polls import delayed_polls, spare_polls
-from hovis.passes.cfg.simplify_cfg import straighten
-from hovis.passes.cfg.tail_merging import tails, warm_tails
-from hovis.passes.functions.argument_elimination import arguments
+from hovis.passes.cfg.block_order import block_order
+from hovis.passes.cfg.cross_jumping import cross_jumping
+from hovis.passes.cfg.handler_elimination import handler_elimination, reraise_elimination
+from hovis.passes.cfg.signal_polls import poll_delay, poll_elimination
+from hovis.passes.cfg.simplify_cfg import simplify_cfg
+from hovis.passes.cfg.tail_merging import tail_merging, warm_tail_merging
+from hovis.passes.functions.argument_elimination import argument_elimination
 from hovis.passes.functions.inlining import inlining
-from hovis.passes.functions.merge_functions import twins
-from hovis.passes.functions.unpeel_recursion import peeled
-from hovis.passes.loops.licm import hoisting, sinking
-from hovis.passes.loops.loop_deletion import idle_loops
-from hovis.passes.loops.loop_idioms import counting
-from hovis.passes.loops.loop_versioning import versions
-from hovis.passes.memory.dict_scalarization import layers
-from hovis.passes.memory.list_append_merging import building
-from hovis.passes.memory.load_store_forwarding import forwarding
+from hovis.passes.functions.merge_functions import merge_functions
+from hovis.passes.functions.unpeel_recursion import unpeel_recursion
+from hovis.passes.loops.licm import licm, sinking
+from hovis.passes.loops.loop_deletion import loop_deletion
+from hovis.passes.loops.loop_idioms import loop_idioms
+from hovis.passes.loops.loop_versioning import loop_versioning
+from hovis.passes.memory.dict_scalarization import dict_scalarization
+from hovis.passes.memory.list_append_merging import list_append_merging
+from hovis.passes.memory.load_store_forwarding import load_store_forwarding
 from hovis.passes.pass_runner import Check, checking, run_pass
 from hovis.passes.rewriting import Pass, copy
-from hovis.passes.scalar.correlated_branches import implied, threading
-from hovis.passes.scalar.dce import dead
-from hovis.passes.scalar.effect_refinement import effects
-from hovis.passes.scalar.gvn import numbering
-from hovis.passes.scalar.instcombine import fold
-from hovis.passes.scalar.loop_gvn import congruence
-from hovis.passes.scalar.sccp import constants
-from hovis.passes.scalar.strength_reduction import strength
-from hovis.passes.scalar.trivial_phis import trivial_params
+from hovis.passes.scalar.correlated_branches import correlated_branches, jump_threading
+from hovis.passes.scalar.dce import dce
+from hovis.passes.scalar.effect_refinement import effect_refinement
+from hovis.passes.scalar.gvn import gvn
+from hovis.passes.scalar.instcombine import instcombine
+from hovis.passes.scalar.loop_gvn import loop_gvn
+from hovis.passes.scalar.sccp import sccp
+from hovis.passes.scalar.strength_reduction import strength_reduction
+from hovis.passes.scalar.trivial_phis import trivial_phis
 
 #: All passes by name.
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        straighten, trivial_params, arguments, inlining, fold, constants, congruence, numbering, forwarding, layers, implied, threading, dead, effects,
-        unseen_handlers, passing, spare_polls, delayed_polls, idle_loops, tails, warm_tails, versions, counting, hoisting, sinking, strength, endings, building,
-        twins, peeled, order,
+        simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, sccp, loop_gvn, gvn, load_store_forwarding, dict_scalarization,
+        correlated_branches, jump_threading, dce, effect_refinement, handler_elimination, reraise_elimination, poll_elimination, poll_delay, loop_deletion,
+        tail_merging, warm_tail_merging, loop_versioning, loop_idioms, licm, sinking, strength_reduction, cross_jumping, list_append_merging,
+        merge_functions, unpeel_recursion, block_order,
     )
 }  # fmt: skip
 
-_CLEAN: Final = ["passing", "spare_polls", "straighten", "trivial_params", "dead", "effects", "unseen_handlers"]
+#: What passes were called in hovis 0.1: these names are still understood.
+FORMER: Final = {
+    "straighten": "simplify_cfg", "trivial_params": "trivial_phis", "arguments": "argument_elimination", "fold": "instcombine", "constants": "sccp",
+    "congruence": "loop_gvn", "numbering": "gvn", "forwarding": "load_store_forwarding", "layers": "dict_scalarization", "implied": "correlated_branches",
+    "threading": "jump_threading", "dead": "dce", "effects": "effect_refinement", "unseen_handlers": "handler_elimination",
+    "passing": "reraise_elimination", "spare_polls": "poll_elimination", "delayed_polls": "poll_delay", "idle_loops": "loop_deletion",
+    "tails": "tail_merging", "warm_tails": "warm_tail_merging", "versions": "loop_versioning", "counting": "loop_idioms", "hoisting": "licm",
+    "strength": "strength_reduction", "endings": "cross_jumping", "building": "list_append_merging", "twins": "merge_functions",
+    "peeled": "unpeel_recursion", "order": "block_order",
+}  # fmt: skip
+
+_CLEAN: Final = ["reraise_elimination", "poll_elimination", "simplify_cfg", "trivial_phis", "dce", "effect_refinement", "handler_elimination"]
 _DEFAULT: Final = [
-    "passing", "spare_polls", "straighten", "trivial_params", "arguments", "inlining", "fold", "congruence", "numbering", "forwarding", "layers", "implied",
-    "threading", "dead", "effects", "unseen_handlers", "idle_loops", "tails",
+    "reraise_elimination", "poll_elimination", "simplify_cfg", "trivial_phis", "argument_elimination", "inlining", "instcombine", "loop_gvn", "gvn",
+    "load_store_forwarding", "dict_scalarization", "correlated_branches", "jump_threading", "dce", "effect_refinement", "handler_elimination",
+    "loop_deletion", "tail_merging",
 ]
 #: For text: ways that meet in a handler are told apart again there, arithmetic is as the user wrote it, and signals are looked for in place
 #: of the jumps of loops only where Ctrl-C is caught.
-_INSTEAD: Final = {"spare_polls": ("spare_polls", "delayed_polls"), "tails": ("warm_tails",)}
+_INSTEAD: Final = {"poll_elimination": ("poll_elimination", "poll_delay"), "tail_merging": ("warm_tail_merging",)}
 _READABLE: Final = [other for name in _DEFAULT for other in _INSTEAD.get(name, (name,))]
 _LATE: Final = [
-    "constants", "versions", "counting", "straighten", "trivial_params", "fold", "dead", "hoisting", "sinking", "strength", "endings", "building",
-    "twins", "peeled", "order",
+    "sccp", "loop_versioning", "loop_idioms", "simplify_cfg", "trivial_phis", "instcombine", "dce", "licm", "sinking", "strength_reduction",
+    "cross_jumping", "list_append_merging", "merge_functions", "unpeel_recursion", "block_order",
 ]
-_READABLE_LATE: Final = [name for name in _LATE if name != "strength"]
+_READABLE_LATE: Final = [name for name in _LATE if name != "strength_reduction"]
 
 #: What runs again and again until nothing changes, and what then runs once.
-PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {"clean": (_CLEAN, ["order"]), "default": (_DEFAULT, _LATE), "readable": (_READABLE, _READABLE_LATE)}
+PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {
+    "clean": (_CLEAN, ["block_order"]), "default": (_DEFAULT, _LATE), "readable": (_READABLE, _READABLE_LATE),
+}  # fmt: skip
+
+#: Pipelines of other back ends, by name; they are there once their package is imported.
+OFFERED: Final[dict[str, Callable[[Function], Function]]] = {}
 
 #: More rounds than this are not worth their time.
 MAX_ROUNDS: Final = 20
@@ -74,13 +92,15 @@ MAX_ROUNDS: Final = 20
 def run(function: Function, passes: str | Iterable[str] = "default", verify: bool | None = None) -> Function:
     """A new Function: that of a pipeline ("clean", "default", "readable"), or of these passes, each once.
 
-    "default-counting-versions" is the pipeline without these passes.
+    "default-loop_idioms-loop_versioning" is the pipeline without these passes.
 
     With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.  VerifierError
     names the pass.
     """
     check = checking() if verify is None else check_function if verify else None
-    repeated, once = _named(passes) if isinstance(passes, str) else ([], list(passes))
+    if isinstance(passes, str) and passes in OFFERED:
+        return OFFERED[passes](function)
+    repeated, once = _named(passes) if isinstance(passes, str) else ([], [FORMER.get(one, one) for one in passes])
     unknown = [one for one in once if type(one) is not str or one not in PASSES]
     if unknown:
         raise SpecError(f"there is no pass {said(unknown[0])}: {', '.join(PASSES)}")
@@ -93,10 +113,12 @@ def run(function: Function, passes: str | Iterable[str] = "default", verify: boo
 
 
 def _named(pipeline: str) -> tuple[list[str], list[str]]:
-    name, *without = pipeline.split("-")
+    name, *rest = pipeline.split("-")
+    without = [FORMER.get(one, one) for one in rest]
     unknown = [one for one in without if one not in PASSES]
     if name not in PIPELINES or unknown:
-        raise SpecError(f"there is no {'pass ' + repr(unknown[0]) if unknown else 'pipeline ' + repr(name)}: {', '.join(PASSES if unknown else PIPELINES)}")
+        known = PASSES if unknown else [*PIPELINES, *OFFERED]
+        raise SpecError(f"there is no {'pass ' + repr(unknown[0]) if unknown else 'pipeline ' + repr(name)}: {', '.join(known)}")
     repeated, once = PIPELINES[name]
     return [one for one in repeated if one not in without], [one for one in once if one not in without]
 

@@ -20,7 +20,7 @@ from hovis.library.numpy.adjoints.cotangents import ALONE, MAY_COPY, VIEWS, is_b
 from hovis.library.numpy.adjoints.tangents import afresh, fitted_like
 from hovis.library.numpy.rules.aliasing import holds_nothing, is_in, is_numpy, is_sharing
 from hovis.passes.rewriting import copy, substitute
-from hovis.passes.scalar.trivial_phis import trivial_params
+from hovis.passes.scalar.trivial_phis import trivial_phis
 from hovis.transforms.source_places import told
 
 #: In-place operators, and what they come to on values that do not change.
@@ -46,7 +46,7 @@ def with_arrays_themselves(function: Function) -> Function:
     made = copy(function)
     for one in callees(made):
         substitute(one, {op: op.args[0] for op in one.ops() if in_place(op)})
-        trivial_params.rewrite(one)
+        trivial_phis.rewrite(one)
     return made
 
 

@@ -29,8 +29,11 @@ def _is_catchable(callee: object) -> bool:
         return False
 
 
-def with_handlers(function: Function) -> Function:
-    """The function, with error edges that are followed where compiled code can know that they are taken."""
+def convert_exception_edges(function: Function) -> Function:
+    """Turn exception edges that compiled code can decide into branches.
+
+    The function, with error edges that are followed where compiled code can know that they are taken.
+    """
     if not any(isinstance(b.terminator, Invoke) and _is_catchable(b.terminator.op.callee) for b in function.blocks):
         return function
     blocks = {block: Block(block.params) for block in function.blocks}

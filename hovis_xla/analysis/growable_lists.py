@@ -22,7 +22,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Const
 from hovis.library.numpy.rules.aliasing import is_sharing
-from hovis_xla.analysis.exception_edges import with_handlers
+from hovis_xla.analysis.exception_edges import convert_exception_edges
 from hovis_xla.analysis.loop_forest import body_ops, live_in, reachable, successors, terminator_operands
 from hovis_xla.analysis.primitive_effects import AGAIN
 from hovis_xla.emit.block_slots import join_nums
@@ -159,7 +159,7 @@ class _Program:
 
     def __init__(self, function: Function, seen: Mapping[Op, Item]) -> None:
         self.seen = seen
-        self.functions = {made: _followed(made) for made in map(with_handlers, callees(function))}
+        self.functions = {made: _followed(made) for made in map(convert_exception_edges, callees(function))}
         self.blocks = [block for blocks in self.functions.values() for block in blocks]
         self.ops = [op for block in self.blocks for op in body_ops(block)]
 

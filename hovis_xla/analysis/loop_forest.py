@@ -68,8 +68,10 @@ def handlers(order: list[Block]) -> frozenset[Block]:
     return frozenset(order) - found
 
 
-def pruned(function: Function) -> Function:
-    """The function without what only leads to exceptions: such calls are done again by Python from the start.
+def prune_raising_paths(function: Function) -> Function:
+    """Remove paths that only raise: such calls are left to Python.
+
+    The function without what only leads to exceptions: such calls are done again by Python from the start.
 
     Its ops are those of the function itself; only blocks that lead elsewhere are new.
     """

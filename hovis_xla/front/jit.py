@@ -426,4 +426,9 @@ def hlo_stage(trace: tracing.Trace) -> str:
     return Lowered(trace).as_text()
 
 
-__all__ = ["Compiled", "Jitted", "Loaded", "Lowered", "NanError", "StorageError", "compile", "hlo_stage", "jit", "load"]
+def loops_stage(trace: tracing.Trace) -> str:
+    """``--stage=xla-loops`` of the command line: the Function as it is lowered."""
+    return str(trace.passes("default").passes("xla-loops"))
+
+
+__all__ = ["Compiled", "Jitted", "Loaded", "Lowered", "NanError", "StorageError", "compile", "hlo_stage", "jit", "load", "loops_stage"]

@@ -15,8 +15,11 @@ DEEPEST: Final = 300
 DEEPEST_IN_LOOPS: Final = 1_500
 
 
-def cut_chains(module: Any) -> None:
-    """What is at the end of so long a chain is an array of its own, which the next kernel reads."""
+def split_chains(module: Any) -> None:
+    """Split long chains of elementwise operations.
+
+    What is at the end of so long a chain is an array of its own, which the next kernel reads.
+    """
     for block in _long_blocks(module):
         most = DEEPEST_IN_LOOPS if _is_in_loop(block) else DEEPEST
         depth: dict[Any, int] = {}

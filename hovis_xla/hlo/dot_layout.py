@@ -93,8 +93,10 @@ class _Product(NamedTuple):
         return self._replace(along=self.along[::-1], sizes=self.sizes[::-1], back=not self.back)
 
 
-def put_in_order(module: Any, native: bool) -> bool:
-    """Turn the matrices of products where that makes them quicker.  Are all products to be XLA's own, for the sake of those in loops?
+def assign_dot_layouts(module: Any, native: bool) -> bool:
+    """Transpose operands of matrix products into the order that is fast.
+
+    Turn the matrices of products where that makes them quicker.  Are all products to be XLA's own, for the sake of those in loops?
 
     native  loops move few bytes in a round, and may become native code
     """

@@ -23,8 +23,11 @@ _LIGHT: Final = frozenset({
 _FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "reverse", "slice", "transpose"})
 
 
-def stay(module: Any) -> bool:
-    """Is what no round changes to stay in the loops of a module?  Then what is dear has been taken out of them."""
+def hoist_invariants(module: Any) -> bool:
+    """Hoist costly loop invariants; are the cheap ones to stay in the loops?
+
+    Is what no round changes to stay in the loops of a module?  Then what is dear has been taken out of them.
+    """
     found = [(loop, _invariant(loop)) for loop in loops_of(module.body)]
     light = [sum(_kind(op) in _LIGHT for op in ops) for _, ops in found]
     if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if _kind(op) not in _FREE):

@@ -25,8 +25,11 @@ FEW: Final = 8
 LONGEST: Final = 4096
 
 
-def distribute(module: Any) -> None:
-    """Do in front of the loops of a module what is elementwise in them."""
+def distribute_loops(module: Any) -> None:
+    """Distribute loops: do what no iteration needs another for in front of them.
+
+    Do in front of the loops of a module what is elementwise in them.
+    """
     with context(), ir.Location.unknown(context()):
         for loop in list(loops_of(module.body)):
             count = counter_of(loop)

@@ -26,8 +26,11 @@ FEW: Final = 1.5
 Less = Callable[[Sequence[T], Sequence[T]], T]
 
 
-def select_few(module: Any) -> None:
-    """Replace the sorts of a module by searches for the few elements that are used."""
+def select_partially(module: Any) -> None:
+    """Replace sorts of which a few elements are used by selection.
+
+    Replace the sorts of a module by searches for the few elements that are used.
+    """
     found: list[Any] = []
 
     def look(op: Any) -> Any:
@@ -135,4 +138,4 @@ def _dtypes() -> dict[str, np.dtype[Any]]:
     return {str(element_type(np.dtype(c))): np.dtype(c) for c in "?bhilBHILefdFD"}
 
 
-__all__ = ["select_few"]
+__all__ = ["select_partially"]

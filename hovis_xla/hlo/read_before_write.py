@@ -38,8 +38,11 @@ _MOVED: Final = frozenset({"func.call", "stablehlo.reduce", "stablehlo.reduce_wi
 _LOOP: Final = "stablehlo.while"
 
 
-def read_first(module: Any) -> None:
-    """Have the loops of a module read what they change before they change it."""
+def order_reads_before_writes(module: Any) -> None:
+    """Order reads of an array before stores into it, so that it is updated in place.
+
+    Have the loops of a module read what they change before they change it.
+    """
     with context(), ir.Location.unknown(context()):
         barriers = barriers_in(module)
         loops = list(loops_of(module.body))

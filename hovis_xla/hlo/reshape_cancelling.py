@@ -25,8 +25,11 @@ _ELEMENTWISE: Final = CELLWISE | {"stablehlo.bitcast_convert"}
 Shape = tuple[int, ...]
 
 
-def keep_shapes(module: Any) -> None:
-    """Do without reshapes in the loops of a module, where all that is reshaped was reshaped before."""
+def cancel_reshapes(module: Any) -> None:
+    """Cancel reshapes in loops.
+
+    Do without reshapes in the loops of a module, where all that is reshaped was reshaped before.
+    """
     for loop in loops_of(module.body):
         block = loop.regions[1].blocks[0]
         _drop_unused(block)
@@ -91,4 +94,4 @@ def _replace(op: Any, chain: list[Any], shape: Shape, made: dict[tuple[Any, Shap
         op.results[0].replace_all_uses_with(shaped(op.operands[0]))
 
 
-__all__ = ["keep_shapes"]
+__all__ = ["cancel_reshapes"]

@@ -23,8 +23,11 @@ _READ: Final = "stablehlo.dynamic_slice"
 _STORE: Final = "stablehlo.dynamic_update_slice"
 
 
-def read_numbers(module: Any) -> None:
-    """Have the loops of a module read numbers before the arrays that are made with them."""
+def hoist_scalar_loads(module: Any) -> None:
+    """Hoist loads of scalars out of elementwise code.
+
+    Have the loops of a module read numbers before the arrays that are made with them.
+    """
     with context(), ir.Location.unknown(context()):
         barriers = barriers_in(module)
         for loop in loops_of(module.body):
@@ -52,4 +55,4 @@ def _is_spread(number: Any, block: Any) -> bool:
     return False
 
 
-__all__ = ["read_numbers"]
+__all__ = ["hoist_scalar_loads"]

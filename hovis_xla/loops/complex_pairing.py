@@ -20,8 +20,11 @@ MOST_OPS: Final = 40
 Pair = tuple[int, int]
 
 
-def paired(function: Function) -> Function:
-    """The function, floats that go round in pairs being complex numbers; the very same, if there are none."""
+def pair_floats(function: Function) -> Function:
+    """Pack two loop-carried floats into one complex number.
+
+    The function, floats that go round in pairs being complex numbers; the very same, if there are none.
+    """
     return _pair(function) if any(_found(f) for f in callees(function)) else function
 
 

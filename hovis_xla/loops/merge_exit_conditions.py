@@ -27,8 +27,11 @@ TEST_OPS: Final = 16
 _TRUTHS: Final = (Type(bool), Type(np.bool_))
 
 
-def conjoined(function: Function) -> Function:
-    """The function, tests of loops in several parts made one; the very same, if it has none."""
+def merge_exit_conditions(function: Function) -> Function:
+    """Merge the exit conditions of a loop into one.
+
+    The function, tests of loops in several parts made one; the very same, if it has none.
+    """
     return _conjoin(function) if driver.has(function, _found) else function
 
 

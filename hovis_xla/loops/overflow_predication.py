@@ -29,8 +29,11 @@ ALONE: Final = 3
 Asked = tuple[Param, Any, int]
 
 
-def roomy(function: Function) -> Function:
-    """The function, its loops left before they need more than 64 bits, where that is a test of what goes round; the very same, if nothing changes."""
+def predicate_overflow(function: Function) -> Function:
+    """Exit loops before an int overflows 64 bits (loop predication).
+
+    The function, its loops left before they need more than 64 bits, where that is a test of what goes round; the very same, if nothing changes.
+    """
     return _ask(function) if any(_found(f) for f in callees(function)) else function
 
 

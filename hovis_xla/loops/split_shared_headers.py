@@ -20,8 +20,11 @@ from hovis_xla.loops.driver import Rewriting, Sweep
 Back = tuple[Block, Edge]
 
 
-def nested(function: Function) -> Function:
-    """The function, each loop with a head of its own; the very same, if nothing changes."""
+def split_shared_headers(function: Function) -> Function:
+    """Give nested loops that share a header headers of their own.
+
+    The function, each loop with a head of its own; the very same, if nothing changes.
+    """
     return _separated(function) if driver.has(function, _found) else function
 
 

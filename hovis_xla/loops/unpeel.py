@@ -19,8 +19,11 @@ from hovis_xla.analysis.loop_forest import Region, all_loops, fits, live_in, nee
 _TIDY: Final = ("fold", "straighten", "trivial_params", "dead")
 
 
-def rerolled(function: Function) -> Function:
-    """The function, its loops entered at as few places as can be; the very same, if nothing changes."""
+def unpeel(function: Function) -> Function:
+    """Undo the peeling of first iterations.
+
+    The function, its loops entered at as few places as can be; the very same, if nothing changes.
+    """
     if not _has_several_heads(function):
         return function
     function = pipeline.run(function, _TIDY)  # ways that are never gone may be the reason

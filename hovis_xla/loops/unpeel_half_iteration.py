@@ -33,8 +33,11 @@ BACK: Final = 3
 _ALLOWED: Final = Effect.READS | Effect.RAISES
 
 
-def whole(function: Function) -> Function:
-    """The function, its loops beginning with their tests; the very same, if nothing changes."""
+def unpeel_half_iterations(function: Function) -> Function:
+    """Undo the peeling of half an iteration.
+
+    The function, its loops beginning with their tests; the very same, if nothing changes.
+    """
     return pipeline.run(_whole(function), _TIDY) if driver.has(function, _found) else function
 
 

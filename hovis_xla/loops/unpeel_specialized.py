@@ -32,8 +32,11 @@ _TIDY: Final = ("straighten", "trivial_params", "dead")
 Bound = dict[Any, Operand]
 
 
-def begun(function: Function) -> Function:
-    """The function, without loops that another one behind them does as well; the very same, if nothing changes."""
+def unpeel_specialized(function: Function) -> Function:
+    """Remove a specialized copy of a loop in front of the loop itself.
+
+    The function, without loops that another one behind them does as well; the very same, if nothing changes.
+    """
     return pipeline.run(_begin(function), _TIDY) if driver.has(function, _found) else function
 
 

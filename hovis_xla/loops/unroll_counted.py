@@ -40,8 +40,11 @@ class Count(NamedTuple):
     test: Callable[..., Any]
 
 
-def unrolled(function: Function) -> Function:
-    """The function, its innermost counting loops doing several rounds at a time; the very same, if it has none."""
+def unroll_counted(function: Function) -> Function:
+    """Unroll innermost counted loops.
+
+    The function, its innermost counting loops doing several rounds at a time; the very same, if it has none.
+    """
     return _unroll(function) if any(_counting(f) for f in callees(function)) else function
 
 

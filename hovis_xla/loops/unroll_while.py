@@ -39,8 +39,11 @@ _SLOW: Final = frozenset({
 })  # fmt: skip
 
 
-def repeated(function: Function) -> Function:
-    """The function, its innermost loops without a count doing several rounds at a time; the very same, if it has none."""
+def unroll_while(function: Function) -> Function:
+    """Unroll innermost loops without a trip count.
+
+    The function, its innermost loops without a count doing several rounds at a time; the very same, if it has none.
+    """
     return _repeat(function) if any(_found(f) for f in callees(function)) else function
 
 

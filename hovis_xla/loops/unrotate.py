@@ -35,8 +35,11 @@ _NUMBERS: Final = (int, float, complex, bool)
 BACK: Final = 3
 
 
-def turned(function: Function) -> Function:
-    """The function, its loops tested at their heads where they are left by no other test; the very same, if nothing changes."""
+def unrotate(function: Function) -> Function:
+    """Test loops at their headers again (the inverse of loop rotation).
+
+    The function, its loops tested at their heads where they are left by no other test; the very same, if nothing changes.
+    """
     return _turn(function) if driver.has(function, _found) else function
 
 

@@ -11,28 +11,28 @@ from hovis.base import deadline
 from hovis.errors import VerifierError
 from hovis.ir.model import Function, callees
 from hovis.passes import pipeline
-from hovis.passes.cfg.signal_polls import delayed_polls, polling
+from hovis.passes.cfg.signal_polls import poll_delay, polling
 from hovis.passes.pass_runner import checking, run_pass
-from hovis_xla.analysis.exception_edges import with_handlers
-from hovis_xla.analysis.loop_forest import pruned
+from hovis_xla.analysis.exception_edges import convert_exception_edges
+from hovis_xla.analysis.loop_forest import prune_raising_paths
 from hovis_xla.hlo import dot_layout, licm, loop_distribution, read_before_write, scalar_load_hoisting
-from hovis_xla.hlo.chain_splitting import cut_chains
-from hovis_xla.hlo.partial_sort import select_few
-from hovis_xla.hlo.reshape_cancelling import keep_shapes
+from hovis_xla.hlo.chain_splitting import split_chains
+from hovis_xla.hlo.partial_sort import select_partially
+from hovis_xla.hlo.reshape_cancelling import cancel_reshapes
 from hovis_xla.jaxlib import adapter
-from hovis_xla.loops.complex_pairing import paired
-from hovis_xla.loops.merge_exit_conditions import conjoined
-from hovis_xla.loops.overflow_predication import roomy
-from hovis_xla.loops.split_shared_headers import nested
-from hovis_xla.loops.unpeel import rerolled
-from hovis_xla.loops.unpeel_half_iteration import whole
-from hovis_xla.loops.unpeel_specialized import begun
-from hovis_xla.loops.unroll_counted import unrolled
-from hovis_xla.loops.unroll_while import repeated
-from hovis_xla.loops.unrotate import turned
-from hovis_xla.prepare.iterator_end_threading import ended, in_step
-from hovis_xla.prepare.strided_stores import one_by_one
-from hovis_xla.prepare.tail_recursion import looped
+from hovis_xla.loops.complex_pairing import pair_floats
+from hovis_xla.loops.merge_exit_conditions import merge_exit_conditions
+from hovis_xla.loops.overflow_predication import predicate_overflow
+from hovis_xla.loops.split_shared_headers import split_shared_headers
+from hovis_xla.loops.unpeel import unpeel
+from hovis_xla.loops.unpeel_half_iteration import unpeel_half_iterations
+from hovis_xla.loops.unpeel_specialized import unpeel_specialized
+from hovis_xla.loops.unroll_counted import unroll_counted
+from hovis_xla.loops.unroll_while import unroll_while
+from hovis_xla.loops.unrotate import unrotate
+from hovis_xla.prepare.iterator_end_threading import merge_lockstep_iterators, thread_iterator_ends
+from hovis_xla.prepare.strided_stores import scalarize_strided_stores
+from hovis_xla.prepare.tail_recursion import eliminate_tail_recursion
 
 Stage = Callable[[Function], Function]
 #: Rewrites a module.
@@ -40,22 +40,30 @@ Rewriting = Callable[..., Any]
 
 
 
-def undisturbed(function: Function) -> Function:
-    """The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted."""
-    return pipeline.run(delayed_polls(function), "clean") if any(map(polling, callees(function))) else function
+def delay_polls(function: Function) -> Function:
+    """Eliminate polls for signals that may be delivered later.
+
+    The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted.
+    """
+    return pipeline.run(poll_delay(function), "clean") if any(map(polling, callees(function))) else function
 
 
 #: Loops and values become as they are lowered.
-SHAPING: Final[Sequence[Stage]] = (undisturbed, one_by_one, looped, ended, in_step, rerolled, begun, nested, whole, conjoined, turned, conjoined, roomy, paired)
-#: Loops of a function so shaped do several rounds at a time.
-IN_ROUNDS: Final[Sequence[Stage]] = (repeated, unrolled)
+SHAPING: Final[Sequence[Stage]] = (
+    delay_polls, scalarize_strided_stores, eliminate_tail_recursion, thread_iterator_ends, merge_lockstep_iterators, unpeel, unpeel_specialized,
+    split_shared_headers, unpeel_half_iterations, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats,
+)  # fmt: skip
+#: Loops of a function so shaped do several iterations at a time.
+IN_ROUNDS: Final[Sequence[Stage]] = (unroll_while, unroll_counted)
 #: Of each function where it is lowered.
-LEADING: Final[Sequence[Stage]] = (with_handlers, pruned)
+LEADING: Final[Sequence[Stage]] = (convert_exception_edges, prune_raising_paths)
 
 #: Of a module that is compiled in full, if it has loops.
-OF_LOOPS: Final[Sequence[Rewriting]] = (keep_shapes, loop_distribution.distribute, read_before_write.read_first, scalar_load_hoisting.read_numbers)
+OF_LOOPS: Final[Sequence[Rewriting]] = (
+    cancel_reshapes, loop_distribution.distribute_loops, read_before_write.order_reads_before_writes, scalar_load_hoisting.hoist_scalar_loads,
+)  # fmt: skip
 #: All of a module.
-OF_MODULES: Final[Sequence[Rewriting]] = (select_few, *OF_LOOPS, dot_layout.put_in_order, licm.stay, cut_chains)
+OF_MODULES: Final[Sequence[Rewriting]] = (select_partially, *OF_LOOPS, dot_layout.assign_dot_layouts, licm.hoist_invariants, split_chains)
 
 
 def through(stages: Sequence[Stage], function: Function) -> Function:
@@ -89,3 +97,6 @@ def shaped(function: Function) -> Function:
 def in_rounds(function: Function) -> Function:
     """A shaped function, its loops doing several rounds at a time: more to lower and to compile, and less to run; the very same, if none does."""
     return through(IN_ROUNDS, function)
+
+
+pipeline.OFFERED["xla-loops"] = lambda function: in_rounds(shaped(function))

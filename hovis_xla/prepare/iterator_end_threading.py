@@ -24,13 +24,19 @@ _IN_STEP: Final = ("congruence", "numbering", "implied", "straighten", "trivial_
 _ASKED: Final = (operator.is_, operator.is_not)
 
 
-def ended(function: Function) -> Function:
-    """The function, its ways parted where one brings a mark; the very same, if none asks for it."""
+def thread_iterator_ends(function: Function) -> Function:
+    """Thread jumps on the sentinel that ends an iterator.
+
+    The function, its ways parted where one brings a mark; the very same, if none asks for it.
+    """
     return pipeline.run(_handed_over(function), _PARTED) if any(map(_asks, callees(function))) else function
 
 
-def in_step(function: Function) -> Function:
-    """The function, of iterators and counters that go in step only one going round; the very same, if there are none."""
+def merge_lockstep_iterators(function: Function) -> Function:
+    """Merge iterators and counters that advance in step.
+
+    The function, of iterators and counters that go in step only one going round; the very same, if there are none.
+    """
     return pipeline.run(function, _IN_STEP) if any(map(congruent, callees(function))) else function
 
 

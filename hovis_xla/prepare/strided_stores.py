@@ -40,8 +40,11 @@ def _storing(array: AbstractValue, value: AbstractValue) -> Function | None:
     return None if traced.fallback else traced.function
 
 
-def one_by_one(function: Function) -> Function:
-    """The function with such stores written out as loops; the very same, if there are none."""
+def scalarize_strided_stores(function: Function) -> Function:
+    """Expand stores with an unknown stride into loops of scalar stores.
+
+    The function with such stores written out as loops; the very same, if there are none.
+    """
     if not any(_bounds(op) for one in callees(function) for op in one.ops()):
         return function
     made = copy(function)

@@ -15,8 +15,11 @@ from hovis.lattice import Const, Type
 from hovis.passes.rewriting import Pass
 
 
-def looped(function: Function) -> Function:
-    """The function, and those it calls, with loops for calls of themselves that come last; the very same, if there are none."""
+def eliminate_tail_recursion(function: Function) -> Function:
+    """Turn tail calls of a function by itself into loops.
+
+    The function, and those it calls, with loops for calls of themselves that come last; the very same, if there are none.
+    """
     return _looped(function) if any(_calls(block, one) for one in callees(function) for block in one.blocks) else function
 
 

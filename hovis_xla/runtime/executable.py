@@ -21,10 +21,10 @@ from hovis_xla.abi.run_record import Record
 from hovis_xla.abi.signature import Lowered
 from hovis_xla.choice import cost_model
 from hovis_xla.emit.values import ARRAY, INT, PYTHON, Known, Late, NotLowerable, Num, num_of_type
-from hovis_xla.hlo.chain_splitting import cut_chains
-from hovis_xla.hlo.dot_layout import put_in_order
-from hovis_xla.hlo.licm import stay
-from hovis_xla.hlo.partial_sort import select_few
+from hovis_xla.hlo.chain_splitting import split_chains
+from hovis_xla.hlo.dot_layout import assign_dot_layouts
+from hovis_xla.hlo.licm import hoist_invariants
+from hovis_xla.hlo.partial_sort import select_partially
 from hovis_xla.jaxlib import adapter, disk_cache, progress
 from hovis_xla.jaxlib.adapter import Program, Recipe, XlaError
 from hovis_xla.jaxlib.hlo_text import Loops, loops_of
@@ -167,12 +167,12 @@ class Executable:
         low = self._in_full()
         with adapter.context():
             module = scalar_packing.packed(low.module, low.inputs, low.outputs)
-            rewrite(select_few, module)
+            rewrite(select_partially, module)
             for act in OF_LOOPS if low.work.loops else ():
                 rewrite(act, module)
-            tiles = rewrite(put_in_order, module, low.work.native)
-            stays = bool(low.work.loops) and rewrite(stay, module)
-            rewrite(cut_chains, module)
+            tiles = rewrite(assign_dot_layouts, module, low.work.native)
+            stays = bool(low.work.loops) and rewrite(hoist_invariants, module)
+            rewrite(split_chains, module)
             return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
 
     @lazy
@@ -183,8 +183,8 @@ class Executable:
             return self._packed
         with adapter.context():
             module = scalar_packing.packed(low.module, low.inputs, low.outputs)
-            rewrite(select_few, module)
-            rewrite(cut_chains, module)
+            rewrite(select_partially, module)
+            rewrite(split_chains, module)
             return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
 
     def _compiled(self) -> Program:

@@ -20,10 +20,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hovis
 from hovis.errors import VerifierError
 from hovis.ir import Branch, Edge, Function, Jump, Param, callees, parse, show, verify
 from hovis.lattice import Array, Type
 from hovis.passes import PASSES, Pass, run
+from hovis.passes.pipeline import FORMER
 from hovis.passes.rewriting import copy
 from hovis.transforms import Interpreter, evaluate
 from hovis_xla.abi.ordered_effects import Log
@@ -32,10 +34,10 @@ from hovis_xla.hlo import chain_splitting, licm
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering import pipeline
 from hovis_xla.partition.outlining import Outlined, outline
-from hovis_xla.prepare.iterator_end_threading import ended
+from hovis_xla.prepare.iterator_end_threading import thread_iterator_ends
 from hovis_xla.prepare.pad_function import Size, bucket
 from hovis_xla.prepare.padding_rules import bucketed
-from hovis_xla.prepare.tail_recursion import looped
+from hovis_xla.prepare.tail_recursion import eliminate_tail_recursion
 from tests.differential.harness.compare import observe, same
 
 pytestmark = pytest.mark.xla
@@ -88,7 +90,7 @@ def named_alike(function: Function) -> Function:
     made = copy(function)
     for one in callees(made)[1:]:
         one.name = "helper"
-    return PASSES["twins"](made)
+    return PASSES["merge_functions"](made)
 
 
 #: What runs a pass, by its name.
@@ -97,11 +99,11 @@ RUN = {
     **{stage.__name__: stage for stage in (*pipeline.SHAPING, *pipeline.IN_ROUNDS, *pipeline.LEADING)},
     "bucketed": lambda function: bucketed(function, [(Size(0),)], [bucket(10)])[0],
     "outline": outlined,
-    "twins": named_alike,
+    "merge_functions": named_alike,
 }
 FUNCTIONS = FOLDER / "passes.txt"
 #: What takes arguments of another kind after it, or leaves exceptions to Python.
-NOT_RUN = {"bucketed", "one_by_one", "pruned"}
+NOT_RUN = {"bucketed", "scalarize_strided_stores", "prune_raising_paths"}
 
 
 def text_of(function: Function) -> str:
@@ -159,7 +161,7 @@ SOME = {Type(int): [3, 1, 6, 0], Type(float): [2.5, 0.5, -1.0], Type(bool): [Tru
 
 MODULES = FOLDER / "modules.txt"
 #: Bounds that a small module is beyond.
-BOUNDS = {"cut_chains": (chain_splitting, "DEEPEST", 4), "stay": (licm, "MANY", 2)}
+BOUNDS = {"split_chains": (chain_splitting, "DEEPEST", 4), "hoist_invariants": (licm, "MANY", 2)}
 
 
 def test_every_pass_over_modules_has_a_golden():
@@ -174,7 +176,7 @@ def test_modules(act, bless, monkeypatch):
     before, after = read(MODULES)[name]
     with context(), ir.Location.unknown(context()):
         module = ir.Module.parse(before)
-        pipeline.rewrite(act, module, *([True] if name == "put_in_order" else []))
+        pipeline.rewrite(act, module, *([True] if name == "assign_dot_layouts" else []))
         got = str(module).strip()
         assert got != str(ir.Module.parse(before)).strip(), "it is left as it was"
         if not bless:  # each version of jaxlib has a way of its own to write it
@@ -203,12 +205,12 @@ FUNCTION = "fn f(%1 :: Int) :: Int\n1:\n  %2 = (+)(%1, 1) :: Int\n  br 2\n2:\n  
 
 def test_the_verifier_names_the_pass(monkeypatch):
     monkeypatch.setenv("HOVIS_VERIFY", "1")
-    monkeypatch.setattr(pipeline, "SHAPING", (looped, broken, ended))
+    monkeypatch.setattr(pipeline, "SHAPING", (eliminate_tail_recursion, broken, thread_iterator_ends))
     with pytest.raises(VerifierError, match="^broken: f is broken:"):
         pipeline.shaped(parse(FUNCTION))
-    monkeypatch.setitem(PASSES, "dead", Pass(lambda function: bool(function.blocks[0].ops.clear()), False, False))
-    with pytest.raises(VerifierError, match="^dead: f is broken:"):
-        run(parse(FUNCTION), ["fold", "dead"])
+    monkeypatch.setitem(PASSES, "dce", Pass(lambda function: bool(function.blocks[0].ops.clear()), False, False))
+    with pytest.raises(VerifierError, match="^dce: f is broken:"):
+        run(parse(FUNCTION), ["instcombine", "dce"])
     with pytest.raises(VerifierError, match="^before all passes: f is broken:"):
         run(broken(parse(FUNCTION)), "clean")
 
@@ -216,7 +218,7 @@ def test_the_verifier_names_the_pass(monkeypatch):
 def test_the_verifier_names_the_pass_over_a_module(monkeypatch):
     monkeypatch.setenv("HOVIS_VERIFY", "1")
     with context(), ir.Location.unknown(context()):
-        module = ir.Module.parse(read(MODULES)["cut_chains"][0])
+        module = ir.Module.parse(read(MODULES)["split_chains"][0])
         with pytest.raises(VerifierError, match="^broken_module: "):
             pipeline.rewrite(broken_module, module)
 
@@ -227,3 +229,30 @@ def test_nothing_is_verified_else(monkeypatch):
     pipeline.shaped(parse(FUNCTION))
     monkeypatch.delenv("HOVIS_VERIFY")
     run(broken(parse(FUNCTION)), [])
+
+
+def test_what_a_pass_changes_is_printed(monkeypatch, capsys):
+    monkeypatch.setenv("HOVIS_PRINT_AFTER", "simplify_cfg,eliminate_tail_recursion")
+    run(parse(FUNCTION), ["simplify_cfg", "dce"])
+    pipeline.shaped(parse(FUNCTION))
+    printed = capsys.readouterr().err
+    assert printed.count("== before simplify_cfg\n") == 1 and printed.count("== after ") == 1 and "== after simplify_cfg\n1: (%1 :: Int)" in printed
+
+def test_passes_have_their_former_names_too():
+    made = run(parse(FUNCTION), ["straighten", "dead"])
+    assert len(made.blocks) == 1 and str(run(parse(FUNCTION), "default-counting")) == str(run(parse(FUNCTION), "default-loop_idioms"))
+    assert set(FORMER.values()) <= set(PASSES) and not set(FORMER) & set(PASSES)
+
+
+def test_the_passes_over_loops_are_a_pipeline():
+    def collatz(n):
+        count = 0
+        while n != 1:
+            n = 3 * n + 1 if n % 2 else n // 2
+            count += 1
+        return count
+
+    trace = hovis.trace(collatz, hovis.Int).passes("default")
+    loops = trace.passes("xla-loops")
+    assert str(loops.function) == str(pipeline.in_rounds(pipeline.shaped(trace.function))) != str(trace.function)
+    assert hovis.evaluate(loops.function, 27) == collatz(27)

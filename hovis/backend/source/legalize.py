@@ -15,10 +15,10 @@ from hovis.ir.builder import go_by_number
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised, stop_iteration_error
 from hovis.lattice import ANY, Const, Type
-from hovis.passes.cfg.simplify_cfg import straighten
+from hovis.passes.cfg.simplify_cfg import simplify_cfg
 from hovis.passes.cfg.tail_merging import merge_landings
 from hovis.passes.rewriting import MAY_RAISE, copy, effect_of, replaced, sees_handled, substitute
-from hovis.passes.scalar.trivial_phis import trivial_params
+from hovis.passes.scalar.trivial_phis import trivial_phis
 
 
 def handling_again(exception: object) -> None:
@@ -70,7 +70,7 @@ def with_common_landings(function: Function) -> Function | None:
     changed = False
     for one in callees(made):
         _without_tracing(one)
-        while merge_landings(one) | straighten.rewrite(one):
+        while merge_landings(one) | simplify_cfg.rewrite(one):
             changed = True
     return made if changed else None
 
@@ -152,7 +152,7 @@ def _own_tails(function: Function) -> None:
             if _is_tail(source):
                 todo.append(source)
     if made:
-        trivial_params.rewrite(function)
+        trivial_phis.rewrite(function)
 
 
 def _is_tail(block: Block) -> bool:

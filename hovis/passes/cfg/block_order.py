@@ -5,15 +5,18 @@ from hovis.ir.model import Block, Caught, Edge, Function, Param, edges
 from hovis.passes.rewriting import Pass, pick
 
 
-def _order(function: Function) -> bool:
-    """Blocks in reverse postorder, loops kept together; parameters in the order of their first use."""
+def _block_order(function: Function) -> bool:
+    """Order blocks (reverse postorder) and parameters.
+
+    Blocks in reverse postorder, loops kept together; parameters in the order of their first use.
+    """
     before = function.blocks
     loops = natural_loops(function, Dominators(function))
     function.blocks = reverse_postorder(function.blocks[0], lambda block: _follow(block, loops))
     return _order_params(function) or before != function.blocks
 
 
-order = Pass(_order)
+block_order = Pass(_block_order)
 
 
 def _follow(block: Block, loops: Loops) -> list[Block]:

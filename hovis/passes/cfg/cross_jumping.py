@@ -5,7 +5,7 @@
                                                     6: rest; br 2
 
 Where an interpreter goes on behind a branch of the guest's it does the same on both sides, from the same lines, with
-the same values.  Whole blocks that are the same are for `tails`.
+the same values.  Whole blocks that are the same are for `tail_merging`.
 """
 
 import itertools
@@ -26,15 +26,18 @@ MIN_OPS: Final = 3
 COMPARED: Final = 16
 
 
-def _endings(function: Function) -> bool:
-    """What several blocks do last, and alike, is written once."""
+def _cross_jumping(function: Function) -> bool:
+    """Merge equal ends of blocks (cross-jumping).
+
+    What several blocks do last, and alike, is written once.
+    """
     changed = False
     while _sweep(function):
         changed = True
     return changed
 
 
-endings = Pass(_endings, ways=True)
+cross_jumping = Pass(_cross_jumping, ways=True)
 
 
 def _sweep(function: Function) -> bool:

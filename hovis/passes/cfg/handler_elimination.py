@@ -15,8 +15,11 @@ from hovis.passes.rewriting import Pass, drop_unreached, sees_handled
 _Open = tuple[frozenset[Op], ...]
 
 
-def _unseen_handlers(function: Function) -> bool:
-    """Pairs of enter_handler and leave_handler between which nothing can tell."""
+def _handler_elimination(function: Function) -> bool:
+    """Eliminate exception handlers that nothing can observe.
+
+    Pairs of enter_handler and leave_handler between which nothing can tell.
+    """
     if not any(op.callee is enter_handler for block in function.blocks for op in block.ops):
         return False
     found = _Groups()
@@ -39,11 +42,14 @@ def _unseen_handlers(function: Function) -> bool:
     return bool(removable)
 
 
-unseen_handlers = Pass(_unseen_handlers)
+handler_elimination = Pass(_handler_elimination)
 
 
-def _passing(function: Function) -> bool:
-    """Handlers that only raise again what they caught."""
+def _reraise_elimination(function: Function) -> bool:
+    """Eliminate handlers that only raise again what they caught.
+
+    Handlers that only raise again what they caught.
+    """
     idle = {block for block in function.blocks if _only_passes_on(block)}
     changed = False
     for block in function.blocks if idle else ():
@@ -57,7 +63,7 @@ def _passing(function: Function) -> bool:
     return changed
 
 
-passing = Pass(_passing)
+reraise_elimination = Pass(_reraise_elimination)
 
 
 def _only_passes_on(block: Block) -> bool:

@@ -22,8 +22,11 @@ def polling(function: Function) -> list[Block]:
     return [block for block in function.blocks if is_poll(block)]
 
 
-def _spare_polls(function: Function) -> bool:
-    """Looks for signals that happen once, or in a round in which there is another."""
+def _poll_elimination(function: Function) -> bool:
+    """Eliminate redundant polls for signals.
+
+    Looks for signals that happen once, or in a round in which there is another.
+    """
     kept = polling(function)
     spare = []
     for block in reversed(kept[:]):
@@ -34,7 +37,7 @@ def _spare_polls(function: Function) -> bool:
     return _unpoll(function, spare)
 
 
-spare_polls = Pass(_spare_polls, ways=True)
+poll_elimination = Pass(_poll_elimination, ways=True)
 
 
 def _leads(first: Block, to: Block, others: set[Block]) -> bool:
@@ -72,12 +75,15 @@ def without_polls(function: Function) -> bool:
     return any(found)
 
 
-def _delayed_polls(function: Function) -> bool:
-    """Looks for signals at whose loops Ctrl-C may as well be heard of later: handlers let it through, and what they do is done in the end, too."""
+def _poll_delay(function: Function) -> bool:
+    """Eliminate polls for signals that may be delivered later.
+
+    Looks for signals at whose loops Ctrl-C may as well be heard of later: handlers let it through, and what they do is done in the end, too.
+    """
     return _unpoll(function, [block for block in polling(function) if _lets_through(block)])
 
 
-delayed_polls = Pass(_delayed_polls)
+poll_delay = Pass(_poll_delay)
 
 
 def _lets_through(block: Block) -> bool:

@@ -6,15 +6,18 @@ from hovis.lattice import Const
 from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, replaced, same, substitute
 
 
-def _straighten(function: Function) -> bool:
-    """Known branches and jumps to jumps are followed, a jump to a return is the return, chains are one block."""
+def _simplify_cfg(function: Function) -> bool:
+    """Simplify the control-flow graph.
+
+    Known branches and jumps to jumps are followed, a jump to a return is the return, chains are one block.
+    """
     changed = _decide(function)
     changed |= _thread(function)
     changed |= _unreachable(function)
     return _merge(function) or changed
 
 
-straighten = Pass(_straighten, ways=True)
+simplify_cfg = Pass(_simplify_cfg, ways=True)
 
 
 # ------------------------------------------------------------------------------------------------- decisions

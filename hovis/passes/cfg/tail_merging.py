@@ -18,18 +18,24 @@ from hovis.passes.rewriting import Pass, shows_place
 _DEPTH: Final = {enter_handler: 1, leave_handler: -1}
 
 
-def _tails(function: Function) -> bool:
-    """Blocks that do the same are one."""
+def _tail_merging(function: Function) -> bool:
+    """Merge equal blocks (tail merging).
+
+    Blocks that do the same are one.
+    """
     return _merge(function, set(function.blocks[1:]))
 
 
-def _warm_tails(function: Function) -> bool:
-    """Of the blocks that no exception is needed to come to those that do the same are one."""
+def _warm_tail_merging(function: Function) -> bool:
+    """Merge equal blocks outside of exception handlers.
+
+    Of the blocks that no exception is needed to come to those that do the same are one.
+    """
     return _merge(function, _reached_without_errors(function) - {function.blocks[0]})
 
 
-tails = Pass(_tails, ways=True)
-warm_tails = Pass(_warm_tails, ways=True)
+tail_merging = Pass(_tail_merging, ways=True)
+warm_tail_merging = Pass(_warm_tail_merging, ways=True)
 
 
 def merge_landings(function: Function) -> bool:

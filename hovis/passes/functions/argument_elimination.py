@@ -10,8 +10,11 @@ from hovis.passes.functions.inlining import lasts
 from hovis.passes.rewriting import Pass, same, substitute
 
 
-def _arguments(function: Function) -> bool:
-    """Parameters of residual functions that are others of them, or constants, or used by nobody, are no parameters."""
+def _argument_elimination(function: Function) -> bool:
+    """Eliminate dead, constant and duplicate parameters of residual functions.
+
+    Parameters of residual functions that are others of them, or constants, or used by nobody, are no parameters.
+    """
     calls: dict[Function, list[tuple[Function, Op]]] = {}
     for caller in callees(function):
         for op in caller.ops():
@@ -24,7 +27,7 @@ def _arguments(function: Function) -> bool:
     return changed
 
 
-arguments = Pass(_arguments, whole=True)
+argument_elimination = Pass(_argument_elimination, whole=True)
 
 
 def _fewer(callee: Function, sites: list[tuple[Function, Op]]) -> bool:

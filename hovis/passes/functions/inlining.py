@@ -15,7 +15,10 @@ _LASTING: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(
 
 
 def _inlining(function: Function) -> bool:
-    """What one place calls is done there."""
+    """Inline residual functions that are called from one place alone.
+
+    What one place calls is done there.
+    """
     calls: dict[Function, list[tuple[Function, Op]]] = {}
     functions = callees(function)
     for caller in functions:

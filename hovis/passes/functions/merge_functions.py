@@ -11,8 +11,11 @@ from hovis.lattice import Const
 from hovis.passes.rewriting import Pass
 
 
-def _twins(function: Function) -> bool:
-    """Calls of functions that are the same become calls of one of them."""
+def _merge_functions(function: Function) -> bool:
+    """Merge residual functions that are equal.
+
+    Calls of functions that are the same become calls of one of them.
+    """
     found = callees(function)
     if len(found) < 3:
         return False
@@ -33,7 +36,7 @@ def _twins(function: Function) -> bool:
                     op.callee = instead[id(op.callee)]
 
 
-twins = Pass(_twins, whole=True)
+merge_functions = Pass(_merge_functions, whole=True)
 
 
 class _Key:

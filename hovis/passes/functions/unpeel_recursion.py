@@ -13,8 +13,11 @@ from hovis.lattice import Const
 from hovis.passes.rewriting import Pass
 
 
-def _peeled(function: Function) -> bool:
-    """Calls of a function that is the same as this one are calls of this one."""
+def _unpeel_recursion(function: Function) -> bool:
+    """Undo the peeling of a first recursive call.
+
+    Calls of a function that is the same as this one are calls of this one.
+    """
     for callee in dict.fromkeys(op.callee for op in function.ops() if isinstance(op.callee, Function)):
         if callee is function or callee.is_generator != function.is_generator or callee.type != function.type:
             continue
@@ -26,7 +29,7 @@ def _peeled(function: Function) -> bool:
     return False
 
 
-peeled = Pass(_peeled, whole=True)
+unpeel_recursion = Pass(_unpeel_recursion, whole=True)
 
 
 class _Pairs:

@@ -40,8 +40,11 @@ def _is_made_of_values(op: Op) -> bool:
 # ------------------------------------------------------------------------------------------------- out of loops
 
 
-def _hoisting(function: Function) -> bool:
-    """What is computed in every round from what no round changes is computed once, in front of the loop."""
+def _licm(function: Function) -> bool:
+    """Hoist loop-invariant ops in front of the loop.
+
+    What is computed in every round from what no round changes is computed once, in front of the loop.
+    """
     dom = Dominators(function)
     found = natural_loops(function, dom)
     if not found.loops or not found.reducible:
@@ -63,7 +66,7 @@ def _hoisting(function: Function) -> bool:
     return changed
 
 
-hoisting = Pass(_hoisting, ways=True)
+licm = Pass(_licm, ways=True)
 
 
 def _invariant(loop: Loop, home: dict[Operand, Block], dom: Dominators) -> list[Op]:
@@ -112,7 +115,10 @@ def _front(function: Function, loop: Loop) -> Block:
 
 
 def _sinking(function: Function) -> bool:
-    """What only one way needs is computed on that way: nearer to its use, and not in vain."""
+    """Sink ops to the only path that uses them.
+
+    What only one way needs is computed on that way: nearer to its use, and not in vain.
+    """
     users: dict[Value, list[Block]] = {}
     for block in function.blocks:
         for v in operands(block):

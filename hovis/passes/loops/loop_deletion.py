@@ -20,8 +20,11 @@ _ENDS: Final[dict[Any, int]] = {o.lt: 1, o.le: 1, o.gt: -1, o.ge: -1}
 _MIRRORED: Final[dict[Any, Any]] = {o.lt: o.gt, o.le: o.ge, o.gt: o.lt, o.ge: o.le}
 
 
-def _idle_loops(function: Function) -> bool:
-    """Pure loops whose results nobody uses and which are proven to end."""
+def _loop_deletion(function: Function) -> bool:
+    """Delete loops without effect whose results are unused.
+
+    Pure loops whose results nobody uses and which are proven to end.
+    """
     dom = Dominators(function)
     found = natural_loops(function, dom)
     if not found.loops or not found.reducible:
@@ -42,7 +45,7 @@ def _idle_loops(function: Function) -> bool:
     return bool(gone)
 
 
-idle_loops = Pass(_idle_loops, ways=True)
+loop_deletion = Pass(_loop_deletion, ways=True)
 
 
 def _values(block: Block) -> list[Value]:

@@ -29,8 +29,11 @@ _MIRRORED: Final[dict[Any, Any]] = {o.lt: o.gt, o.le: o.ge, o.gt: o.lt, o.ge: o.
 _OPPOSITE: Final[dict[Any, Any]] = {o.lt: o.ge, o.le: o.gt, o.gt: o.le, o.ge: o.lt, o.eq: o.ne}
 
 
-def _counting(function: Function) -> bool:
-    """Loops that only count become arithmetic."""
+def _loop_idioms(function: Function) -> bool:
+    """Replace counting loops by closed forms.
+
+    Loops that only count become arithmetic.
+    """
     changed = False
     incoming = predecessors(function)
     for head, body in straight_loops(function):
@@ -41,7 +44,7 @@ def _counting(function: Function) -> bool:
     return changed
 
 
-counting = Pass(_counting)
+loop_idioms = Pass(_loop_idioms)
 
 
 def straight_loops(function: Function) -> list[tuple[Block, Block]]:

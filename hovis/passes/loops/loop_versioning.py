@@ -28,8 +28,11 @@ _COMPARISONS: Final = frozenset({o.lt, o.le, o.gt, o.ge, o.eq, o.ne})
 MAX_CELLS: Final = 16
 
 
-def _versions(function: Function) -> bool:
-    """Loops that count in a list whose items may be anything have a closed form for ints."""
+def _loop_versioning(function: Function) -> bool:
+    """Version counting loops over lists for ints.
+
+    Loops that count in a list whose items may be anything have a closed form for ints.
+    """
     changed = False
     incoming = predecessors(function)
     for head, body in straight_loops(function):
@@ -40,7 +43,7 @@ def _versions(function: Function) -> bool:
     return changed
 
 
-versions = Pass(_versions)
+loop_versioning = Pass(_loop_versioning)
 
 
 class _Unfit(Exception):
@@ -101,7 +104,7 @@ class _Typed:
         else:
             cond = self._truth(branch.cond)
         if not self.touched:
-            raise _Unfit  # that is for ``counting`` itself
+            raise _Unfit  # that is for ``loop_idioms`` itself
         self.after = [self.operand(self.sum(arg)) for param, arg in self.back() if param not in self.stay]
         self.after += [self.operand(self.memory[at]) for at in self.moved()]
         self.kept = {at: self.operand(self.memory[at]) for at in self.stored if not self.is_same(at)}
@@ -270,7 +273,7 @@ def _versioned(function: Function, head: Block, body: Block, incoming: Incoming)
         return False
     old = Shape(head, body, incoming)
     if old.ok:
-        return False  # ``counting`` has seen to it, or will
+        return False  # ``loop_idioms`` has seen to it, or will
     door = Block(tuple(Param(param.type, param.dims, param.name) for param in head.params))
     stay, fixed = frozenset(head.params), frozenset[int]()
     try:

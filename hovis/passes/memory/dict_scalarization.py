@@ -15,8 +15,11 @@ from hovis.passes.rewriting import Pass, substitute
 from hovis.passes.scalar.instcombine import is_exact
 
 
-def _layers(function: Function) -> bool:
-    """Reads of dictionaries that are made here for nobody else."""
+def _dict_scalarization(function: Function) -> bool:
+    """Replace reads of dicts that do not escape by the values in them (scalar replacement).
+
+    Reads of dictionaries that are made here for nobody else.
+    """
     made = [(block, op) for block in function.blocks for op in block.ops if op.callee is ops.make_dict]
     if not made:
         return False
@@ -43,7 +46,7 @@ def _layers(function: Function) -> bool:
     return bool(gone)
 
 
-layers = Pass(_layers)
+dict_scalarization = Pass(_dict_scalarization)
 
 
 def _users(function: Function, made: set[Op]) -> dict[Op, list[Op] | None]:

@@ -19,8 +19,11 @@ from hovis.passes.rewriting import Pass
 _TEXT: Final = Type(str)
 
 
-def _building(function: Function) -> bool:
-    """Appends to a list that only collects come together."""
+def _list_append_merging(function: Function) -> bool:
+    """Merge appends to a list that only collects.
+
+    Appends to a list that only collects come together.
+    """
     collected = _collecting(function)
     changed = False
     for made in collected:
@@ -32,7 +35,7 @@ def _building(function: Function) -> bool:
     return changed
 
 
-building = Pass(_building)
+list_append_merging = Pass(_list_append_merging)
 
 
 def _collecting(function: Function) -> dict[Op, list[Op]]:

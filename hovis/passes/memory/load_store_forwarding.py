@@ -28,8 +28,11 @@ _WRITES: Final = Effect.WRITES | Effect.OPAQUE
 _ATOMIC: Final = frozenset({int, bool, float, complex, str, bytes, type(None)})
 
 
-def _forwarding(function: Function) -> bool:
-    """Reads of what was just written or read, and stores that are overwritten at once."""
+def _load_store_forwarding(function: Function) -> bool:
+    """Forward values to later loads, and eliminate dead stores.
+
+    Reads of what was just written or read, and stores that are overwritten at once.
+    """
     if not any(op.callee is o.getitem or op.callee is o.setitem for block in function.blocks for op in block.ops):
         return False
     own, unread = _own(function)
@@ -65,7 +68,7 @@ def _forwarding(function: Function) -> bool:
     return _drop_unread(function, unread) or bool(new) or changed
 
 
-forwarding = Pass(_forwarding)
+load_store_forwarding = Pass(_load_store_forwarding)
 
 
 def cell(op: Op) -> tuple[Operand, type, Any] | None:

@@ -25,8 +25,11 @@ WAYS: Final = 256
 # ------------------------------------------------------------------------------------------------- behind a branch
 
 
-def _implied(function: Function) -> bool:
-    """A condition that was tested on the way is not tested again."""
+def _correlated_branches(function: Function) -> bool:
+    """Decide branches by what dominating branches imply (correlated value propagation).
+
+    A condition that was tested on the way is not tested again.
+    """
     if sum(isinstance(block.terminator, Branch) for block in function.blocks) < 2:
         return False
     dom = Dominators(function)
@@ -52,7 +55,7 @@ def _implied(function: Function) -> bool:
     return changed
 
 
-implied = Pass(_implied, ways=True)
+correlated_branches = Pass(_correlated_branches, ways=True)
 
 
 def _skip(source: Block, edge: Edge, known: dict[Value, Operand]) -> bool:
@@ -118,8 +121,11 @@ def _use(block: Block, known: dict[Value, Operand]) -> bool:
 # ------------------------------------------------------------------------------------------------- past a branch
 
 
-def _threading(function: Function) -> bool:
-    """Edges that bring what decides a branch go where it leads."""
+def _jump_threading(function: Function) -> bool:
+    """Redirect edges whose arguments decide a branch to its target (jump threading).
+
+    Edges that bring what decides a branch go where it leads.
+    """
     changed = False
     headers: set[Block] | None = None
     outside: dict[Value, set[Block]] | None = None
@@ -155,7 +161,7 @@ def _threading(function: Function) -> bool:
     return changed
 
 
-threading = Pass(_threading, ways=True)
+jump_threading = Pass(_jump_threading, ways=True)
 
 
 def _folds(op: Op) -> bool:

@@ -18,8 +18,11 @@ from hovis.passes.rewriting import CHANGES_EXCEPTION, Pass, effect_of, incoming_
 _LASTING = LASTING._value_
 
 
-def _dead(function: Function) -> bool:
-    """Ops without lasting effect whose results are not used, parameters that are not used."""
+def _dce(function: Function) -> bool:
+    """Eliminate dead code.
+
+    Ops without lasting effect whose results are not used, parameters that are not used.
+    """
     needed = _Needed(function)
     changed = False
     for block in function.blocks:
@@ -67,7 +70,7 @@ def _made_before(function: Function) -> dict[Block, Op]:
     return {end.ok.block: end.op for end in ends if isinstance(end, Invoke) and len(incoming[end.ok.block]) == 1}
 
 
-dead = Pass(_dead)
+dce = Pass(_dce)
 
 
 class _Needed:

@@ -7,8 +7,11 @@ from hovis.ir.model import Effect, Function, callees
 from hovis.passes.rewriting import Pass
 
 
-def _effects(function: Function) -> bool:
-    """A call of a residual function has the effects of that function, and not more."""
+def _effect_refinement(function: Function) -> bool:
+    """Refine the effects of calls of residual functions.
+
+    A call of a residual function has the effects of that function, and not more.
+    """
     functions = callees(function)
     if len(functions) == 1 and not any(op.callee is function for op in function.ops()):
         return False
@@ -45,4 +48,4 @@ def _enters(callee: object) -> bool:
     return isinstance(callee, Function) and not callee.is_generator
 
 
-effects = Pass(_effects, whole=True)
+effect_refinement = Pass(_effect_refinement, whole=True)

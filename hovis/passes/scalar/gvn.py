@@ -24,8 +24,11 @@ _REPEATS: Final = (Effect.PURE, Effect.RAISES)
 _COMMUTES: Final = frozenset({o.add, o.mul, o.and_, o.or_, o.xor, o.eq, o.ne})
 
 
-def _numbering(function: Function) -> bool:
-    """A pure op that was done before, on every way to here, is not done again."""
+def _gvn(function: Function) -> bool:
+    """Remove redundant pure ops (global value numbering).
+
+    A pure op that was done before, on every way to here, is not done again.
+    """
     new: dict[Value, Operand] = {}
     dom = Dominators(function)
     table: dict[Hashable, Op] = {}
@@ -57,7 +60,7 @@ def _numbering(function: Function) -> bool:
     return bool(new)
 
 
-numbering = Pass(_numbering)
+gvn = Pass(_gvn)
 
 
 def key_of(op: Op, args: tuple[Operand, ...], rank: dict[Operand, int]) -> Hashable:

@@ -19,8 +19,11 @@ from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, sa
 MAX_SIZE: Final = 1_000_000
 
 
-def _fold(function: Function) -> bool:
-    """Pure ops on known values are computed; identities of exact types are used."""
+def _instcombine(function: Function) -> bool:
+    """Fold constants and apply algebraic identities.
+
+    Pure ops on known values are computed; identities of exact types are used.
+    """
     new: dict[Value, Operand] = {}
     for block in reverse_postorder(function.blocks[0]):
         kept = []
@@ -39,7 +42,7 @@ def _fold(function: Function) -> bool:
     return bool(new) or any(turned)
 
 
-fold = Pass(_fold)
+instcombine = Pass(_instcombine)
 
 
 def _simpler(op: Op) -> Operand | None:

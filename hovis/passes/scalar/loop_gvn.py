@@ -4,7 +4,7 @@
     while i < n and k < n:     →    while i < n:
         i, k = i + 1, k + 1             i = i + 1
 
-What ``numbering`` and ``params`` find is the same on all that is known when they come to it; but what goes round in a loop is the
+What ``gvn`` and ``trivial_phis`` find is the same on all that is known when they come to it; but what goes round in a loop is the
 same only if it is the same a round before.  So all parameters of a block are taken for one until a difference is found: in what
 comes first, or in how the next is made of the last (Alpern, Wegman, Zadeck: Detecting equality of variables in programs; in
 reverse postorder, as Simpson does it).
@@ -25,8 +25,11 @@ ROUNDS: Final = 20
 Numbers = dict[Value, Value]
 
 
-def _congruence(function: Function) -> bool:
-    """Of parameters of a block that begin alike and go on alike one is enough."""
+def _loop_gvn(function: Function) -> bool:
+    """Merge block parameters that are congruent around a loop.
+
+    Of parameters of a block that begin alike and go on alike one is enough.
+    """
     new: dict[Value, Operand] = dict(congruent(function))
     keep_params(function, new.__contains__)
     substitute(function, new)
@@ -42,7 +45,7 @@ def congruent(function: Function) -> Numbers:
     return {p: found[p] for block in function.blocks[1:] for p in block.params if found.get(p, p) is not p}
 
 
-congruence = Pass(_congruence, ways=True)
+loop_gvn = Pass(_loop_gvn, ways=True)
 
 
 def _may_be_one(block: Block, incoming: Incoming) -> bool:

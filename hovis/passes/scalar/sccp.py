@@ -17,8 +17,11 @@ from hovis.passes.scalar.instcombine import computed
 _VARIES: Final = object()
 
 
-def _constants(function: Function) -> bool:
-    """Values that are the same constant whichever way is gone are constants; ways that are never gone are not there."""
+def _sccp(function: Function) -> bool:
+    """Propagate constants along the branches that can be taken (sparse conditional constant propagation).
+
+    Values that are the same constant whichever way is gone are constants; ways that are never gone are not there.
+    """
     if not any(isinstance(block.terminator, Branch) for block in function.blocks):
         return False
     known = _Propagation(function).run()
@@ -36,7 +39,7 @@ def _constants(function: Function) -> bool:
     return True
 
 
-constants = Pass(_constants)
+sccp = Pass(_sccp)
 
 
 class _Propagation:

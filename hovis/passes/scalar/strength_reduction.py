@@ -14,8 +14,11 @@ from hovis.passes.rewriting import Pass
 from hovis.passes.scalar.instcombine import is_exact
 
 
-def _strength(function: Function) -> bool:
-    """Squares and cubes are products, remainders by powers of two are masks."""
+def _strength_reduction(function: Function) -> bool:
+    """Replace operators by cheaper ones (strength reduction).
+
+    Squares and cubes are products, remainders by powers of two are masks.
+    """
     changed = False
     for block in function.blocks:
         made: list[Op] = []
@@ -27,7 +30,7 @@ def _strength(function: Function) -> bool:
     return changed
 
 
-strength = Pass(_strength)
+strength_reduction = Pass(_strength_reduction)
 
 
 def _reduced(op: Op) -> list[Op] | None:

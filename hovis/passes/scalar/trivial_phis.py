@@ -11,8 +11,11 @@ from hovis.ir.model import Caught, Function, Operand, Param, Value
 from hovis.passes.rewriting import Pass, incoming_args, keep_params, resolve, substitute
 
 
-def _trivial_params(function: Function) -> bool:
-    """Parameters that are equal on all edges, and those that are equal to another one of their block."""
+def _trivial_phis(function: Function) -> bool:
+    """Remove trivial block parameters (trivial phis).
+
+    Parameters that are equal on all edges, and those that are equal to another one of their block.
+    """
     args = dict(incoming_args(function))
     new: dict[Value, Operand] = {}
     todo = [list(args)]
@@ -37,7 +40,7 @@ def _trivial_params(function: Function) -> bool:
     return True
 
 
-trivial_params = Pass(_trivial_params, ways=True)
+trivial_phis = Pass(_trivial_phis, ways=True)
 
 
 def _twins(function: Function, args: dict[Param, list[Operand]], new: dict[Value, Operand]) -> None:

@@ -213,7 +213,7 @@ def test_an_item_that_ends_visibly_is_overwritten():
 def test_without_closed_forms():
     """They can be left out by name."""
     with_them = hovis.trace(moves, list)
-    without = hovis.options(passes="default-counting-versions").trace(moves, list)
+    without = hovis.options(passes="default-loop_idioms-loop_versioning").trace(moves, list)
     assert "is int" in with_them.source()
     assert "is int" not in without.source()
     tape = [3, 0, 4]

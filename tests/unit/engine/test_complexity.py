@@ -64,11 +64,11 @@ def test_edges_past_branches(monkeypatch, make):
     fn = make(300)
     trace = hovis.trace(fn, Int)
     size = len(trace.function.blocks)
-    threaded = run(trace.function, ["threading"], verify=False)
+    threaded = run(trace.function, ["jump_threading"], verify=False)
     many = len(threaded.blocks)
     assert many <= 3 * size + correlated_branches.WAYS
     through = counting(monkeypatch, simplify_cfg, "_through")
-    straight = run(threaded, ["straighten", "dead"], verify=False)
+    straight = run(threaded, ["simplify_cfg", "dce"], verify=False)
     count, found = len(through), [evaluate(straight, x) for x in (-3, 2, 40)]
     assert count <= 3 * many
     assert found == [fn(x) for x in (-3, 2, 40)]
@@ -86,7 +86,7 @@ def test_ends_that_are_nearly_alike(monkeypatch):
 def test_chains_of_jumps_that_go_round():
     """Blocks that do nothing may lead to each other for ever: what leads there stays as it is."""
     function = parse("1: (%1 :: const(f), %2 :: Int)\n  br 2\n2:\n  br 3\n3:\n  br 2")
-    verify(run(function, ["straighten"]))
+    verify(run(function, ["simplify_cfg"]))
 
 
 def asks(n):

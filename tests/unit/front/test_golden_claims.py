@@ -58,7 +58,7 @@ def test_two_additions():
 def test_nothing_of_the_interpreter_is_left(specs):
     fn, *specs = specs
     # closed forms ask for the length
-    trace = hovis.trace(fn, *specs).passes("default-versions")
+    trace = hovis.trace(fn, *specs).passes("default-loop_versioning")
     body = str(trace).partition("\n")[2]
     assert not trace.fallback
     assert not any(c in body for c in ("'+'", "'-'", "'>'", "'<'", "'['", "isinstance", "len("))

@@ -99,7 +99,7 @@ def test_a_product_is_the_same_in_whatever_order_it_is_written(monkeypatch):
     with adapter.context(), adapter.ir.Location.unknown(adapter.context()):
         module = adapter.ir.Module.parse(f"func.func @main({arguments}) -> ({types}) {{ {body}\n return {results} : {types} }}")
         module.operation.attributes["sym_name"] = adapter.ir.StringAttr.get("products")
-        assert dot_layout.put_in_order(module, native=True)
+        assert dot_layout.assign_dot_layouts(module, native=True)
         assert module.operation.verify()
     shapes = [[(s.shape, s.dtype) for s in some] for some in (given, wanted)]
     program = adapter.compile_module(module, *shapes, recipe=adapter.Recipe(native=True, tiles=True))

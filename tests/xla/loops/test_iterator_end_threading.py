@@ -7,7 +7,7 @@ import pytest
 import hovis
 import hovis_xla
 from hovis.ir import verify
-from hovis_xla.prepare.iterator_end_threading import ended, in_step
+from hovis_xla.prepare.iterator_end_threading import merge_lockstep_iterators, thread_iterator_ends
 from tests.xla.harness.checking import agree, compiled
 
 
@@ -51,7 +51,7 @@ def test_a_bound_of_a_slice_that_comes_out_of_zip():
 
 
 def test_items_have_a_type():
-    function = ended(hovis_xla.jit(rows_of_a_knapsack).trace(np.arange(5), np.arange(5), np.arange(9)).function)
+    function = thread_iterator_ends(hovis_xla.jit(rows_of_a_knapsack).trace(np.arange(5), np.arange(5), np.arange(9)).function)
     assert not any(op.callee in (operator.is_, operator.is_not) for op in function.ops())
     verify(function)
 
@@ -64,7 +64,7 @@ def test_iterators_that_go_in_step_have_one_place():
         return total
 
     x = np.arange(40)
-    function = in_step(ended(hovis_xla.jit(weighed).trace(x, x + 1, x - 2).function))
+    function = merge_lockstep_iterators(thread_iterator_ends(hovis_xla.jit(weighed).trace(x, x + 1, x - 2).function))
     assert sorted(len(block.params) for block in function.blocks) == [0, 0, 2, 3], function
     verify(function)
     agree(weighed, compiled(weighed), x, x + 1, x - 2)
@@ -72,8 +72,8 @@ def test_iterators_that_go_in_step_have_one_place():
 
 def test_what_asks_for_no_end_is_left_alone():
     function = hovis.trace(lambda x: x + 1, hovis.Int).function
-    assert ended(function) is function
-    assert in_step(function) is function
+    assert thread_iterator_ends(function) is function
+    assert merge_lockstep_iterators(function) is function
 
 
 def test_counters_that_go_in_step_are_one():
@@ -87,6 +87,6 @@ def test_counters_that_go_in_step_are_one():
 
     x = np.arange(30.0)
     function = hovis_xla.jit(products).trace(x, 30, 7).function
-    assert sum(len(b.params) for b in in_step(function).blocks) < sum(len(b.params) for b in function.blocks)
+    assert sum(len(b.params) for b in merge_lockstep_iterators(function).blocks) < sum(len(b.params) for b in function.blocks)
     for late in (7, 40):
         agree(products, compiled(products), x, 30, late)

@@ -7,8 +7,8 @@ import pytest
 import hovis_xla
 from hovis.ir.verifier import verify
 from hovis_xla.analysis.intervals import before
-from hovis_xla.loops.unroll_counted import unrolled
-from hovis_xla.loops.unroll_while import repeated
+from hovis_xla.loops.unroll_counted import unroll_counted
+from hovis_xla.loops.unroll_while import unroll_while
 from tests.xla.harness.checking import agree
 
 
@@ -156,7 +156,7 @@ def test_rounds_at_a_time_are_the_same_rounds(fn, calls):
 def test_there_are_two_loops_for_one(fn):
     args = {total: (8, X), nested: (4, 9), recurrence: (9,), downwards: (9, -1, X)}[fn]
     function = hovis_xla.jit(fn).trace(*args).function
-    made = unrolled(function)
+    made = unroll_counted(function)
     verify(made)
     assert len(list(made.ops())) > 2 * len(list(function.ops()))
 
@@ -164,7 +164,7 @@ def test_there_are_two_loops_for_one(fn):
 @pytest.mark.parametrize(("fn", "args", "callee", "times"), [(of_rows, (np.arange(7), X), operator.truediv, 4), (recurrence, (31,), operator.mod, 8)])
 def test_fewer_rounds_at_a_time_where_the_bound_is_read(fn, args, callee, times):
     function = hovis_xla.jit(fn).trace(*args).function
-    assert [sum(op.callee is callee for op in f.ops()) for f in (function, unrolled(function))] == [1, 1 + times]
+    assert [sum(op.callee is callee for op in f.ops()) for f in (function, unroll_counted(function))] == [1, 1 + times]
 
 
 def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():
@@ -180,7 +180,7 @@ def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():
 
     for fn, args in ((prints, (9,)), (leaves, (9, X))):
         function = hovis_xla.jit(fn).trace(*args).function
-        assert unrolled(function) is function
+        assert unroll_counted(function) is function
         agree(fn, hovis_xla.jit(fn, target="xla"), *args)
 
 
@@ -250,7 +250,7 @@ def grows(x, most):
 ])  # fmt: skip
 def test_loops_without_a_count_do_rounds_at_a_time_too(fn, calls, repeats):
     function = hovis_xla.jit(fn).trace(*calls[0]).function
-    made = repeated(function)
+    made = unroll_while(function)
     verify(made)
     assert (made is not function) is repeats
     jitted = hovis_xla.jit(fn, target="xla")

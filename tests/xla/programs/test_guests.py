@@ -58,7 +58,7 @@ def test_twelve_million_steps():
 
 def test_the_residual_itself_is_compiled():
     program = brainfuck.SQUARES.replace(".", "")
-    residual = hovis.options(passes="default-counting-versions").specialize(on_a_list(program), hovis.Int, hovis.Int)
+    residual = hovis.options(passes="default-loop_idioms-loop_versioning").specialize(on_a_list(program), hovis.Int, hovis.Int)
     compiled = hovis_xla.jit(residual, strict=True)
     for n, m in ((0, 0), (1, 3), (12, 4)):
         assert compiled(n, m) == on_a_list(program)(n, m)

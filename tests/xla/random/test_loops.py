@@ -7,23 +7,23 @@ import hovis
 import hovis_xla
 from hovis.backend.entry import prologue
 from hovis.ir.verifier import verify
-from hovis_xla.loops.complex_pairing import paired
-from hovis_xla.loops.merge_exit_conditions import conjoined
-from hovis_xla.loops.overflow_predication import roomy
-from hovis_xla.loops.split_shared_headers import nested
-from hovis_xla.loops.unpeel import rerolled
-from hovis_xla.loops.unpeel_half_iteration import whole
-from hovis_xla.loops.unpeel_specialized import begun
-from hovis_xla.loops.unroll_counted import unrolled
-from hovis_xla.loops.unroll_while import repeated
-from hovis_xla.loops.unrotate import turned
-from hovis_xla.prepare.iterator_end_threading import ended
+from hovis_xla.loops.complex_pairing import pair_floats
+from hovis_xla.loops.merge_exit_conditions import merge_exit_conditions
+from hovis_xla.loops.overflow_predication import predicate_overflow
+from hovis_xla.loops.split_shared_headers import split_shared_headers
+from hovis_xla.loops.unpeel import unpeel
+from hovis_xla.loops.unpeel_half_iteration import unpeel_half_iterations
+from hovis_xla.loops.unpeel_specialized import unpeel_specialized
+from hovis_xla.loops.unroll_counted import unroll_counted
+from hovis_xla.loops.unroll_while import unroll_while
+from hovis_xla.loops.unrotate import unrotate
+from hovis_xla.prepare.iterator_end_threading import thread_iterator_ends
 from tests.xla.harness.checking import outcome
 from tests.xla.harness.random_loops import agrees, arguments, program, results
 
 pytestmark = pytest.mark.xla
 
-PASSES = [ended, rerolled, begun, nested, whole, conjoined, turned, conjoined, roomy, paired, repeated, unrolled]
+PASSES = [thread_iterator_ends, unpeel, unpeel_specialized, split_shared_headers, unpeel_half_iterations, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats, unroll_while, unroll_counted]
 SEEDS = range(int(os.environ.get("HOVIS_EXAMPLES", "16")))
 
 
