@@ -245,16 +245,49 @@ class Reader:
         if not self.frozen and not (class_templates.ALL and class_templates.of(cls) is not None):
             self.guard("asked", base, id(cls), (cls, answer))
 
+    def reads_attribute(self, holder: object, held: dict[str, Any], name: str) -> bool:
+        """May an attribute of a known object be read now, of its dictionary ``held``?  Says that it has been."""
+        if class_templates.ALL and class_templates.of(holder) is not None:
+            return True
+        stored = self.tables.stored.get(id(held), frozenset())
+        if name in stored or (id(held) in self.tables.thawed and not stored):
+            return False
+        self.read_static |= {("global", id(held), name), ("by name", id(held))}
+        self.static_objects[id(holder)] = holder
+        item = "item", held, name, held.get(name, UNBOUND)
+        if name in held and (self.state.world == 2 or (self.volatile and self._volatile(holder, item))):
+            return False
+        self.guard(*item)
+        return True
+
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
         inner = type_lookup.own_dict(value)
         if inner is not None:
             # it may have been read by itself (that of a module: as the globals of its functions)
             self.thaw(inner)
-        if id(value) not in self.tables.thawed and not is_immutable(value):
+        known = self.tables.stored.pop(id(value), None) is not None or id(value) not in self.tables.thawed
+        if known and not is_immutable(value):
             self.tables.thawed[id(value)] = value
-            if id(value) in self.read_static:
+            if id(value) in self.read_static or ("by name", id(value)) in self.read_static:
                 raise Restart("thaw")
+
+    def thaw_attribute(self, holder: object, name: str) -> None:
+        """An attribute of a static object is written to: from now on it is read at run time, as is the object, except for other attributes."""
+        held = type_lookup.own_dict(holder)
+        if held is None or name in ("__class__", "__dict__") or not type_lookup.is_python_class(type(holder)):
+            self.thaw(holder)
+            return
+        tables = self.tables
+        if id(held) not in tables.thawed or id(held) in tables.stored:
+            tables.stored[id(held)] = tables.stored.get(id(held), frozenset()) | {name}
+        again = ("global", id(held), name) in self.read_static
+        for one in (holder, held):
+            if id(one) not in tables.thawed:
+                tables.thawed[id(one)] = one
+                again |= id(one) in self.read_static
+        if again:
+            raise Restart("thaw")
 
     def thaw_item(self, container: object, key: object) -> None:
         """A known container is written to by key: of the globals of a module only that name is thawed."""

@@ -97,7 +97,8 @@ def opaque(
     args = observed_identity.kept(m, callee, args, kwargs)
     frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
-    for value in (*args, *(kwargs or {}).values()):
+    bound = [Known(callee.__self__)] if type(callee) is types.MethodType else []
+    for value in (*bound, *args, *(kwargs or {}).values()):
         if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
             m.thaw(value.value)
         if class_templates.ALL and isinstance(value, Known) and (template := class_templates.template_of(value.value)) is not None and _changes_classes(callee):

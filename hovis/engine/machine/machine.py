@@ -23,9 +23,10 @@ from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj, holds, may_be_one
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
+from hovis.engine.state.type_lookup import own_dict
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, poll, raised, unchanged
+from hovis.ir.operations import END, drop, enter_handler, keep, lacks, poll, raised, unchanged
 from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
@@ -50,6 +51,11 @@ _OPAQUE: Final = Effect.OPAQUE.value
 
 #: What gives something that its first operand holds.
 _TAKING: Final = (next, iter, getattr, operator.getitem, dict.get, dict.setdefault)
+
+
+#: What does no more to an object than to read, store or delete one attribute; what only asks what it is.
+_BY_NAME: Final = (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)
+_ASKING: Final = (type, isinstance, operator.is_, operator.is_not, id, drop, keep)
 
 
 class Machine(Reader, abc.ABC):
@@ -364,6 +370,25 @@ class Machine(Reader, abc.ABC):
             ends, self.endings = ENDS_READ if callee is next else ENDS_TAKEN, True
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
+    def append(self, op: Op) -> None:
+        """Append op to the block, as it is."""
+        if self.tables.stored:
+            self._give_away(op)
+        self.block.ops.append(op)
+
+    def _give_away(self, op: Op) -> None:
+        """Any attribute of a static object may be stored to by what gets it, but by what reads or stores one that is named."""
+        callee, operands = op.callee, (*op.args, *(value for _, value in op.kwargs))
+        if isinstance(callee, Function) or any(callee is one for one in _ASKING):
+            return
+        if any(callee is one for one in _BY_NAME) and not op.effect & Effect.OPAQUE:
+            name = op.args[1]
+            if isinstance(name, Const) and name.value not in ("__dict__", "__class__"):
+                operands = operands[1:]
+        for operand in operands:
+            if isinstance(operand, Const) and id(own_dict(operand.value)) in self.tables.stored:
+                self.thaw(operand.value)
+
     def add(self, op: Op, land: "Landing | None" = None, within: "int | type | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
@@ -374,9 +399,11 @@ class Machine(Reader, abc.ABC):
             else:
                 self.forget(False, within)
         if effect & _MAY_RAISE and (land is not None or self.catching()):
+            if self.tables.stored:
+                self._give_away(op)
             self.invoke(op, land)
         else:
-            self.block.ops.append(op)
+            self.append(op)
         self.latest = op
 
     def catching(self) -> bool:

@@ -80,7 +80,7 @@ def _out_of_generator(m: "Machine", exception: V, inside: Location | None, locat
     operand, depth = m.operand(exception), exceptions.depth_of(inside)
     if start > depth:
         operand = Op(passed, (operand, Const(depth)), (), RAISED, None, Effect.READS, location)
-        m.block.ops.append(operand)
+        m.append(operand)
     op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), RAISED, None, Effect.WRITES, None)
-    m.block.ops.append(op)
+    m.append(op)
     return Dyn(op, RAISED), inside if start >= depth else location

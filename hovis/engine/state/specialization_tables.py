@@ -82,7 +82,10 @@ class Tables:
         self.not_virtual: set[Any] = set()
         #: objects that were watched, and are stored into somewhere
         self.rewritten: set[int] = set()
+        #: static objects that the traced code writes to: what they hold is read at run time
         self.thawed: dict[int, object] = {}
+        #: dictionaries of those of them that are stored to by the names of attributes alone → these names; the others are static still
+        self.stored: dict[int, frozenset[str]] = {}
         self.thawed_globals: set[tuple[int, str]] = {(id(sys.__dict__), name) for name in REDIRECTED}
         #: (class, name) → of what type the attributes of classes are that the traced code writes to
         self.thawed_attributes: dict[tuple[int, str], Any] = {}

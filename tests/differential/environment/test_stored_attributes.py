@@ -1,0 +1,240 @@
+"""Known objects of which the traced code stores some attributes: the others stay known, until something that may store any of them gets the object."""
+from __future__ import annotations
+
+import copy
+import operator
+import os
+import random
+
+import pytest
+
+import hovis
+from hovis import Any, Int
+from tests.differential.harness.compare import observe, same
+
+
+class Machine:
+    """State that programs store to, beside a table that they go by."""
+
+    def __init__(self):
+        self.table = {"inc": self.inc, "dec": self.dec}
+        self.step, self.total, self.limit = 2, 0, 100
+        self.log = []
+
+    def inc(self):
+        self.total += self.step
+
+    def dec(self):
+        self.total -= self.step
+
+    @property
+    def twice(self):
+        return 2 * self.total
+
+    @twice.setter
+    def twice(self, value):
+        self.total = value // 2
+
+    def run(self, n):
+        self.total = n
+        for name in ("inc", "inc", "dec"):
+            self.table[name]()
+        return self.total
+
+    def by_property(self, n):
+        self.twice = n
+        return self.total, self.step
+
+    def deleted(self, n):
+        self.total = n
+        del self.total
+        return self.step + getattr(self, "total", 7)
+
+    def made(self, n):
+        self.fresh = n
+        return self.fresh + self.step, sorted(vars(self))
+
+
+def changes(how):
+    """Code of which hovis knows nothing, which changes ``step``, and gets the object in one way or the other."""
+    @hovis.boundary
+    def hidden(m, value):
+        m.step = value
+    return hidden
+
+
+def by_call(m, n, hidden):
+    m.total = n
+    before = m.step
+    hidden(m)
+    return before, m.step, m.total
+
+
+def by_dict(m, n, hidden):
+    m.total = n
+    before = m.step
+    m.__dict__["step"] = n
+    return before, m.step
+
+
+def by_vars(m, n, hidden):
+    m.total = n
+    before = m.step
+    vars(m).update(step=n)
+    return before, m.step
+
+
+def by_name(m, n, hidden):
+    m.total = n
+    before = m.step
+    setattr(m, "st" + hidden, n)
+    return before, m.step
+
+
+def by_method(m, n, hidden):
+    m.total = n
+    before = m.step
+    hidden.append(m)
+    hidden[0].step = n
+    return before, m.step
+
+
+def by_other(m, n, hidden):
+    m.total = n
+    before = m.step
+    hidden.held = m
+    hidden.held.step = n
+    return before, m.step
+
+
+def by_tuple(m, n, hidden):
+    m.total = n
+    before = m.step
+    for one in sorted([(n, m)], key=operator.itemgetter(0)):
+        one[1].step = n
+    return before, m.step
+
+
+def by_deletion(m, n, hidden):
+    m.total = n
+    del m.step
+    try:
+        return m.step
+    except AttributeError as error:
+        return str(error)
+
+
+def by_alias(m, n, hidden):
+    m.total = n
+    before = m.step
+    hidden.step = n
+    return before, m.step
+
+
+class Holder:
+    pass
+
+
+def call_it(m):
+    m.step = 41
+
+
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+@pytest.mark.parametrize("method", ["run", "by_property", "deleted", "made"])
+def test_methods_of_a_known_object(way, method):
+    plain, known = Machine(), Machine()
+    fn = getattr(known, method)
+    residual = hovis.specialize(fn, Int) if way == "specialize" else hovis.jit(fn)
+    for n in (3, 10, 3, -4):
+        if method == "deleted":
+            plain.total = known.total = 1
+        same(observe(getattr(plain, method), (n,), {}), observe(residual, (n,), {}), f"{method}({n})")
+        assert {k: v for k, v in vars(plain).items() if k != "table"} == {k: v for k, v in vars(known).items() if k != "table"}
+
+
+def test_the_table_is_known():
+    machine = Machine()
+    trace = hovis.trace(machine.run, Int)
+    assert not [op for op in trace.ops if op.callee is operator.getitem]
+
+
+WAYS = [
+    (by_call, lambda m: call_it), (by_dict, lambda m: None), (by_vars, lambda m: None), (by_name, lambda m: "ep"), (by_method, lambda m: []),
+    (by_other, lambda m: Holder()), (by_tuple, lambda m: None), (by_deletion, lambda m: None), (by_alias, lambda m: m),
+]
+
+
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+@pytest.mark.parametrize(("fn", "hidden"), WAYS, ids=lambda x: getattr(x, "__name__", ""))
+def test_other_code_gets_the_object(fn, hidden, way):
+    def bound(m):
+        return lambda n, hidden: fn(m, n, hidden)
+
+    for n in (5, 9):
+        plain, known = Machine(), Machine()
+        call = bound(known)
+        residual = hovis.specialize(call, Int, Any) if way == "specialize" else hovis.jit(call)
+        want = observe(bound(plain), (n, hidden(plain)), {}).value
+        assert observe(residual, (n, hidden(known)), {}).value == want
+        assert vars(plain).get("step") == vars(known).get("step")
+
+
+# ------------------------------------------------------------------------------------------------- random programs
+
+NAMES = ("a", "b", "c", "d")
+GIVEN = ("hidden(m)", "m.__dict__['{0}'] = n", "vars(m)['{0}'] = n", "setattr(m, '{0}' + empty, n)", "box.append(m); box[-1].{0} = n", "m.change_{0}(n)", "changers['{0}'](n)")
+
+
+def program(dice):
+    lines = []
+    for _ in range(dice.randrange(3, 9)):
+        name, other = dice.choice(NAMES), dice.choice(NAMES)
+        kind = dice.random()
+        if kind < 0.35:
+            lines.append(f"m.{name} = m.{other} + n")
+        elif kind < 0.6:
+            lines.append(f"seen.append((m.{name}, m.{other}))")
+        elif kind < 0.7:
+            lines.append(f"if n > {dice.randrange(4)}:\n        m.{name} += 1")
+        elif kind < 0.78:
+            lines.append(f"for _ in range(n):\n        m.{name} += m.{other}")
+        elif kind < 0.83:
+            lines.append(f"del m.{name}\n    m.{name} = getattr(m, '{name}', 5)")
+        else:
+            lines.append(dice.choice(GIVEN).format(name))
+    body = "\n    ".join(lines)
+    return f"def fn(n, hidden, empty, box):\n    seen = []\n    {body}\n    return seen, [m.{', m.'.join(NAMES)}]\n"
+
+
+class State:
+    def __init__(self):
+        self.a, self.b, self.c, self.d = 1, 2, 3, 4
+
+
+for _name in NAMES:
+    exec(f"def change(self, n):\n    self.{_name} = n\nState.change_{_name} = change")
+
+
+def hidden_change(m):
+    m.b = 50
+    m.d += 1
+
+
+def made(text):
+    m = State()
+    scope = {"m": m, "changers": {name: getattr(m, f"change_{name}") for name in NAMES}}
+    exec(text, scope)
+    return scope["fn"], m
+
+
+@pytest.mark.parametrize("seed", range(max(40, int(os.environ.get("HOVIS_EXAMPLES", "0")))))
+def test_random_programs(seed):
+    dice = random.Random(seed)
+    text = program(dice)
+    for way in ("specialize", "jit"):
+        for n in (0, 3):
+            (plain, one), (fn, two) = made(text), made(text)
+            residual = hovis.specialize(fn, Int, Any, Any, Any) if way == "specialize" else hovis.jit(fn)
+            for _ in range(1 if way == "specialize" else 3):
+                want, got = observe(plain, (n, hidden_change, "", []), {}), observe(residual, (n, hidden_change, "", []), {})
+                assert copy.deepcopy(want.value) == got.value and vars(one) == vars(two), f"{way} {n}\n{text}"
