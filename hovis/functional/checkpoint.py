@@ -121,7 +121,7 @@ def _kernel(function: Function, mirror: Mirror) -> tuple[Kernel, list[int], tupl
     assert isinstance(end, Return)
     if len(found.computed[0]) == 1:
         (end.value,) = found.computed[0]
-    made = pipeline.run(found.function, ["dead"])
+    made = pipeline.run(found.function, ["dce"])
     used = uses(made)
     places = [k for k, param in enumerate(made.params) if used.get(param)]
     if not all(is_number(made.params[k]) for k in places):

@@ -175,7 +175,7 @@ def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any
     if found is None or not found.computed[0] or not found.tree[2]:
         return None
     places = [k for k, param in enumerate(mirror.params) if param in mirror.leaves]
-    made = pipeline.run(found.function, ["dead"])
+    made = pipeline.run(found.function, ["dce"])
     pair = (split_vjp.pulling if way == "pull" else split_vjp.pushing)(made, places, len(found.computed[0]))
     if pair is None:
         return None

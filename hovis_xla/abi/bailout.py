@@ -5,7 +5,7 @@ sets one flag, the *bail*; loops stop on it, and the host answers by calling the
 raises the exception, with the user's line in its traceback, or computes the big integer.  What was done before that can
 be seen from outside is not done again (``ordered_effects``).
 
-Where ``ranges`` proves that it can't happen, nothing is asked.
+Where ``integer_ranges`` proves that it can't happen, nothing is asked.
 """
 
 from typing import Any, Final

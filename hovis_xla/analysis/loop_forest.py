@@ -1,6 +1,6 @@
 """What the control flow of a Function looks like: liveness, and the forest of its loops.
 
-XLA has no jumps.  ``control`` walks a Function and makes ``while``, ``if`` and ``case`` of it; here is what it has to
+XLA has no jumps.  ``control_flow`` walks a Function and makes ``while``, ``if`` and ``case`` of it; here is what it has to
 know for that, as plain graph theory on the IR.
 
 A :class:`Region` is a set of blocks that is entered at its heads and left to its exits; inside it, with the edges to its

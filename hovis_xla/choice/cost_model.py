@@ -2,7 +2,7 @@
 
 While a Function is lowered, :class:`Work` adds up what its ops take Python and NumPy, and what they may take XLA.  Where
 there is no loop that says enough, most of the time: what takes less than a call is never compiled.  Where it does not, it
-has to be tried (``contest``).
+has to be tried (``autotuner``).
 """
 
 import math

@@ -1,6 +1,6 @@
 """Calls with lists, dicts and objects that are changed: the program gives what becomes of them, the host puts it there.
 
-What XLA runs is ``adoption.program``: the arguments as a graph of objects, in which one object may stand in several places.
+What XLA runs is ``adopted_objects.program``: the arguments as a graph of objects, in which one object may stand in several places.
 The host takes the leaves out of them, and stores, where the program has not given up, what has changed: so an exception,
 or an int of more than 64 bits, finds everything as it was.
 """

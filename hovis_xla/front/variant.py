@@ -49,7 +49,7 @@ class Variant(PythonVariant):
     """One executable, what it is valid for, and the residual Python that it falls back to.
 
     ``entry`` is the function of all arguments that a call runs: it gives BAILED if they are not its own, or if the program
-    has given up.  Where there are several ways to do a call, a ``contest`` finds out which is the quickest; while it goes on,
+    has given up.  Where there are several ways to do a call, an ``autotuner`` finds out which is the quickest; while it goes on,
     there is no such function yet.
     """
 

@@ -1,4 +1,4 @@
-"""What the values of a round of a loop are made of, where that is nothing of another round: of the round's place alone, for ``distributing``.
+"""What the values of a round of a loop are made of, where that is nothing of another round: of the round's place alone, for ``loop_distribution``.
 
 Of a loop that counts from a known number to a known one, a value is told by how it is made of the round's place, and by how many places it
 is ahead, so that ``b[j - 1] * 2`` is the same in all of several rounds that are done at a time, one place ahead each.  An element of an array

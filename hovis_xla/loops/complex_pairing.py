@@ -10,8 +10,9 @@ from typing import Final
 from hovis.ir.analysis.control_flow import predecessors
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, callees
 from hovis.lattice import Const, Type
-from hovis.passes.rewriting import Pass, replace_in
+from hovis.passes.rewriting import replace_in
 from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, regions, successors
+from hovis_xla.loops import driver
 from hovis_xla.loops.unroll_counted import counts
 
 #: In loops of more operations than this a copy is little.
@@ -25,7 +26,7 @@ def pair_floats(function: Function) -> Function:
 
     The function, floats that go round in pairs being complex numbers; the very same, if there are none.
     """
-    return _pair(function) if any(_found(f) for f in callees(function)) else function
+    return driver.applied(_pair_all, function) if any(_found(f) for f in callees(function)) else function
 
 
 def _pair_all(function: Function) -> bool:
@@ -33,9 +34,6 @@ def _pair_all(function: Function) -> bool:
     for region, pair in found:
         _write(function, region, *pair)
     return bool(found)
-
-
-_pair = Pass(_pair_all)
 
 
 def _found(function: Function) -> list[tuple[Region, Pair]]:

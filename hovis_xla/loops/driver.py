@@ -5,12 +5,14 @@ What the rewritings of loops ask about a function (who leads where, who uses wha
 and in it among them, wait for the next sweep.  So the number of sweeps goes by how loops are nested, and not by how many there are.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
+from hovis.base import deadline
 from hovis.ir.analysis.control_flow import Dominators, predecessors
 from hovis.ir.model import Block, Function, Op, Operand, Param, Value, callees
-from hovis.passes.rewriting import drop_unreached, keep_params, substitute
+from hovis.passes import pipeline
+from hovis.passes.rewriting import copy, drop_unreached, keep_params, substitute
 from hovis_xla.analysis.integer_ranges import Ranges
 from hovis_xla.analysis.loop_forest import Region, all_loops, live_in, needed, operands_of, reachable, regions
 
@@ -145,6 +147,23 @@ Rewriting = tuple[Callable[[], None], set[Block]]
 
 #: Looks whether a loop is to be rewritten.
 Find = Callable[[Sweep, Region], Rewriting | None]
+
+
+def rewrite(function: Function, find: Find, back: int, tidy: Sequence[str] = ()) -> Function:
+    """The function, and those that it calls, with the loops rewritten that ``find`` finds; the function itself, if there are none.
+
+    ``back``: see ``sweep``.  ``tidy``: passes that run behind it.
+    """
+    return applied(lambda one: sweep(one, find, back), function, tidy) if has(function, find) else function
+
+
+def applied(act: Callable[[Function], object], function: Function, tidy: Sequence[str] = ()) -> Function:
+    """A copy of the function, and of those that it calls, each of which ``act`` changes in place."""
+    made = copy(function)
+    for one in callees(made):
+        deadline.check()
+        act(one)
+    return pipeline.run(made, tidy) if tidy else made
 
 
 def has(function: Function, find: Find) -> bool:

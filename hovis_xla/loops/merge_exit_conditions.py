@@ -13,7 +13,7 @@ import numpy as np
 
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
-from hovis.passes.rewriting import Pass, same
+from hovis.passes.rewriting import same
 from hovis_xla.analysis.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.loop_forest import Region
 from hovis_xla.analysis.side_effects import acts
@@ -32,14 +32,7 @@ def merge_exit_conditions(function: Function) -> Function:
 
     The function, tests of loops in several parts made one; the very same, if it has none.
     """
-    return _conjoin(function) if driver.has(function, _found) else function
-
-
-def _conjoin_all(function: Function) -> bool:
-    return driver.sweep(function, _found, 0)
-
-
-_conjoin = Pass(_conjoin_all)
+    return driver.rewrite(function, _found, 0)
 
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:

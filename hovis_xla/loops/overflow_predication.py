@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, Raise, callees
 from hovis.lattice import Const, Type
-from hovis.passes.rewriting import Pass
 from hovis_xla.analysis.integer_ranges import GROWING, INT64, Ranges
 from hovis_xla.analysis.intervals import Interval, within
 from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, regions
+from hovis_xla.loops import driver
 from hovis_xla.loops.unroll_counted import counts
 
 #: What goes round may be as large as this. Less would give up where Python's numbers are in common use.
@@ -34,7 +34,7 @@ def predicate_overflow(function: Function) -> Function:
 
     The function, its loops left before they need more than 64 bits, where that is a test of what goes round; the very same, if nothing changes.
     """
-    return _ask(function) if any(_found(f) for f in callees(function)) else function
+    return driver.applied(_ask_all, function) if any(_found(f) for f in callees(function)) else function
 
 
 def _ask_all(function: Function) -> bool:
@@ -42,9 +42,6 @@ def _ask_all(function: Function) -> bool:
     for region, asked in found:
         _write(function, region, asked)
     return bool(found)
-
-
-_ask = Pass(_ask_all)
 
 
 def _found(function: Function) -> list[tuple[Region, list[Asked]]]:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param
-from hovis.passes.rewriting import Pass
 from hovis_xla.analysis.loop_forest import Region, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
@@ -25,15 +24,7 @@ def split_shared_headers(function: Function) -> Function:
 
     The function, each loop with a head of its own; the very same, if nothing changes.
     """
-    return _separated(function) if driver.has(function, _found) else function
-
-
-def _separate(function: Function) -> bool:
-    """Give each loop a head of its own."""
-    return driver.sweep(function, _found, 1)
-
-
-_separated = Pass(_separate)
+    return driver.rewrite(function, _found, 1)
 
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:

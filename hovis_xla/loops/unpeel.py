@@ -12,11 +12,12 @@ from hovis.ir.analysis.control_flow import Dominators, Incoming, predecessors
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import Const
 from hovis.passes import pipeline
-from hovis.passes.rewriting import Pass, drop_unreached, same
+from hovis.passes.rewriting import drop_unreached, same
 from hovis_xla.analysis.loop_forest import Region, all_loops, fits, live_in, needed, reachable, regions, successors
+from hovis_xla.loops import driver
 
 #: What is done before: tests of constants are decided.
-_TIDY: Final = ("fold", "straighten", "trivial_params", "dead")
+_TIDY: Final = ("instcombine", "simplify_cfg", "trivial_phis", "dce")
 
 
 def unpeel(function: Function) -> Function:
@@ -27,7 +28,7 @@ def unpeel(function: Function) -> Function:
     if not _has_several_heads(function):
         return function
     function = pipeline.run(function, _TIDY)  # ways that are never gone may be the reason
-    return pipeline.run(_again(function), _TIDY) if _has_several_heads(function) else function
+    return driver.applied(_reroll, function, _TIDY) if _has_several_heads(function) else function
 
 
 def _has_several_heads(function: Function) -> bool:
@@ -41,9 +42,6 @@ def _reroll(function: Function) -> bool:
         drop_unreached(function)
         changed = True
     return changed
-
-
-_again = Pass(_reroll)
 
 
 def _enter_elsewhere(function: Function, region: Region) -> bool:

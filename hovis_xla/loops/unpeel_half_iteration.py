@@ -12,8 +12,7 @@ from typing import Final
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Array, Const
-from hovis.passes import pipeline
-from hovis.passes.rewriting import Pass, replace_in, same
+from hovis.passes.rewriting import replace_in, same
 from hovis_xla.analysis.loop_forest import Region, fits, operands_of, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.loops import driver
@@ -24,7 +23,7 @@ _FOLDED: Final = frozenset({operator.add, operator.sub, operator.mul, operator.i
 _TESTS: Final = frozenset({operator.lt, operator.gt, operator.le, operator.ge, operator.ne, operator.eq})
 
 #: What is done behind: each way brings the same counter.
-_TIDY: Final = ("straighten", "trivial_params", "dead")
+_TIDY: Final = ("simplify_cfg", "trivial_phis", "dce")
 
 #: The half is looked for in so many blocks in front, one before the other.
 BACK: Final = 3
@@ -38,14 +37,7 @@ def unpeel_half_iterations(function: Function) -> Function:
 
     The function, its loops beginning with their tests; the very same, if nothing changes.
     """
-    return pipeline.run(_whole(function), _TIDY) if driver.has(function, _found) else function
-
-
-def _make_whole(function: Function) -> bool:
-    return driver.sweep(function, _found, BACK + 1)
-
-
-_whole = Pass(_make_whole)
+    return driver.rewrite(function, _found, BACK + 1, _TIDY)
 
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import Array, Const
-from hovis.passes import pipeline
-from hovis.passes.rewriting import Pass, replace_in, same
+from hovis.passes.rewriting import replace_in, same
 from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
@@ -26,7 +25,7 @@ _NUMBERS: Final = (int, float, bool)
 #: So many blocks are looked at for one pair of places.
 MOST_BLOCKS: Final = 40
 
-_TIDY: Final = ("straighten", "trivial_params", "dead")
+_TIDY: Final = ("simplify_cfg", "trivial_phis", "dce")
 
 #: What stands for a value at a place.
 Bound = dict[Any, Operand]
@@ -37,14 +36,7 @@ def unpeel_specialized(function: Function) -> Function:
 
     The function, without loops that another one behind them does as well; the very same, if nothing changes.
     """
-    return pipeline.run(_begin(function), _TIDY) if driver.has(function, _found) else function
-
-
-def _begin_all(function: Function) -> bool:
-    return driver.sweep(function, _found, 1)
-
-
-_begin = Pass(_begin_all)
+    return driver.rewrite(function, _found, 1, _TIDY)
 
 
 def _found(sweep: Sweep, first: Region) -> Rewriting | None:

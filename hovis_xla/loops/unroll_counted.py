@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 from hovis.ir.analysis.control_flow import predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, callees
 from hovis.lattice import Array, Const, Type
-from hovis.passes.rewriting import Pass, replace_operands
+from hovis.passes.rewriting import replace_operands
 from hovis_xla.analysis.intervals import before
 from hovis_xla.analysis.loop_forest import Region, all_loops, needed, reachable, regions, successors
 from hovis_xla.analysis.side_effects import acts
+from hovis_xla.loops import driver
 
 #: How many rounds are done at a time, by how many ops there are in one.
 ROUNDS: Final = ((24, 8), (32, 4), (48, 2))
@@ -45,7 +46,7 @@ def unroll_counted(function: Function) -> Function:
 
     The function, its innermost counting loops doing several rounds at a time; the very same, if it has none.
     """
-    return _unroll(function) if any(_counting(f) for f in callees(function)) else function
+    return driver.applied(_unroll_all, function) if any(_counting(f) for f in callees(function)) else function
 
 
 def _counting(function: Function) -> list[tuple[Region, Count, int]]:
@@ -166,9 +167,6 @@ def _unroll_all(function: Function) -> bool:
         else:
             copies.write()
     return bool(found)
-
-
-_unroll = Pass(_unroll_all)
 
 
 class _Copies:

@@ -19,11 +19,12 @@ from typing import Final, NamedTuple
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, callees, edges
 from hovis.lattice import Array, Const, Type
-from hovis.passes.rewriting import Pass, replace_operands
+from hovis.passes.rewriting import replace_operands
 from hovis_xla.analysis.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, needed, reachable, regions, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
+from hovis_xla.loops import driver
 from hovis_xla.loops.overflow_predication import ONCE, asked_once
 from hovis_xla.loops.unroll_counted import OUTSIDE, counts
 
@@ -44,7 +45,7 @@ def unroll_while(function: Function) -> Function:
 
     The function, its innermost loops without a count doing several rounds at a time; the very same, if it has none.
     """
-    return _repeat(function) if any(_found(f) for f in callees(function)) else function
+    return driver.applied(_repeat_all, function) if any(_found(f) for f in callees(function)) else function
 
 
 def _found(function: Function) -> list[tuple[Region, int]]:
@@ -132,9 +133,6 @@ def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple
             op.args = args
         for block, end in before[1]:
             block.terminator = end
-
-
-_repeat = Pass(_repeat_all)
 
 
 class Copy(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
-from hovis.passes.rewriting import Pass, replace_operands
+from hovis.passes.rewriting import replace_operands
 from hovis_xla.analysis.loop_forest import Region, fits, operands_of, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import is_read, leaves_memory, read_if
@@ -40,14 +40,7 @@ def unrotate(function: Function) -> Function:
 
     The function, its loops tested at their heads where they are left by no other test; the very same, if nothing changes.
     """
-    return _turn(function) if driver.has(function, _found) else function
-
-
-def _turn_all(function: Function) -> bool:
-    return driver.sweep(function, _found, BACK + 1)
-
-
-_turn = Pass(_turn_all)
+    return driver.rewrite(function, _found, BACK + 1)
 
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:

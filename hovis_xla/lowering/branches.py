@@ -2,7 +2,7 @@
 
 The sides are emitted into blocks of their own.  They become an ``if``, or are both done here and the results selected, if
 they are a few operations on single elements.  Arrays take no part in either: stores on a side are moved behind
-(``sinking``), and a loop on a side goes round only where its side is come to.
+(``store_sinking``), and a loop on a side goes round only where its side is come to.
 """
 
 import math

@@ -12,14 +12,15 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, Value, call
 from hovis.ir.operations import END
 from hovis.lattice import Const, Union
 from hovis.passes import pipeline
-from hovis.passes.rewriting import Pass, replace_in
+from hovis.passes.rewriting import replace_in
 from hovis.passes.scalar.loop_gvn import congruent
+from hovis_xla.loops import driver
 
 #: The ways part, then nothing is left to ask.
-_PARTED: Final = ("threading", "straighten", "trivial_params", "fold", "straighten", "trivial_params", "dead")
+_PARTED: Final = ("jump_threading", "simplify_cfg", "trivial_phis", "instcombine", "simplify_cfg", "trivial_phis", "dce")
 
 #: What goes in step has one place, and what has been asked of it is not asked again.
-_IN_STEP: Final = ("congruence", "numbering", "implied", "straighten", "trivial_params", "dead")
+_IN_STEP: Final = ("loop_gvn", "gvn", "correlated_branches", "simplify_cfg", "trivial_phis", "dce")
 
 _ASKED: Final = (operator.is_, operator.is_not)
 
@@ -29,7 +30,7 @@ def thread_iterator_ends(function: Function) -> Function:
 
     The function, its ways parted where one brings a mark; the very same, if none asks for it.
     """
-    return pipeline.run(_handed_over(function), _PARTED) if any(map(_asks, callees(function))) else function
+    return driver.applied(_hand_over, function, _PARTED) if any(map(_asks, callees(function))) else function
 
 
 def merge_lockstep_iterators(function: Function) -> Function:
@@ -68,9 +69,6 @@ def _sized_by(block: Block, values: set[Value]) -> bool:
     """Does a dimension in a block depend on one of the values?"""
     made: list[Param | Op] = [*block.params, *block.all_ops()]
     return any(d in values for v in made for d in v.dims or () if isinstance(d, Param | Op))
-
-
-_handed_over: Final = Pass(_hand_over)
 
 
 def _at_the_end(block: Block) -> Edge | None:

@@ -1,4 +1,4 @@
-"""What each op makes of padding: the rules by which ``buckets`` rewrites a Function for arrays that are padded."""
+"""What each op makes of padding: the rules by which ``pad_function`` rewrites a Function for arrays that are padded."""
 
 import builtins
 import operator

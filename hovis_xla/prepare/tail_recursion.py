@@ -12,7 +12,7 @@ import sys
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Param, Raise, Return, callees
 from hovis.lattice import Const, Type
-from hovis.passes.rewriting import Pass
+from hovis_xla.loops import driver
 
 
 def eliminate_tail_recursion(function: Function) -> Function:
@@ -20,7 +20,7 @@ def eliminate_tail_recursion(function: Function) -> Function:
 
     The function, and those it calls, with loops for calls of themselves that come last; the very same, if there are none.
     """
-    return _looped(function) if any(_calls(block, one) for one in callees(function) for block in one.blocks) else function
+    return driver.applied(_go_round, function) if any(_calls(block, one) for one in callees(function) for block in one.blocks) else function
 
 
 def _calls(block: Block, function: Function) -> Op | None:
@@ -48,6 +48,3 @@ def _go_round(function: Function) -> bool:
         block.terminator = Jump(Edge(top, (*call.args, deeper)), call.location)
     function.blocks = [Block(tuple(given), [], Jump(Edge(top, (*given, Const(0))))), top, *function.blocks, too_deep]
     return True
-
-
-_looped = Pass(_go_round)

@@ -84,7 +84,7 @@ class Executable:
     ) -> "Executable":
         """The executable of a Function; NotLowerable if it can't be one.
 
-        ordered  see ``lower``
+        ordered  see ``module``
         hurry    a call is waiting for it: it is not lowered in full before that is needed
         """
         known = parameters(function, types)

@@ -86,7 +86,7 @@ def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded:
         made.blocks[0].params = (*made.params, *seeds)
     sweep.write(seeds, outputs or 1)
     made.type = Type(tuple)
-    return pipeline.run(made, ["straighten", "trivial_params", "dead"])
+    return pipeline.run(made, ["simplify_cfg", "trivial_phis", "dce"])
 
 
 _TAPES = ByIdentity((get, put, revise))

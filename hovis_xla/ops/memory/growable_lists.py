@@ -1,4 +1,4 @@
-"""What is done with lists that grow (``listing``): each is arrays in memory that hold the items, and how many there are."""
+"""What is done with lists that grow (``growable_lists``): each is arrays in memory that hold the items, and how many there are."""
 
 import builtins
 import itertools

@@ -1,7 +1,7 @@
 """Tapes: what the rounds of a loop leave for its reverse sweep is one array, with a slot a round.
 
 How many slots there are, the ranges of integers say where the rounds can be counted before they begin; else there are so many as
-fit into some memory, and after a loop of more rounds the call is done again by a program with longer tapes (``growing``).
+fit into some memory, and after a loop of more rounds the call is done again by a program with longer tapes (``capacity_retry``).
 """
 
 import functools
@@ -156,7 +156,7 @@ def _starts(low: L, tape: Val, slot: Operand) -> list[T]:
 
 
 def _filled(low: L, tape: Operand, slots: Operand) -> Operand | None:
-    """Was there room?  If not, what was missing is told to the host (``growing``)."""
+    """Was there room?  If not, what was missing is told to the host (``capacity_retry``)."""
     arrays = _arrays(tape)
     if not arrays:
         return None

@@ -391,7 +391,7 @@ def _exact(low: L, x: Operand, digits: Operand | None = None) -> Operand | None:
     return written(_round_int, int, int)(low, x, digits)
 
 
-#: Tried after the rows for the same callables in ``python`` and ``pymath``.
+#: Tried after the rows for the same callables in ``python`` and ``math_module``.
 LATER: Final[dict[Any, Row]] = {
     operator.pow: _int_power, builtins.pow: _int_power, math.log: _log_of, builtins.round: _exact,
 }  # fmt: skip
