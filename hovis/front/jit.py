@@ -4,7 +4,7 @@ What is known of arguments is told in :mod:`hovis.front.cache_keys`.  Folded rea
 hold any more, the function is traced again.  Calls find their residual without a lock; tracing takes one.
 
 Whether a residual is quicker than the function itself, finding and guarding it included, is found out in its first calls, some
-of which go to the function (:mod:`hovis.base.autotuner`).  Where no residual has won, calls are not looked at for some time.
+of which go to the function (:mod:`hovis.front.autotuner`).  Where no residual has won, calls are not looked at for some time.
 """
 
 import asyncio
@@ -19,7 +19,6 @@ from typing import Any, Final
 from hovis.arguments.signature import own_signature
 from hovis.backend.tracebacks import hide
 from hovis.base import deadline, interrupts, own_code
-from hovis.base.autotuner import LONGER, STAYS, Contest
 from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import COMPILER, in_turn
 from hovis.engine.environment.guards import Guard, compile_guards, failing
@@ -28,6 +27,7 @@ from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.errors import SpecError, said
 from hovis.front import nested_jit, tracing
+from hovis.front.autotuner import LONGER, STAYS, Contest
 from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const

@@ -23,9 +23,9 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.arguments.signature import Signature
-from hovis.base.autotuner import LARGER, SMALL, Contest
 from hovis.engine.state.type_lookup import slots_of
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
+from hovis.front.autotuner import LARGER, SMALL, Contest
 from hovis.ir.naming import is_name
 from hovis.lattice import Type
 from hovis.lattice.constants import ATOMS, constant_key

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from hovis.base.autotuner import CLEAR, PATIENCE
+from hovis.front.autotuner import CLEAR, PATIENCE
 from hovis.ir.model import Op
 from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.analysis.speculative_loads import read_if

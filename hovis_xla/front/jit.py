@@ -16,12 +16,12 @@ import numpy as np
 
 from hovis.backend.tracebacks import hide
 from hovis.base import gc_pause, interrupts
-from hovis.base.autotuner import Spending
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, in_turn
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.errors import TraceError, said
 from hovis.front import nested_jit, tracing
+from hovis.front.autotuner import Spending
 from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.front.jit import VARIANTS
 from hovis.front.jit import Jitted as PythonJitted

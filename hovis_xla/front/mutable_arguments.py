@@ -14,13 +14,13 @@ import numpy as np
 
 from hovis.arguments.specs import is_named_tuple
 from hovis.base.adopted_objects import Adopted, program
-from hovis.base.autotuner import Contest
 from hovis.engine.environment.guards import Guard, compile_guards
 from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import in_slot, slots_of
 from hovis.engine.trace import Fixed, Leaf, Structure
 from hovis.errors import TraceError
 from hovis.front import tracing
+from hovis.front.autotuner import Contest
 from hovis.front.cache_keys import KNOWN, Path
 from hovis.front.custom_rules import Kept
 from hovis.ir.model import Block, Effect, Function, Op, Return, callees, edges

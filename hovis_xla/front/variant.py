@@ -13,10 +13,10 @@ from hovis.backend.assembler.assemble import assemble
 from hovis.backend.entry.alias_checks import stands_apart
 from hovis.backend.entry.prologue import parts_of
 from hovis.base import deadline
-from hovis.base.autotuner import GIVEN_UP, Contest
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, alone
 from hovis.front import tracing
+from hovis.front.autotuner import GIVEN_UP, Contest
 from hovis.front.cache_keys import Key
 from hovis.front.jit import Variant as PythonVariant
 from hovis.passes import pipeline

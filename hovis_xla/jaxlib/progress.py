@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hovis.base import deadline, progress
-from hovis.base.autotuner import DISTURBING
+from hovis.front.autotuner import DISTURBING
 
 #: Compiles shorter than this (seconds) say nothing.
 PATIENCE = 1.0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.base import deadline
-from hovis.base.autotuner import PATIENCE
 from hovis.front import tracing
+from hovis.front.autotuner import PATIENCE
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.ir.naming import printable
 from hovis.passes.pass_runner import checking, run_pass

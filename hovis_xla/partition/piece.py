@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.base import interrupts
-from hovis.base.autotuner import Contest, Spending
 from hovis.base.once import in_turn
+from hovis.front.autotuner import Contest, Spending
 from hovis.ir.model import Effect, Value, callees
 from hovis.lattice import Array, Const, Type
 from hovis_xla.abi.errstate import is_watched

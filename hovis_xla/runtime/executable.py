@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hovis.base import deadline, gc_pause
-from hovis.base.autotuner import Contest
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, alone, lazy, lock
+from hovis.front.autotuner import Contest
 from hovis.ir.model import Function
 from hovis_xla.abi import scalar_packing
 from hovis_xla.abi.bailout import GREATEST, LEAST

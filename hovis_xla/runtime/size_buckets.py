@@ -10,8 +10,8 @@ import numpy as np
 
 from hovis.arguments.specs import Array as ArraySpec
 from hovis.arguments.specs import Instance
-from hovis.base.autotuner import Contest
 from hovis.base.once import COMPILER
+from hovis.front.autotuner import Contest
 from hovis.ir.model import Function
 from hovis.lattice import Array, Const
 from hovis_xla.abi.call_entry import leaf_tests

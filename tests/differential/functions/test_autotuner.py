@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hovis
-from hovis.base.autotuner import Contest
+from hovis.front.autotuner import Contest
 from hovis.functional import grad
 
 jitting = sys.modules["hovis.front.jit"]

@@ -2,7 +2,7 @@
 import math
 from types import SimpleNamespace
 
-from hovis.base.autotuner import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
+from hovis.front.autotuner import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
 from hovis_xla.choice import cost_model
 from hovis_xla.choice.cost_model import Work
 from hovis_xla.jaxlib import progress

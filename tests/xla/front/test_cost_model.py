@@ -8,7 +8,7 @@ import pytest
 
 import hovis
 import hovis_xla
-from hovis.base.autotuner import Contest
+from hovis.front.autotuner import Contest
 from hovis_xla.choice import cost_model
 from hovis_xla.jaxlib import adapter
 from hovis_xla.runtime import jaxlib_checks
