@@ -26,7 +26,7 @@ from hovis.engine.state.budget import WHY
 from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.errors import SpecError, said
-from hovis.front import nested_jit, tracing
+from hovis.front import nested_jit, traces, tracing
 from hovis.front.autotuner import LONGER, STAYS, Contest
 from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
 from hovis.ir.operations import UNBOUND
@@ -237,7 +237,7 @@ class Jitted(Wrapper):
 
     def _note(self) -> None:
         """Look at the annotations: of what has one the type alone counts."""
-        function, _ = tracing.python_function(self._function)
+        function, _ = traces.python_function(self._function)
         noted: dict[int | str, Any] = {}
         for k, (name, parameter) in enumerate(self._signature.parameters.items() if self._signature and function else ()):
             variadic = parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -253,7 +253,7 @@ class Jitted(Wrapper):
         tried = self._lost > FURTHER * seconds
         start, more = deadline.clock(), 1.0 if not tried else FURTHER if self._lost < LOSSES * seconds else 0.0
         before = f"for other arguments took longer than {seconds:g} s of work" if tried else ""
-        with deadline.within(seconds * more, before), tracing.at_work(self._function, self._options):
+        with deadline.within(seconds * more, before), traces.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
         if made.in_vain:
             self._lost += deadline.clock() - start
@@ -391,7 +391,7 @@ nested_jit.stands_for(jit, Jitted, nested_jit.OPTIONS)
 def signature_of(fn: Any) -> inspect.Signature | None:
     """The signature that fn binds a call by, as it is now (whatever it wraps or says of itself); None if it has none."""
     try:
-        function, bound = tracing.python_function(fn)
+        function, bound = traces.python_function(fn)
     except SpecError:
         return None
     if function is None:
@@ -439,7 +439,7 @@ class Places:
 
     def __init__(self, fn: Any, signature: inspect.Signature | None) -> None:
         given = list(signature.parameters.values()) if signature else []
-        function, bound = tracing.python_function(fn) if signature else (None, ())
+        function, bound = traces.python_function(fn) if signature else (None, ())
         self.bound = len(bound)
         plain = [p for p in given if p.kind in _POSITIONAL]
         named = [p.name for p in given if p.kind is inspect.Parameter.KEYWORD_ONLY]

@@ -1,44 +1,35 @@
 """The public functions: trace, specialize, return_type, evaluate, explain, options."""
 
-import ast
 import copy
-import functools
 import inspect
 import os
-import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
 from hovis.arguments.signature import Signature
 from hovis.arguments.spec_parts import annotated, part_of
 from hovis.backend.entry import prologue
-from hovis.backend.module import standalone
-from hovis.backend.source.head import Arrival
-from hovis.backend.source.legalize import with_common_landings
-from hovis.backend.text import Source, render
-from hovis.base import deadline, files, gc_pause, own_code, progress
+from hovis.base import deadline, own_code
 from hovis.base.deadline import OutOfTime
-from hovis.base.once import COMPILER, alone, once
+from hovis.base.once import alone, once
 from hovis.bytecode.normalize import UNREADABLE
 from hovis.diagnostics import explain as report
-from hovis.diagnostics import html
 from hovis.diagnostics.explain import Remark, Report
 from hovis.engine import trace as engine
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
-from hovis.engine.state.type_lookup import ENTERED_THROUGH
-from hovis.engine.trace import Fixed, Leaf, Part
-from hovis.errors import SpecError, TraceError, WriteError, said
-from hovis.front import custom_rules, plugins, spec_trees
+from hovis.engine.trace import Leaf, Part
+from hovis.errors import SpecError, TraceError, said
+from hovis.front import custom_rules, plugins
 from hovis.front.item_types import lasts, told_of
-from hovis.ir import Block, Function, Given, Location, Op, Return, show
+from hovis.front.traces import Trace, at_work, behind, load, name_of, one_call, python_function
+from hovis.ir import Function
 from hovis.ir.model import callees
 from hovis.ir.operations import PACKAGE
-from hovis.lattice import AbstractValue, Const, Partial, Type
+from hovis.lattice import AbstractValue, Type
 from hovis.library.core import Library
 from hovis.library.standard import STANDARD, make_array
 from hovis.passes import pipeline
@@ -48,10 +39,10 @@ from hovis.transforms import interpreter
 #: More instructions, and more time, than any trace comes to.
 MOST_FUEL: Final = 1 << 60
 MOST_SECONDS: Final = 1e9
-#: Of how many losses an error speaks.
-MOST_LOSSES: Final = 8
 #: What is static and seldom written to through an argument; such a write is an opaque call.
 _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
+#: Of how many losses an error speaks.
+MOST_LOSSES: Final = 8
 
 own_code.leave_as_calls(__file__)
 
@@ -147,355 +138,6 @@ def current() -> Options:
 deadline.asked = lambda: current().seconds
 
 
-class Trace:
-    """What tracing a function gave: IR to look at, and the way to a residual.
-
-    params      the parameters as the user passes them, known ones too
-    functions   the residual Functions, the traced one first
-    guards      what the residual takes for granted about its environment
-    fallback    True if the whole function was left as one call of the original
-    reasons     why things were left as they are, with their places (``hovis.explain`` prints them)
-    """
-
-    def __init__(self, fn: Any, signature: Signature, functions: list[Function], options: Options) -> None:
-        self.fn = fn
-        self.signature = signature
-        self.functions = functions
-        self.options = options
-        self.fallback = False
-        self.reasons: list[Remark] = []
-        self.stats: dict[str, Any] = {}
-        self.guards: tuple[Any, ...] = ()
-        self.static: tuple[object, ...] = ()
-        #: did tracing, or what is made of the trace, take longer than it may?
-        self.late = False
-        #: what calls go to in place of the original, where less is known of them
-        #: makes the Trace that is run instead: this one is of what may be told beforehand
-        self.runs: Callable[[], Trace] | None = None
-        self._by_position: Callable[..., Any] | None = None
-        self._compiled: Callable[..., Any] | None = None
-
-    @property
-    def function(self) -> Function:
-        """The traced function's IR."""
-        return self.functions[0]
-
-    @property
-    def blocks(self) -> list[Block]:
-        return self.function.blocks
-
-    @property
-    def ops(self) -> list[Op]:
-        """All ops of the traced function in order, those of Invokes included."""
-        return list(self.function.ops())
-
-    @property
-    def params(self) -> list[Any]:
-        """The parameters as they print in the first header."""
-        return self._header()
-
-    @property
-    def results(self) -> list[Any]:
-        """What the traced function returns, one value a return."""
-        return [b.terminator.value for b in self.blocks if isinstance(b.terminator, Return)]
-
-    @property
-    def in_tree(self) -> tuple[Any, ...]:
-        """The specs of the parameters, containers as they are: what could be given to another ``trace``."""
-        return spec_trees.taken(self.params)
-
-    @property
-    def out_tree(self) -> Any:
-        """The spec of the result, containers that the function makes as they are.
-
-        >>> def halves(x, n): return {"half": x / 2, "rest": (n, x - x / 2)}
-        >>> trace(halves, Type(float), 3).out_tree
-        {'half': Float, 'rest': (const(3), Float)}
-        """
-        return spec_trees.given(self.results)
-
-    @property
-    def source_map(self) -> dict[tuple[str, int], list[Op]]:
-        """The ops that each line of the user's source has become, by file and line: in what is inlined the innermost one.
-
-        >>> def area(w, h):
-        ...     scaled = w * 2
-        ...     return scaled * h
-        >>> found = trace(area, Type(int), Type(int)).source_map
-        >>> [[str(op.callee.__name__) for op in ops] for _, ops in sorted(found.items())]
-        [['mul'], ['mul']]
-        """
-        found: dict[tuple[str, int], list[Op]] = {}
-        for function in self.functions:
-            for op in function.ops():
-                if op.location is not None and op.location.line is not None:
-                    found.setdefault((op.location.file, op.location.line), []).append(op)
-        return found
-
-    @property
-    def consts(self) -> list[object]:
-        """The known objects that the residual refers to."""
-        found: dict[int, object] = {}
-        for function in self.functions:
-            for op in function.ops():
-                for operand in op.operands():
-                    if isinstance(operand, Const):
-                        found[id(operand.value)] = operand.value
-        return list(found.values())
-
-    @property
-    def type(self) -> AbstractValue:
-        """What is known of the result."""
-        values = self.results
-        if values and all(isinstance(v, Const) and v == values[0] for v in values):
-            kind: AbstractValue = self.options.library.of_value(values[0].value)
-            return kind
-        return self.function.type
-
-    def _header(self) -> list[Any]:
-        used = {id(v) for f in self.functions[:1] for v in _uses(f)}
-        return [Const(self.fn), *(_shown(part, used) for part in self.signature.parts)]
-
-    def show(self, locations: bool = False, full: bool = False, guards: bool = False) -> str:
-        """The text of the IR.
-
-        locations  each line with the place that it comes from
-        full       nothing is cut, and all that ``hovis.parse`` needs is there
-        guards     then what is checked on entry, and what is taken for granted, as comments
-        """
-        text = show(self.functions, params=self._header(), locations=locations, full=full)
-        if guards:
-            unknown = [(u.name, u.part) for u in self.signature.unknown]
-            text += "".join(f"\n# {line}" for line in report.checks(unknown, self.static, self.guards))
-        return text
-
-    def __str__(self) -> str:
-        return self.show()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html.render(self.functions, self._header())
-
-    def passes(self, names: Any = "default") -> "Trace":
-        """The Trace after these passes."""
-        function = pipeline.run(self.function, names)
-        signature = self.signature.renamed(self.function.params, function.params)
-        other = Trace(self.fn, signature, callees(function), self.options)
-        other.fallback, other.reasons, other.stats = self.fallback, self.reasons, self.stats
-        other.static, other.guards = self.static, self.guards
-        return other
-
-    def compile(self) -> Callable[..., Any]:
-        """The residual: a Python function of the unknown arguments, which are parameters of the kinds, and with the defaults, that they have in the original.
-
-        >>> def scaled(x, by, /, *more, offset=0): return (x * by + offset, *more)
-        >>> inspect.signature(trace(scaled, Type(int), 3).compile())
-        <Signature (x, /, *more, offset=0)>
-        """
-        if self._compiled is None and UNREADABLE is not None:
-            self._compiled = self.text().load()
-        if self._compiled is None:
-            self._compiled = prologue.with_kinds(self.by_position(), self.signature.unknown)
-        return self._compiled
-
-    def by_position(self) -> Callable[..., Any]:
-        """The residual as a function that is given all unknown arguments, in the order of the code's parameters."""
-        if UNREADABLE is not None:  # then nothing is assembled, either
-            return functools.partial(interpreter.evaluate, self.function)
-        if self._by_position is None and self.runs is not None:
-            self._by_position = self.runs().by_position()
-        if self._by_position is None:
-            try:
-                with at_work(self.fn, self.options), deadline.unbounded() if self.fallback else nullcontext():
-                    function = pipeline.run(self.function, self.options.passes)
-                    self._by_position = prologue.compile_residual(self.fn, self.signature, function, self.static, self.fallback)
-            except OutOfTime as reason:
-                self._leave(str(reason))
-                return self.by_position()
-        return self._by_position
-
-    def _leave(self, why: str) -> None:
-        """Become the Trace of one call of the original."""
-        whole = _fallback(self.fn, self.signature, self.options, why)
-        self.signature, self.functions, self.reasons = whole.signature, whole.functions, whole.reasons
-        self.fallback = self.late = True
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.compile()(*args, **kwargs)
-
-    @property
-    def _function(self) -> Callable[..., Any]:
-        """What a call of it is in a trace."""
-        return self.compile()
-
-    def source(self) -> str:
-        """The residual as the text of a Python function.
-
-        Known objects that can be imported are; what a comment at the top names has to be given.
-
-        >>> def power(x, n):
-        ...     r = 1
-        ...     for _ in range(n):
-        ...         r *= x
-        ...     return r
-        >>> print(trace(power, Type(int), 3).source().partition("def ")[2])
-        power(x):
-            if type(x) is not int:
-                return original_power(x, 3)
-            return x * x * x
-        <BLANKLINE>
-        """
-        return self.text().text
-
-    def text(self) -> Source:
-        """The text, with the objects that have to be given."""
-        chosen = self.options.passes
-        function = pipeline.run(self.function, chosen.replace("default", "readable", 1) if isinstance(chosen, str) else chosen)
-        # one try around many calls is short, but where others stand between them
-        ways = [self._rendered(one) for one in (function, with_common_landings(function)) if one is not None]
-        return min(ways, key=lambda source: source.text.count("\n"))
-
-    def _rendered(self, function: Function) -> Source:
-        signature = self.signature.renamed(self.function.params, function.params)
-        target = python_function(self.fn)[0]
-        namespace = target.__globals__ if target is not None else {}
-        return render(function, namespace, lambda names: Arrival(self.fn, signature, self.static, names, not self.fallback))
-
-    def module(self, refuse: bool = False) -> str:
-        """The residual as the text of a module that imports without hovis.
-
-        What the residual refers to is imported from its module, or written out.  A call that does not fit runs the
-        original, which is imported then; with refuse it is a TypeError.  Raises WriteError where something can be neither.
-
-        >>> def power(x, n):
-        ...     r = 1
-        ...     for _ in range(n):
-        ...         r *= x
-        ...     return r
-        >>> print(trace(power, Type(int), 3).module(refuse=True))
-        \"\"\"power for x: Int, written by hovis.\"\"\"
-        <BLANKLINE>
-        <BLANKLINE>
-        def power(x):
-            if type(x) is not int:
-                raise TypeError('power was specialized for x: Int: it takes no other arguments')
-            return x * x * x
-        <BLANKLINE>
-        """
-        if self.fallback:
-            why = self.reasons[0].why if self.reasons else "it can't be traced"
-            raise WriteError(f"{_name(self.fn)} was left as one call of the original: {why}.  There is nothing to write.")
-        source = self.text()
-        unknown = ", ".join(f"{u.name}: {report.fits(u.part)}" for u in self.signature.unknown)
-        told = f"{source.name} for {unknown or 'no arguments'}, {standalone.WRITTEN}"
-        target = python_function(self.fn)[0]
-        return standalone.module(source, told, self.fn, unknown or "no arguments", getattr(target, "__globals__", {}), self._where, refuse)
-
-    def save(self, path: "str | os.PathLike[str]", refuse: bool = False) -> None:
-        """Write :meth:`module` to a file; :func:`hovis.load` gives the function back, in this process or another.
-
-        The file is written whole or not at all.  WriteError if something can't be written into it, or if it is a source of the function
-        or of a loaded module (but for those that hovis has written); OSError if the file can't be written: it is then as it was.
-
-        >>> import tempfile
-        >>> def scaled(x, by): return x * by
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     trace(scaled, Type(int), 3).save(f"{folder}/tripled.py")
-        ...     tripled = load(f"{folder}/tripled.py")
-        >>> tripled(7)
-        21
-        """
-        text = self.module(refuse)
-        text += f"\n\n#: What hovis.load gives.\nRESIDUAL = {_identifier_of(text)}\n"
-        files.write(path, text.encode(), self._sources())
-
-    def _sources(self) -> Iterator[str]:
-        """The files of what was traced, and those of all loaded modules that hovis has not written."""
-        code = getattr(python_function(self.fn)[0], "__code__", None)
-        yield from {file for file, _ in self.source_map} | ({code.co_filename} if code is not None else set())
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if type(file) is str and not str(getattr(module, "__doc__", None)).endswith(standalone.WRITTEN):
-                yield file
-
-    def _where(self, value: object) -> str:
-        """The place of the user's source where value is used."""
-        for function in self.functions:
-            for op in function.ops():
-                if op.location is not None and (op.callee is value or any(isinstance(v, Const) and v.value is value for v in op.operands())):
-                    place = next((at for at in op.location.chain() if not at.file.startswith(PACKAGE)), op.location)
-                    return f"{_near(place.file)}:{place.line}"
-        code = getattr(python_function(self.fn)[0], "__code__", None)
-        return f"{_near(code.co_filename)}:{code.co_firstlineno}" if code else _name(self.fn)
-
-
-def _near(file: str) -> str:
-    """A file as seen from here, if that is shorter."""
-    return min(file, os.path.relpath(file), key=len) if os.path.isabs(file) else file
-
-
-def _identifier_of(text: str) -> str:
-    """The name of the last function of a module."""
-    found = [statement.name for statement in ast.parse(text).body if isinstance(statement, ast.FunctionDef)]
-    return found[-1]
-
-
-def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
-    """The function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file.
-
-    The file is Python, and its code is run: load only what you trust.  It is run as it is now, whatever was in it before, and nothing is kept of it.
-    OSError if the file can't be read, SpecError if it was not written by hovis, and whatever running it raises: ImportError, if what it refers to
-    is not there any more.  The function belongs to no module that can be imported, so it can't be pickled.
-
-    >>> import tempfile
-    >>> def area(width, height): return width * height
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trace(area, Type(int), 2).save(f"{folder}/area.py")
-    ...     double = load(f"{folder}/area.py")
-    ...     trace(area, Type(int), 3).save(f"{folder}/area.py")
-    ...     double(7), load(f"{folder}/area.py")(7)
-    (14, 21)
-    """
-    file = os.fspath(path)
-    try:
-        found = getattr(files.run(file, f"hovis_kept_{os.path.splitext(os.path.basename(file))[0]}"), "RESIDUAL", None)
-    except SyntaxError as error:
-        raise SpecError(f"{file!r} is no Python file: {' '.join(str(error).split())}") from None
-    if not callable(found):
-        raise SpecError(f"{file!r} was not written by hovis: it has no RESIDUAL")
-    return found  # type: ignore[no-any-return]
-
-
-def _uses(function: Function) -> Any:
-    for block in function.blocks:
-        for op in block.all_ops():
-            yield from op.operands()
-        for name in ("value", "cond"):
-            if hasattr(block.terminator, name):
-                yield getattr(block.terminator, name)
-        for edge in prologue.edges(block.terminator):
-            yield from edge.args
-
-
-def _shown(part: Part, used: set[int]) -> Any:
-    """A part of the arguments as the printer takes it."""
-    if isinstance(part, Fixed):
-        return Const(part.value)
-    if isinstance(part, Leaf):
-        return part.param
-    inner = [_shown(p, used) for p in part.parts]
-    if isinstance(part, engine.Fresh):
-        return Given(tuple(inner) if part.keys is None else dict(zip(part.keys, inner, strict=True)))
-    whole = part.param if id(part.param) in used else None
-    if part.kind == "dict":
-        return Given(dict(zip(part.keys, inner, strict=True)), whole)
-    if part.kind == "instance":
-        return Given(Partial(part.cls, part.keys, inner), whole)
-    return Given(inner if part.kind == "list" else tuple(inner), whole)
-
-
-ENTERED_THROUGH.add(Trace)
 
 
 # ------------------------------------------------------------------------------------------------- tracing
@@ -563,7 +205,7 @@ def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
     try:
         values = prologue.leaves(trace.signature, unknown)
     except SpecError as misfit:
-        raise SpecError(f"{_name(trace.fn)}: {misfit}") from None
+        raise SpecError(f"{name_of(trace.fn)}: {misfit}") from None
     return interpreter.evaluate(trace.function, *values)
 
 
@@ -598,7 +240,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     signature = Signature.of(fn, function, (*bound, *specs), named, parts_of, closed, told)
     signature.bound = bool(bound)
     if function is None:
-        return _fallback(fn, signature, chosen, "it is not written in Python")
+        return one_call(fn, signature, chosen, "it is not written in Python")
     itemized = told_of(signature) if items else []
 
     def looking() -> Trace:
@@ -615,7 +257,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
             traced.runs = looking if itemized else None
             return traced
     except (GiveUp, OutOfTime) as reason:
-        left = _fallback(fn, signature, chosen, str(reason))
+        left = one_call(fn, signature, chosen, str(reason))
         left.late = isinstance(reason, OutOfTime | OutOfFuel)
         return left
 
@@ -669,16 +311,7 @@ def _of_argument(fn: Any, name: str, found: Callable[[], Any]) -> Any:
     try:
         return found()
     except SpecError as wrong:
-        raise SpecError(f"{_name(fn)}, argument {name!r}: {wrong}") from None
-
-
-@contextmanager
-def at_work(fn: Any, chosen: Options) -> Iterator[None]:
-    """Around what makes a trace, or something of one: it takes no longer than it may, and is told on a terminal."""
-    code = getattr(fn, "__code__", None)
-    where = f", {_near(code.co_filename)}:{code.co_firstlineno}" if code else ""
-    with COMPILER, gc_pause.seldom(), progress.told(f"hovis: tracing {_name(fn)}{where}"), deadline.within(chosen.limit()):
-        yield
+        raise SpecError(f"{name_of(fn)}, argument {name!r}: {wrong}") from None
 
 
 def _complain(traced: Trace) -> None:
@@ -687,49 +320,8 @@ def _complain(traced: Trace) -> None:
     if losses:
         more = [f"and {len(losses) - MOST_LOSSES} more"] if len(losses) > MOST_LOSSES else []
         told = ["\n".join(remark.lines()) for remark in losses[:MOST_LOSSES]]
-        raise TraceError("\n\n".join([f"{_name(traced.fn)} could not be specialized as a whole:", *told, *more, "Without strict=True these run as they are."]))
-
-
-def behind(fn: Any) -> Any:
-    """What is traced for fn: of a jitted function the function itself, of a Trace its residual."""
-    while type(fn) in ENTERED_THROUGH:
-        fn = fn._function
-    if isinstance(fn, types.MethodType) and type(fn.__func__) in ENTERED_THROUGH:
-        return types.MethodType(behind(fn.__func__), fn.__self__)
-    return fn
-
-
-def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
-    """The Python function behind fn, and the arguments that are bound to it."""
-    if isinstance(fn, types.FunctionType):
-        return fn, ()
-    if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
-        return fn.__func__, (Const(fn.__self__),)
-    if not callable(fn):
-        raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {said(fn)}")
-    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
-    if not isinstance(fn, type) and isinstance(call, types.FunctionType):
-        return call, (Const(fn),)
-    return None, ()
-
-
-def _fallback(fn: Any, signature: Signature, chosen: Options, why: str) -> Trace:
-    """One call of the original."""
-    code = getattr(fn, "__code__", None)
-    place = Location(code.co_filename, code.co_firstlineno, None, None, None, code.co_qualname, code.co_firstlineno) if code else None
-    reason = Remark(f"{_name(fn)} was left as one call of the original", why, "", place)
-    if chosen.strict:
-        raise TraceError("\n".join([*reason.lines(), "  Without strict=True it runs as it is."]))
-    signature.wholes()
-    params = tuple(signature.leaf_params())
-    function = Function(getattr(fn, "__name__", "call"), [Block(params)])
-    op = prologue.call_of_original(fn, signature, {id(u.part): u.part.param for u in signature.unknown if isinstance(u.part, Leaf)})
-    function.blocks[0].ops.append(op)
-    function.blocks[0].terminator = Return(op)
-    traced = Trace(fn, signature, [function], chosen)
-    traced.fallback = True
-    traced.reasons = [reason]
-    return traced
+        head = f"{name_of(traced.fn)} could not be specialized as a whole:"
+        raise TraceError("\n\n".join([head, *told, *more, "Without strict=True these run as they are."]))
 
 
 def explain(traced: Any) -> Report:
@@ -747,8 +339,8 @@ def explain(traced: Any) -> Report:
 def _headline(traced: Trace) -> str:
     parameters = [f"{u.name} :: {report.fits(u.part)}" for u in traced.signature.unknown]
     if traced.fallback:
-        return f"{_name(traced.fn)}({', '.join(parameters)}): left as one call of the original"
-    return report.headline(_name(traced.fn), parameters, traced.functions)
+        return f"{name_of(traced.fn)}({', '.join(parameters)}): left as one call of the original"
+    return report.headline(name_of(traced.fn), parameters, traced.functions)
 
 
 def _remarks(traced: Trace) -> tuple[list[Remark], int]:
@@ -759,10 +351,6 @@ def _remarks(traced: Trace) -> tuple[list[Remark], int]:
     # where the engine said why a call was left, that is enough
     told = {remark.location for remark in traced.reasons if remark.loss}
     return traced.reasons + [r for r in found if r.location not in told or not r.loss], consequences
-
-
-def _name(fn: Any) -> str:
-    return str(getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or f"a {type(fn).__qualname__}")
 
 
 __all__ = ["Options", "Report", "Trace", "Type", "evaluate", "explain", "load", "options", "return_type", "specialize", "trace"]

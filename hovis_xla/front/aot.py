@@ -6,7 +6,7 @@ from typing import Any
 
 from hovis.backend.entry.prologue import absent, leaves
 from hovis.errors import SpecError, TraceError
-from hovis.front import tracing
+from hovis.front import traces, tracing
 from hovis.ir.model import callees
 from hovis_xla.abi.argument_plan import Taker, plan_of, taker
 from hovis_xla.abi.call_entry import BAILED
@@ -36,7 +36,7 @@ class Lowered:
             raise SpecError(f"hovis_xla.Lowered is made of a Trace, not of a {type(traced).__name__}")
         if adapter.is_left_behind():
             raise TraceError(adapter.AFTER_FORK)
-        with tracing.at_work(traced.fn, traced.options):
+        with traces.at_work(traced.fn, traced.options):
             decision = decide(traced.function, None, exact)
         if decision.executable is None:
             raise TraceError(str(decision))

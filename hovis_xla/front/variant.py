@@ -15,7 +15,7 @@ from hovis.backend.entry.prologue import parts_of
 from hovis.base import deadline
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, alone
-from hovis.front import tracing
+from hovis.front import traces, tracing
 from hovis.front.autotuner import GIVEN_UP, Contest
 from hovis.front.cache_keys import Key
 from hovis.front.jit import Variant as PythonVariant
@@ -414,7 +414,7 @@ def _unchecked(traced: tracing.Trace) -> Callable[..., Any] | None:
     if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
         return None
     names = [f"leaf_{k}" for k in range(len(params))]
-    target = tracing.python_function(traced.fn)[0]
+    target = traces.python_function(traced.fn)[0]
     return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
 
 
