@@ -7,7 +7,7 @@ that depends on the oparg is a function from it to a row.  Steps are normalised 
     NullUnder   a NULL is put below the top of the stack
     Truth       becomes ToBool, unless the top of the stack is a bool for certain
 
-The NULLs are those of CPython's call protocol; ``layout.py`` erases them.  ``Call`` counts all its arguments here.
+The NULLs are those of CPython's call protocol; ``stack_layout.py`` erases them.  ``Call`` counts all its arguments here.
 """
 
 import dis

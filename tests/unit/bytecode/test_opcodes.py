@@ -15,7 +15,7 @@ INSTRUMENTED = {name for name in dis.opmap if name.startswith("INSTRUMENTED_")}
 
 REAL = sorted(set(dis.opmap) - INTERNAL - PSEUDO - INSTRUMENTED)
 
-#: Steps that layout.py and normalize.py turn into ops, or into nothing.
+#: Steps that stack_layout.py and normalize.py turn into ops, or into nothing.
 STEPS = {"Null", "NullUnder", "Truth"}
 
 
