@@ -7,6 +7,7 @@ from typing import Any
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
 from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, dictionary_of, places
+from hovis.engine.environment.handed_over import LEAVES, Handed
 from hovis.engine.state import class_templates, type_lookup
 from hovis.engine.state.budget import FIRST_PLACES, PLACES, extent
 from hovis.engine.state.frames_and_heap import State
@@ -31,6 +32,8 @@ class Reader:
         self.state: State = State([], {})
         self.read_static: set[Any] = set()
         self.static_objects: dict[int, Any] = {}
+        #: known objects that something gets which may store any of their attributes
+        self.handed = Handed()
         self.guards: dict[Any, Guard] = {}
         #: what classes were asked for, whether or not it is relied upon
         self.asked: dict[Any, Guard] = {}
@@ -274,20 +277,63 @@ class Reader:
 
     def thaw_attribute(self, holder: object, name: str) -> None:
         """An attribute of a static object is written to: from now on it is read at run time, as is the object, except for other attributes."""
-        held = type_lookup.own_dict(holder)
-        if held is None or name in ("__class__", "__dict__") or not type_lookup.is_python_class(type(holder)):
+        held, tables = type_lookup.own_dict(holder), self.tables
+        if held is None or name in ("__class__", "__dict__") or not type_lookup.is_python_class(type(holder)) or self._is_handed(held):
             self.thaw(holder)
             return
-        tables = self.tables
+        names = {name, *(one for cls, one in tables.stored_through if cls in (None, type(holder)))}
         if id(held) not in tables.thawed or id(held) in tables.stored:
-            tables.stored[id(held)] = tables.stored.get(id(held), frozenset()) | {name}
-        again = ("global", id(held), name) in self.read_static
+            tables.stored[id(held)] = tables.stored.get(id(held), frozenset()) | names
+        again = any(("global", id(held), one) in self.read_static for one in names)
         for one in (holder, held):
             if id(one) not in tables.thawed:
                 tables.thawed[id(one)] = one
                 again |= id(one) in self.read_static
         if again:
             raise Restart("thaw")
+
+    def _is_handed(self, held: dict[str, Any]) -> bool:
+        """Has somebody got an object with this dictionary who may store to any of its attributes?"""
+        handed = self.handed
+        while handed.pending:
+            handed.follow(handed.pending.pop())
+        return handed.all or id(held) in handed.dictionaries
+
+    def hand_over(self, value: object) -> None:
+        """Something gets a known object, and may store any attribute of it: an op, a parameter of a block, a container.
+
+        Under guards it is seen what others change; without them, who gets an object is taken to change what that holds as well.
+        """
+        handed, cls = self.handed, type(value)
+        if id(value) in handed.roots or cls in LEAVES:
+            return
+        held: Any = value if cls is dict else type_lookup.own_dict(value) if type_lookup.is_python_class(cls) else None
+        if held is not None:
+            handed.dictionaries[id(held)] = value
+            if any(name in held and kind in (None, cls) for kind, name in self.tables.stored_through):
+                self.thaw(value)
+        if self.frozen:
+            handed.pending.append(value)
+        if self.tables.stored:
+            self._thaw_handed()
+        handed.roots[id(value)] = value      # not before: a restart may have come in between
+
+    def _thaw_handed(self) -> None:
+        stored = self.tables.stored
+        for value in [value for value in self.tables.thawed.values() if id(value) in stored]:
+            if self._is_handed(value):  # type: ignore[arg-type]
+                self.thaw(value)
+
+    def store_through(self, cls: type | None, name: str) -> None:
+        """An attribute is stored of an object of this class (None: of any), which may be one that is known."""
+        tables = self.tables
+        if (cls, name) in tables.stored_through:
+            return
+        for value in [*self.handed.roots.values(), *tables.thawed.values()]:
+            held = type_lookup.own_dict(value) if cls in (None, type(value)) and type_lookup.is_python_class(type(value)) else None
+            if held is not None and name in held and (id(held) in tables.stored or id(value) in self.handed.roots):
+                self.thaw_attribute(value, name)
+        tables.stored_through.add((cls, name))
 
     def thaw_item(self, container: object, key: object) -> None:
         """A known container is written to by key: of the globals of a module only that name is thawed."""

@@ -14,6 +14,7 @@ from hovis.base import own_code
 from hovis.bytecode.instructions import Code
 from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
+from hovis.engine.environment.handed_over import used
 from hovis.engine.environment.reads import Reader
 from hovis.engine.machine import exceptions, materialize
 from hovis.engine.machine.unwinding import unwind
@@ -26,7 +27,7 @@ from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.type_lookup import own_dict
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, drop, enter_handler, keep, lacks, poll, raised, unchanged
+from hovis.ir.operations import END, drop, enter_handler, keep, lacks, make_function, poll, raised, unchanged
 from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
@@ -53,9 +54,10 @@ _OPAQUE: Final = Effect.OPAQUE.value
 _TAKING: Final = (next, iter, getattr, operator.getitem, dict.get, dict.setdefault)
 
 
-#: What does no more to an object than to read, store or delete one attribute; what only asks what it is.
-_BY_NAME: Final = (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)
-_ASKING: Final = (type, isinstance, operator.is_, operator.is_not, id, drop, keep)
+#: What does no more to an object than to store or delete one attribute, or to read it; what only asks what it is; by id.
+_STORING: Final = frozenset(map(id, (setattr, delattr, object.__setattr__, object.__delattr__)))
+_BY_NAME: Final = _STORING | {id(getattr), id(lacks)}
+_ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep)))
 
 
 class Machine(Reader, abc.ABC):
@@ -372,22 +374,40 @@ class Machine(Reader, abc.ABC):
 
     def append(self, op: Op) -> None:
         """Append op to the block, as it is."""
-        if self.tables.stored:
-            self._give_away(op)
+        self._hand_over(op)
         self.block.ops.append(op)
 
-    def _give_away(self, op: Op) -> None:
-        """Any attribute of a static object may be stored to by what gets it, but by what reads or stores one that is named."""
-        callee, operands = op.callee, (*op.args, *(value for _, value in op.kwargs))
-        if isinstance(callee, Function) or any(callee is one for one in _ASKING):
+    def _hand_over(self, op: Op) -> None:
+        """What gets a known object may store any attribute, but for what reads or stores one that is named."""
+        callee = id(op.callee)
+        operands = op.args
+        if self.frozen and op.effect._value_ & _OPAQUE and type(op.callee) not in VALUES:
+            self.hand_over(op.callee)
+        if callee in _ASKING or not operands:
             return
-        if any(callee is one for one in _BY_NAME) and not op.effect & Effect.OPAQUE:
-            name = op.args[1]
-            if isinstance(name, Const) and name.value not in ("__dict__", "__class__"):
-                operands = operands[1:]
+        if callee in _BY_NAME and type(name := operands[1]) is Const and name.value not in ("__dict__", "__class__"):
+            if callee in _STORING:
+                self._stored_by(operands[0], str(name.value), op.effect)
+            if not op.effect._value_ & _OPAQUE:
+                operands = operands[2:]
+        if op.callee is make_function and type(operands[0]) is type(operands[1]) is Const:
+            for value in used(operands[0].value, operands[1].value):  # type: ignore[arg-type]
+                self.hand_over(value)
         for operand in operands:
-            if isinstance(operand, Const) and id(own_dict(operand.value)) in self.tables.stored:
-                self.thaw(operand.value)
+            if type(operand) is Const:
+                self.hand_over(operand.value)
+        for _, operand in op.kwargs:
+            if type(operand) is Const:
+                self.hand_over(operand.value)
+
+    def _stored_by(self, target: Operand, name: str, effect: Effect) -> None:
+        """An attribute is stored or deleted: of a known object, or of what may be one."""
+        if type(target) is Const:
+            if id(own_dict(target.value)) in self.tables.stored:
+                self.thaw_attribute(target.value, name)
+        elif self.frozen or not effect._value_ & _OPAQUE:
+            kind = target.type  # type: ignore[union-attr]
+            self.store_through(kind.cls if isinstance(kind, Type) else None, name)
 
     def add(self, op: Op, land: "Landing | None" = None, within: "int | type | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
@@ -399,8 +419,7 @@ class Machine(Reader, abc.ABC):
             else:
                 self.forget(False, within)
         if effect & _MAY_RAISE and (land is not None or self.catching()):
-            if self.tables.stored:
-                self._give_away(op)
+            self._hand_over(op)
             self.invoke(op, land)
         else:
             self.append(op)

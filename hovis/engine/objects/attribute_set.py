@@ -15,7 +15,7 @@ from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find,
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, ends_unseen, is_same
 from hovis.engine.traced import slot_protocols
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Array, Const, Type, join
+from hovis.lattice import ANY, AbstractValue, Array, Type, join
 from hovis.lattice import Any as AnyType
 
 #: What a store does that runs nothing of the user's.
@@ -69,8 +69,6 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
             return left(m, setattr, [target, Known(name), value], QUIET)
         m.thaw_attribute(target.value, name)
         target = m.resolve(target)
-    elif m.tables.stored and isinstance(target, Dyn) and isinstance(target.value, Const):
-        m.thaw_attribute(target.value.value, name)
     cls = m.class_of(target)
     if cls is None:
         if name == "__class__":
@@ -218,8 +216,6 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
             return left(m, delattr, [target, Known(name)], QUIET)
         m.thaw_attribute(target.value, name)
         target = m.resolve(target)
-    elif m.tables.stored and isinstance(target, Dyn) and isinstance(target.value, Const):
-        m.thaw_attribute(target.value.value, name)
     cls = m.class_of(target)
     if cls is None:
         return left(m, delattr, [target, Known(name)])

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 import os
 import random
+import weakref
 
 import pytest
 
@@ -179,10 +181,130 @@ def test_other_code_gets_the_object(fn, hidden, way):
         assert vars(plain).get("step") == vars(known).get("step")
 
 
-# ------------------------------------------------------------------------------------------------- random programs
+# ------------------------------------------------------------------------------------------------- who gets the object
+
+@hovis.boundary
+def call(fn, *args):
+    return fn(*args)
+
+
+@hovis.boundary
+def change(path, holder, value):
+    eval("lambda held: " + path)(holder).b = value
+
+
+class Kept:
+    """Whose end shows."""
+
+    def __init__(self, end):
+        self.end = end
+
+    def __del__(self):
+        self.end()
+
+
+def generator(m):
+    while True:
+        m.b += 5
+        yield m.b
+
+
+#: what is known besides ``m``, and what the traced code does with it
+HANDED = [
+    ("(m, 5)", "change('held[0]', k, n)"), ("m.change_b", "call(k, n)"), ("m.change_b", "call(m.change_b, n)"), ("{'x': [m]}", "change('held[\"x\"][0]', k, n)"),
+    ("functools.partial(State.change_b, m)", "call(k, n)"), ("None", "call(functools.partial(m.change_b, n))"), ("None", "call(lambda: setattr(m, 'b', n))"),
+    ("None", "list(map(m.keyed, range(n)))"), ("None", "sorted([n, 1, 7], key=m.keyed)"), ("vars(m)", "k['b'] = n"), ("vars(m)", "k.update(b=n)"),
+    ("vars(m)", "k |= {'b': n}"), ("None", "object.__setattr__(m, 'b', n)"), ("None", "object.__delattr__(m, 'b'); m.b = 4"), ("Other(x=m, y=other)", "getattr(k, name).b = n"),
+    ("Other(x=m)", "change('held.x', k, n)"), ("Other()", "k.x = m; change('held.x', k, n)"), ("weakref.ref(m)", "k().b = n"), ("weakref.proxy(m)", "k.b = n"),
+    ("generator(m)", "next(k)"), ("None", "call(list, (m.change_b(i) for i in range(n)))"), ("[]", "k.append(m); change('held[0]', k, n)"),
+    ("functools.lru_cache(lambda n: m.change_b(n))", "k(n)"), ("lambda: m.change_b(9)", "x = Kept(k); del x"), ("Held(m)", "sum(k)"),
+    ("[m, other] * 30", "for x in k: x.b += n"), ("None", "k = []\n    for i in range(n): k += [m, other]\n    for x in k: x.b += 1"), ("[m, other]", "for x, y in zip(given, k): y.b = x"),
+    ("None", "x = empty or m; x.b = n"), ("None", "x = m if n > 1 else other; x.b = n"), ("None", "x = m if n > 1 else other; call(setattr, x, 'b', n)"),
+    ("type('Q', (), {'k': m})", "change('held.k', k, n)"),
+]
+BEFORE = ["m.a = n\n    seen = [m.b, other.b]\n    {0}\n    ", "seen = [m.b]\n    {0}\n    m.a = n\n    ", "{0}\n    seen = []\n    m.a = n\n    "]
+
 
 NAMES = ("a", "b", "c", "d")
-GIVEN = ("hidden(m)", "m.__dict__['{0}'] = n", "vars(m)['{0}'] = n", "setattr(m, '{0}' + empty, n)", "box.append(m); box[-1].{0} = n", "m.change_{0}(n)", "changers['{0}'](n)")
+
+
+class State:
+    def __init__(self):
+        self.a, self.b, self.c, self.d = 1, 2, 3, 4
+
+    def keyed(self, x):
+        self.b += x
+        return -x
+
+
+for _name in NAMES:
+    exec(f"def change_one(self, n):\n    self.{_name} = n\nState.change_{_name} = change_one")
+
+
+class Held:
+    def __init__(self, m):
+        self.m = m
+
+    def __iter__(self):
+        self.m.b += 1
+        return iter([self.m.b, 2])
+
+
+class Other:
+    def __init__(self, **named):
+        self.__dict__.update(named)
+
+
+def handed(known, text, before):
+    m, other = State(), State()
+    scope = {"m": m, "other": other, **{f.__name__: f for f in (call, change, Kept, Held, Other, State, functools, weakref)}, "generator": generator}
+    first = "global k\n    " if "k =" in text or "k |=" in text or "k +=" in text else ""
+    exec(f"k = {known}\ndef fn(n, name, empty, given):\n    {first}{before.format(text)}return seen, m.a, m.b, m.c, other.b\n", scope)
+    return scope["fn"], m
+
+
+@pytest.mark.parametrize("before", range(len(BEFORE)))
+@pytest.mark.parametrize(("known", "text"), HANDED, ids=map(str, range(len(HANDED))))
+def test_something_gets_the_object(known, text, before):
+    for way in ("specialize", "jit"):
+        (plain, one), (fn, two) = handed(known, text, BEFORE[before]), handed(known, text, BEFORE[before])
+        residual = hovis.specialize(fn, Int, Any, Any, Any) if way == "specialize" else hovis.jit(fn)
+        for n in (3,) if way == "specialize" else (3, 0, 3):
+            args = n, "x", None, [4, 5]
+            same(observe(plain, args, {}), observe(residual, args, {}), f"{way} {n}: {text}")
+            assert vars(one) == vars(two)
+
+
+def test_hooks_that_store_other_attributes():
+    class Hooked(State):
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value)
+            if name == "a":
+                object.__setattr__(self, "b", value + 1)
+
+    class Swapped(State):
+        def __setattr__(self, name, value):
+            super().__setattr__("b" if name == "fresh" else name, value)
+
+    for cls in (Hooked, Swapped):
+        plain, known = cls(), cls()
+
+        def bound(m):
+            def fn(n):
+                before = m.a, m.b
+                m.a = n
+                m.fresh = n + 3
+                return before, m.a, m.b, m.c
+            return fn
+        assert bound(plain)(7) == hovis.specialize(bound(known), Int)(7)
+
+
+# ------------------------------------------------------------------------------------------------- random programs
+
+GIVEN = (
+    "call(pair[0].change_{0}, n)", "change('held[0]', pair, n)", "call(lambda: m.change_{0}(n))", "pair[n % 2].{0} = n",
+    "for x in pair: x.{0} += 1", "list(map(m.change_{0}, range(n)))", "object.__setattr__(m, '{0}', n)", "held['{0}'] = n", "hidden(m)", "m.__dict__['{0}'] = n", "vars(m)['{0}'] = n", "setattr(m, '{0}' + empty, n)", "box.append(m); box[-1].{0} = n", "m.change_{0}(n)", "changers['{0}'](n)",
+)
 
 
 def program(dice):
@@ -206,15 +328,6 @@ def program(dice):
     return f"def fn(n, hidden, empty, box):\n    seen = []\n    {body}\n    return seen, [m.{', m.'.join(NAMES)}]\n"
 
 
-class State:
-    def __init__(self):
-        self.a, self.b, self.c, self.d = 1, 2, 3, 4
-
-
-for _name in NAMES:
-    exec(f"def change(self, n):\n    self.{_name} = n\nState.change_{_name} = change")
-
-
 def hidden_change(m):
     m.b = 50
     m.d += 1
@@ -222,7 +335,7 @@ def hidden_change(m):
 
 def made(text):
     m = State()
-    scope = {"m": m, "changers": {name: getattr(m, f"change_{name}") for name in NAMES}}
+    scope = {"m": m, "pair": (m, State()), "held": vars(m), "call": call, "change": change, "changers": {name: getattr(m, f"change_{name}") for name in NAMES}}
     exec(text, scope)
     return scope["fn"], m
 
