@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from hovis.engine.state.frames_and_heap import substitute
-from hovis.engine.state.heap import VObj, reachable
+from hovis.engine.state.heap import VObj, holds, reachable
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import ENDS, Dyn, Ref, V
 from hovis.ir import operations
@@ -46,7 +46,9 @@ _VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(N
 def kept(m: "Machine", callee: object, args: list[V], kwargs: dict[str, V] | None) -> list[V]:
     """The arguments of a call that stays, those of them that it tells apart from others real, and marked."""
     if (at := _refers_weakly(callee)) is not None:
-        return [_held(m, value) if k == at else value for k, value in enumerate(args)]
+        return [_held_by_others(m, value) if k == at else value for k, value in enumerate(args)]
+    if callee is id:
+        return [_held_by_others(m, value) for value in args]
     if id(callee) in _IDENTIFYING:
         return [_held(m, args[0]), *args[1:]] if args else args
     if id(callee) in _SHOWING:
@@ -91,6 +93,23 @@ def _hold_all(m: "Machine", aids: list[int]) -> None:
         _held(m, Ref(aid))
 
 
+def _held_by_others(m: "Machine", value: V) -> V:
+    """The same, which lasts as long as a container does that may hold it."""
+    if isinstance(value, Dyn) and not isinstance(value.value, Const) and not _is_value(value.type):
+        _weakly(m)
+        for aid, obj in m.state.heap.items():
+            if obj.node is not None and not obj.seen and not obj.argument and holds(Type(obj.cls)):
+                m.endings = True
+                m.state.heap[aid] = obj.replace(seen=True)
+    return _held(m, value)
+
+
+def _weakly(m: "Machine") -> None:
+    if not m.tables.weakly:
+        m.tables.weakly = True
+        raise Restart("weak")
+
+
 def _held(m: "Machine", value: V) -> V:
     """An object of which it is known which one it is."""
     if isinstance(value, Dyn):
@@ -100,9 +119,7 @@ def _held(m: "Machine", value: V) -> V:
         m.endings = True
         substitute(m.state, value.value, value)
     elif isinstance(value, Ref):
-        if not m.tables.weakly:
-            m.tables.weakly = True
-            raise Restart("weak")
+        _weakly(m)
         m.operand(value)
         obj = m.state.heap[value.aid]
         if not _lasts(obj) and not obj.seen:

@@ -522,3 +522,58 @@ def test_generators_that_end_together_do_so_in_turn(text, capsys):
     for way in (hovis.jit(mixed), hovis.specialize(mixed, hovis.Int, hovis.Any)):
         for n in range(5):
             assert seen(way, n) == seen(mixed, n), (n, text)
+
+
+# ------------------------------------------------------------------------------------------------- lists that keep what is referred to weakly
+
+class Item:
+    def __init__(self, part):
+        self.part = part
+
+
+def kept_by_a_list(n):
+    items = [Item(i) for i in range(n)]
+    refs = [weakref.ref(item) for item in items]
+    return [ref() is None for ref in refs]
+
+
+def kept_by_lists_in_a_list(n):
+    items = [[Item(i)] for i in range(n)]
+    refs = [weakref.ref(item[0]) for item in items]
+    return [ref() is None for ref in refs]
+
+
+def kept_by_a_list_of_two(n):
+    items = [Item(i) for i in range(n)]
+    ref = None
+    for item in items:
+        ref = weakref.ref(item)
+    item = None
+    return ref() is None
+
+
+def kept_by_an_object(n):
+    items = [Item(i) for i in range(n)]
+    whole = Item(items)
+    refs = [weakref.ref(item) for item in whole.part]
+    del items
+    return [ref() is None for ref in refs]
+
+
+def told_apart_by_number(n):
+    items = [Item(i) for i in range(n)]
+    numbers = {id(item) for item in items}
+    others = [Item(i) for i in range(n)]
+    return len(numbers | {id(item) for item in others})
+
+
+def let_go_of_in_time(n):
+    items = [Item(i) for i in range(n)]
+    refs = [weakref.ref(item) for item in items]
+    items = None
+    return [ref() is None for ref in refs]
+
+
+@pytest.mark.parametrize("fn", [kept_by_a_list, kept_by_lists_in_a_list, kept_by_a_list_of_two, kept_by_an_object, told_apart_by_number, let_go_of_in_time])
+def test_lists_keep_what_is_referred_to_weakly(fn):
+    assert hovis.jit(fn)(4) == hovis.specialize(fn, hovis.Int)(4) == fn(4)
