@@ -577,3 +577,24 @@ def let_go_of_in_time(n):
 @pytest.mark.parametrize("fn", [kept_by_a_list, kept_by_lists_in_a_list, kept_by_a_list_of_two, kept_by_an_object, told_apart_by_number, let_go_of_in_time])
 def test_lists_keep_what_is_referred_to_weakly(fn):
     assert hovis.jit(fn)(4) == hovis.specialize(fn, hovis.Int)(4) == fn(4)
+
+
+@hovis.boundary
+def two(n):
+    items = [Item(i) for i in range(n)]
+    return [weakref.ref(item) for item in items], items
+
+
+def unpacked(n):
+    refs, items = two(n)
+    return [ref() is None for ref in refs]
+
+
+def unpacked_with_a_star(n):
+    refs, *items = two(n)
+    return [ref() is None for ref in refs]
+
+
+@pytest.mark.parametrize("fn", [unpacked, unpacked_with_a_star])
+def test_what_is_unpacked_lasts_as_long_as_its_variable(fn):
+    assert hovis.jit(fn)(4) == hovis.specialize(fn, hovis.Int)(4) == fn(4)
