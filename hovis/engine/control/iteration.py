@@ -559,7 +559,8 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
     args = [value, Known(before)] if after < 0 else [value, Known(before), Known(after)]
     if effect is Effect.OPAQUE:
         whole_tuple = opaque(m, fn, args)
-        whole_tuple = Dyn(whole_tuple.value, Type(tuple), ends=whole_tuple.ends)
+        # what is taken out of something that may end may end with it
+        whole_tuple = Dyn(whole_tuple.value, Type(tuple), ends=value.ends if isinstance(value, Dyn) else 0)
         whole_tuple.value.type = Type(tuple)  # type: ignore[union-attr]
     else:
         whole_tuple = m.emit(fn, args, type=Type(tuple), effect=effect)
