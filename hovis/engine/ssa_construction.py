@@ -117,9 +117,7 @@ def arguments(engine: Engine, target: Entry, state: State, between: Block | None
         if isinstance(wanted, Dyn):
             param = target.params.get(path)
             if param is not None:
-                found[id(param)] = operand = Const(UNBOUND) if value is None else engine.operand(value)
-                if type(operand) is Const:
-                    engine.hand_over(operand.value)
+                found[id(param)] = Const(UNBOUND) if value is None else engine.operand(value)
         elif isinstance(wanted, Ref) and wanted.aid not in seen:
             seen.add(wanted.aid)
             assert isinstance(value, Ref)

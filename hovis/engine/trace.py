@@ -13,7 +13,6 @@ from hovis.engine import lost_precision, ssa_construction
 from hovis.engine.calls.inline_python import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, raising, residual_generators, tested_items
 from hovis.engine.environment import guards
-from hovis.engine.environment.handed_over import Handed
 from hovis.engine.instructions import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
@@ -21,7 +20,7 @@ from hovis.engine.merge.entries import Entry
 from hovis.engine.state import budget, class_templates
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
-from hovis.engine.state.specialization_tables import FREELY, SPARINGLY, GiveUp, Restart, Tables
+from hovis.engine.state.specialization_tables import FREELY, SPARINGLY, GiveUp, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.engine.worklist import Engine
@@ -179,7 +178,7 @@ def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         functions = _trace(engine, initial, fuel, choices)
         return Result(functions, _match(engine, initial), engine)
     finally:
-        engine.roots, engine.handed = [], Handed()  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
+        engine.roots = []  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
         class_templates.retire(engine.tables.templates.values())
         constants.forget_large()
 
@@ -208,8 +207,6 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             continue
         except Leak as leak:
             engine.leave_class(leak.args[0])
-            continue
-        except Restart:
             continue
         except budget.OutOfFuel as out:
             attempts -= 1

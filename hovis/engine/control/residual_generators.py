@@ -51,7 +51,7 @@ def build(m: Machine, aid: int) -> Operand:
     made = _call(m, frame, heap)
     if status != "new":
         made = Op(ops.begun, (made,), (), Type(GENERATOR), None, Effect.IO, m.location())
-        m.append(made)
+        m.block.ops.append(made)
     if not m.interprets(code):
         _rename(m, made, code)
     return made
@@ -61,7 +61,7 @@ def _rename(m: Machine, made: Op, code: Code) -> None:
     """A generator that has been given other names than its function has."""
     for name, was, now in (("__name__", code.name, code.given_name), ("__qualname__", code.qualname, code.given_qualname)):
         if was != now:
-            m.append(Op(setattr, (made, Const(name), Const(now)), (), Type(type(None)), None, Effect.WRITES, m.location()))
+            m.block.ops.append(Op(setattr, (made, Const(name), Const(now)), (), Type(type(None)), None, Effect.WRITES, m.location()))
 
 
 def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
@@ -81,7 +81,7 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     m.entry.calls.append((op, entry, state))
     m.entry.call_tails.append(m.reads)
     m.emitted += 1
-    m.append(op)
+    m.block.ops.append(op)
     return op
 
 

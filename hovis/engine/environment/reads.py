@@ -7,7 +7,6 @@ from typing import Any
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
 from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, dictionary_of, places
-from hovis.engine.environment.handed_over import LEAVES, Handed
 from hovis.engine.state import class_templates, type_lookup
 from hovis.engine.state.budget import FIRST_PLACES, PLACES, extent
 from hovis.engine.state.frames_and_heap import State
@@ -32,8 +31,6 @@ class Reader:
         self.state: State = State([], {})
         self.read_static: set[Any] = set()
         self.static_objects: dict[int, Any] = {}
-        #: known objects that something gets which may store any of their attributes
-        self.handed = Handed()
         self.guards: dict[Any, Guard] = {}
         #: what classes were asked for, whether or not it is relied upon
         self.asked: dict[Any, Guard] = {}
@@ -248,92 +245,16 @@ class Reader:
         if not self.frozen and not (class_templates.ALL and class_templates.of(cls) is not None):
             self.guard("asked", base, id(cls), (cls, answer))
 
-    def reads_attribute(self, holder: object, held: dict[str, Any], name: str) -> bool:
-        """May an attribute of a known object be read now, of its dictionary ``held``?  Says that it has been."""
-        if class_templates.ALL and class_templates.of(holder) is not None:
-            return True
-        stored = self.tables.stored.get(id(held), frozenset())
-        if name in stored or (id(held) in self.tables.thawed and not stored):
-            return False
-        self.read_static |= {("global", id(held), name), ("by name", id(held))}
-        self.static_objects[id(holder)] = holder
-        item = "item", held, name, held.get(name, UNBOUND)
-        if name in held and (self.state.world == 2 or (self.volatile and self._volatile(holder, item))):
-            return False
-        self.guard(*item)
-        return True
-
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
         inner = type_lookup.own_dict(value)
         if inner is not None:
             # it may have been read by itself (that of a module: as the globals of its functions)
             self.thaw(inner)
-        known = self.tables.stored.pop(id(value), None) is not None or id(value) not in self.tables.thawed
-        if known and not is_immutable(value):
+        if id(value) not in self.tables.thawed and not is_immutable(value):
             self.tables.thawed[id(value)] = value
-            if id(value) in self.read_static or ("by name", id(value)) in self.read_static:
+            if id(value) in self.read_static:
                 raise Restart("thaw")
-
-    def thaw_attribute(self, holder: object, name: str) -> None:
-        """An attribute of a static object is written to: from now on it is read at run time, as is the object, except for other attributes."""
-        held, tables = type_lookup.own_dict(holder), self.tables
-        if held is None or name in ("__class__", "__dict__") or not type_lookup.is_python_class(type(holder)) or self._is_handed(held):
-            self.thaw(holder)
-            return
-        names = {name, *(one for cls, one in tables.stored_through if cls in (None, type(holder)))}
-        if id(held) not in tables.thawed or id(held) in tables.stored:
-            tables.stored[id(held)] = tables.stored.get(id(held), frozenset()) | names
-        again = any(("global", id(held), one) in self.read_static for one in names)
-        for one in (holder, held):
-            if id(one) not in tables.thawed:
-                tables.thawed[id(one)] = one
-                again |= id(one) in self.read_static
-        if again:
-            raise Restart("thaw")
-
-    def _is_handed(self, held: dict[str, Any]) -> bool:
-        """Has somebody got an object with this dictionary who may store to any of its attributes?"""
-        handed = self.handed
-        while handed.pending:
-            handed.follow(handed.pending.pop())
-        return handed.all or id(held) in handed.dictionaries
-
-    def hand_over(self, value: object) -> None:
-        """Something gets a known object, and may store any attribute of it: an op, a parameter of a block, a container.
-
-        Under guards it is seen what others change; without them, who gets an object is taken to change what that holds as well.
-        """
-        handed, cls = self.handed, type(value)
-        if id(value) in handed.roots or cls in LEAVES:
-            return
-        held: Any = value if cls is dict else type_lookup.own_dict(value) if type_lookup.is_python_class(cls) else None
-        if held is not None:
-            handed.dictionaries[id(held)] = value
-            if any(name in held and kind in (None, cls) for kind, name in self.tables.stored_through):
-                self.thaw(value)
-        if self.frozen:
-            handed.pending.append(value)
-        if self.tables.stored:
-            self._thaw_handed()
-        handed.roots[id(value)] = value      # not before: a restart may have come in between
-
-    def _thaw_handed(self) -> None:
-        stored = self.tables.stored
-        for value in [value for value in self.tables.thawed.values() if id(value) in stored]:
-            if self._is_handed(value):  # type: ignore[arg-type]
-                self.thaw(value)
-
-    def store_through(self, cls: type | None, name: str) -> None:
-        """An attribute is stored of an object of this class (None: of any), which may be one that is known."""
-        tables = self.tables
-        if (cls, name) in tables.stored_through:
-            return
-        for value in [*self.handed.roots.values(), *tables.thawed.values()]:
-            held = type_lookup.own_dict(value) if cls in (None, type(value)) and type_lookup.is_python_class(type(value)) else None
-            if held is not None and name in held and (id(held) in tables.stored or id(value) in self.handed.roots):
-                self.thaw_attribute(value, name)
-        tables.stored_through.add((cls, name))
 
     def thaw_item(self, container: object, key: object) -> None:
         """A known container is written to by key: of the globals of a module only that name is thawed."""

@@ -103,7 +103,7 @@ def changed(m: "Machine", exception: Ref, callee: Any, args: list[V], effect: Ef
     operands = (node.value, *(m.operand(arg) for arg in args))
     op = Op(callee, operands, (), node.type, None, effect, m.location())
     m.emitted += 1
-    m.append(op)
+    m.block.ops.append(op)
     m.put(exception, m.state.heap[exception.aid].replace(node=op))
 
 
@@ -142,7 +142,7 @@ def out_of(m: "Machine", op: Op, param: Param) -> V:
     caught: Param | Op = param
     if depth > 1:
         caught = Op(ops.caught_at, (param, Const(depth)), (), RAISED, None, Effect.READS, m.location())
-        m.append(caught)
+        m.block.ops.append(caught)
     try:
         rule = m.library.raises.get(op.callee) if not op.kwargs and not op.effect & Effect.OPAQUE else None
     except TypeError:
@@ -301,7 +301,7 @@ def noted(m: "Machine", exception: Ref, note: V) -> None:
 def read(m: "Machine", node: Operand, name: str) -> Dyn:
     """What the real exception says of itself."""
     op = Op(getattr, (node, Const(name)), (), ANY, None, Effect.READS, m.location())
-    m.append(op)
+    m.block.ops.append(op)
     return Dyn(op, ANY)
 
 

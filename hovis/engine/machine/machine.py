@@ -14,7 +14,6 @@ from hovis.base import own_code
 from hovis.bytecode.instructions import Code
 from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
-from hovis.engine.environment.handed_over import used
 from hovis.engine.environment.reads import Reader
 from hovis.engine.machine import exceptions, materialize
 from hovis.engine.machine.unwinding import unwind
@@ -24,10 +23,9 @@ from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj, holds, may_be_one
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
-from hovis.engine.state.type_lookup import own_dict
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, drop, enter_handler, keep, lacks, make_function, poll, raised, unchanged
+from hovis.ir.operations import END, enter_handler, poll, raised, unchanged
 from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
@@ -52,12 +50,6 @@ _OPAQUE: Final = Effect.OPAQUE.value
 
 #: What gives something that its first operand holds.
 _TAKING: Final = (next, iter, getattr, operator.getitem, dict.get, dict.setdefault)
-
-
-#: What does no more to an object than to store or delete one attribute, or to read it; what only asks what it is; by id.
-_STORING: Final = frozenset(map(id, (setattr, delattr, object.__setattr__, object.__delattr__)))
-_BY_NAME: Final = _STORING | {id(getattr), id(lacks)}
-_ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep)))
 
 
 class Machine(Reader, abc.ABC):
@@ -372,43 +364,6 @@ class Machine(Reader, abc.ABC):
             ends, self.endings = ENDS_READ if callee is next else ENDS_TAKEN, True
         return Dyn(op, type, dims, lost, ends=ends, maybe_end=ended)
 
-    def append(self, op: Op) -> None:
-        """Append op to the block, as it is."""
-        self._hand_over(op)
-        self.block.ops.append(op)
-
-    def _hand_over(self, op: Op) -> None:
-        """What gets a known object may store any attribute, but for what reads or stores one that is named."""
-        callee = id(op.callee)
-        operands = op.args
-        if self.frozen and op.effect._value_ & _OPAQUE and type(op.callee) not in VALUES:
-            self.hand_over(op.callee)
-        if callee in _ASKING or not operands:
-            return
-        if callee in _BY_NAME and type(name := operands[1]) is Const and name.value not in ("__dict__", "__class__"):
-            if callee in _STORING:
-                self._stored_by(operands[0], str(name.value), op.effect)
-            if not op.effect._value_ & _OPAQUE:
-                operands = operands[2:]
-        if op.callee is make_function and type(operands[0]) is type(operands[1]) is Const:
-            for value in used(operands[0].value, operands[1].value):  # type: ignore[arg-type]
-                self.hand_over(value)
-        for operand in operands:
-            if type(operand) is Const:
-                self.hand_over(operand.value)
-        for _, operand in op.kwargs:
-            if type(operand) is Const:
-                self.hand_over(operand.value)
-
-    def _stored_by(self, target: Operand, name: str, effect: Effect) -> None:
-        """An attribute is stored or deleted: of a known object, or of what may be one."""
-        if type(target) is Const:
-            if id(own_dict(target.value)) in self.tables.stored:
-                self.thaw_attribute(target.value, name)
-        elif self.frozen or not effect._value_ & _OPAQUE:
-            kind = target.type  # type: ignore[union-attr]
-            self.store_through(kind.cls if isinstance(kind, Type) else None, name)
-
     def add(self, op: Op, land: "Landing | None" = None, within: "int | type | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
@@ -419,10 +374,9 @@ class Machine(Reader, abc.ABC):
             else:
                 self.forget(False, within)
         if effect & _MAY_RAISE and (land is not None or self.catching()):
-            self._hand_over(op)
             self.invoke(op, land)
         else:
-            self.append(op)
+            self.block.ops.append(op)
         self.latest = op
 
     def catching(self) -> bool:

@@ -183,7 +183,7 @@ def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str,
     named = tuple((name, m.operand(v)) for name, v in (kwargs or {}).items())
     op = Op(callee, operands, named, m.kind_of(cls), None, Effect.PURE, m.location())
     m.emitted += 1
-    m.append(op)
+    m.block.ops.append(op)
     return op
 
 
@@ -198,7 +198,7 @@ def _knot(m: "Machine", aid: int, obj: VObj) -> None:
 def _effect(m: "Machine", callee: Any, args: list[V]) -> None:
     operands = tuple(m.operand(a) for a in args)
     m.emitted += 1
-    m.append(Op(callee, operands, (), Type(type(None)), None, Effect.WRITES, m.location()))
+    m.block.ops.append(Op(callee, operands, (), Type(type(None)), None, Effect.WRITES, m.location()))
 
 
 # ------------------------------------------------------------------------------------------------- by kind

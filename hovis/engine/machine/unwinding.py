@@ -80,7 +80,7 @@ def _out_of_generator(m: "Machine", exception: V, inside: Location | None, locat
     operand, depth = m.operand(exception), exceptions.depth_of(inside)
     if start > depth:
         operand = Op(passed, (operand, Const(depth)), (), RAISED, None, Effect.READS, location)
-        m.append(operand)
+        m.block.ops.append(operand)
     op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), RAISED, None, Effect.WRITES, None)
-    m.append(op)
+    m.block.ops.append(op)
     return Dyn(op, RAISED), inside if start >= depth else location

@@ -20,11 +20,10 @@ from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import VObj, holds
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
-from hovis.engine.state.type_lookup import own_dict
 from hovis.engine.state.values import ENDS, NO_LABELS, STRONG, TEST, Dyn, Known, Ref, V, each, either
 from hovis.ir.model import Edge, Function, Param
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import ANY, AbstractValue, Const, Type, join
+from hovis.lattice import ANY, AbstractValue, Type, join
 from hovis.lattice.constants import PLAIN
 from hovis.library.core import Library
 
@@ -68,15 +67,6 @@ class Meeting(Keys):
 
     # --------------------------------------------------------------------------------------------- edges
 
-    def _stay_known(self, state: State) -> None:
-        """A known object that is stored to is no parameter where paths meet: which one it is stays known."""
-        stored = self.tables.stored
-        for frame in state.frames:
-            for values in (frame.locals, frame.stack):
-                for k, value in enumerate(values):
-                    if type(value) is Dyn and type(value.value) is Const and id(own_dict(value.value.value)) in stored:
-                        values[k] = Known(value.value.value)
-
     def edge(self, edge: Edge, state: State) -> None:
         if state.drop_dead(self.tables.weakly):
             finalizers.run_in(self, state)
@@ -91,8 +81,6 @@ class Meeting(Keys):
     def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
         """The entry for state at site, which state has been joined into."""
         table = self.entries.setdefault(site, {})
-        if self.tables.stored:
-            self._stay_known(state)
         key = self.key_of(site, state)
         entry = table.get(key)
         if entry is None:

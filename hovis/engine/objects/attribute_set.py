@@ -67,7 +67,7 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
         if functions.has_own(target.value, name):
             m.thaw(vars(target.value))
             return left(m, setattr, [target, Known(name), value], QUIET)
-        m.thaw_attribute(target.value, name)
+        m.thaw(target.value)
         target = m.resolve(target)
     cls = m.class_of(target)
     if cls is None:
@@ -214,7 +214,7 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
         if functions.has_own(target.value, name):
             m.thaw(vars(target.value))
             return left(m, delattr, [target, Known(name)], QUIET)
-        m.thaw_attribute(target.value, name)
+        m.thaw(target.value)
         target = m.resolve(target)
     cls = m.class_of(target)
     if cls is None:

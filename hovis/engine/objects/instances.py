@@ -13,8 +13,8 @@ from hovis.engine.machine import exceptions
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import STORED, VObj
 from hovis.engine.state.type_lookup import ABSENT, find, has_dict, own_dict
-from hovis.engine.state.values import NO_LABELS, Dyn, Known, Labels, Ref, V, relabel
-from hovis.lattice import Const
+from hovis.engine.state.values import Dyn, Known, Ref, V, relabel
+from hovis.ir.operations import UNBOUND
 
 #: Only the real instance knows.
 UNKNOWN: Final = object()
@@ -35,9 +35,7 @@ def dict_descriptor(cls: type) -> bool:
 def own(m: Machine, value: V, cls: type, name: str) -> Any:
     """What the instance has by that name: a value, ABSENT, or UNKNOWN."""
     if isinstance(value, Known):
-        return _of_known(m, value.value, value.labels, name)
-    if isinstance(value, Dyn) and isinstance(value.value, Const) and m.tables.stored:
-        return _of_known(m, value.value.value, NO_LABELS, name)
+        return _of_known(m, value, cls, name)
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.kind == "instance" and not obj.forgotten:
@@ -50,15 +48,18 @@ def own(m: Machine, value: V, cls: type, name: str) -> Any:
     return UNKNOWN if has_dict(cls) else ABSENT
 
 
-def _of_known(m: Machine, holder: Any, labels: Labels, name: str) -> Any:
-    """Of an object of the environment; one whose attributes are stored to by name has the others still."""
-    held = own_dict(holder)
+def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
+    held = own_dict(value.value)
     if held is None:
         return ABSENT
-    if not m.reads_attribute(holder, held, name):
+    if id(held) in m.tables.thawed:
         return UNKNOWN
+    m.read_static.add(id(held))
     m.covers(held, name, 0)
-    return Known(held[name], labels) if name in held else ABSENT
+    if name in held:
+        return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
+    m.guard("item", held, name, UNBOUND)
+    return ABSENT
 
 
 def _of_object(m: Machine, value: Ref, obj: VObj, name: str) -> Any:

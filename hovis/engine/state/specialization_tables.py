@@ -82,12 +82,7 @@ class Tables:
         self.not_virtual: set[Any] = set()
         #: objects that were watched, and are stored into somewhere
         self.rewritten: set[int] = set()
-        #: static objects that the traced code writes to: what they hold is read at run time
         self.thawed: dict[int, object] = {}
-        #: dictionaries of those of them that are stored to by the names of attributes alone → these names; the others are static still
-        self.stored: dict[int, frozenset[str]] = {}
-        #: (class or None, name): attributes of objects that are not known which are stored to
-        self.stored_through: set[tuple[type | None, str]] = set()
         self.thawed_globals: set[tuple[int, str]] = {(id(sys.__dict__), name) for name in REDIRECTED}
         #: (class, name) → of what type the attributes of classes are that the traced code writes to
         self.thawed_attributes: dict[tuple[int, str], Any] = {}
