@@ -193,11 +193,7 @@ class Engine(Meeting):
             first = False
             if pc in heads:
                 if came is not None and not rounds.has(frame) and self.polls(self.state, came):
-                    # other paths have met in this round, and may do so in the next
-                    if (ctx, pc) in self.tables.polled:
-                        self.block = self.poll(self.block, self.state, came)
-                    else:
-                        self.entry.passed.add((ctx, pc))
+                    self._poll_at_head((ctx, pc), came)
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
@@ -235,6 +231,13 @@ class Engine(Meeting):
                 return None
             if to == SWITCH:
                 return None
+
+    def _poll_at_head(self, site: tuple[int, int], came: int) -> None:
+        """Poll for signals at the head of a loop where other paths have met in this iteration, and may do so in the next."""
+        if site in self.tables.polled:
+            self.block = self.poll(self.block, self.state, came)
+        else:
+            self.entry.passed.add(site)
 
     def _open(self, entry: Entry) -> None:
         """Begin a chain: with the entry's state, an empty block, and nothing found out yet."""
