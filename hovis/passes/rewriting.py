@@ -224,11 +224,6 @@ class ByIdentity(tuple[object, ...]):
         return any(other is one for one in self)
 
 
-def same(a: Operand, b: Operand) -> bool:
-    """Are both the same value, or the same constant?"""
-    return a is b or (isinstance(a, Const) and a == b)
-
-
 def is_one_of(callee: object, functions: frozenset[Any]) -> bool:
     """Is callee one of these functions?  (Not every callable has a hash.)"""
     return isinstance(callee, FunctionType) and callee in functions

@@ -14,12 +14,12 @@ import numpy as np
 
 from hovis.front.custom_rules import Kept
 from hovis.ir import operations
+from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Location, Op
 from hovis_xla.abi.host_callbacks import is_own, rebuilt, take
 from hovis_xla.abi.ordered_effects import Act, Redo, Tree
 from hovis_xla.abi.primitive_results import promised
 from hovis_xla.abi.run_record import Done, Record
-from hovis_xla.analysis.loop_forest import operands_of
 from hovis_xla.analysis.primitive_effects import Conduct, conduct_of
 from hovis_xla.analysis.stored_arrays import may_share
 from hovis_xla.emit.block_slots import tensor
@@ -201,7 +201,7 @@ def _callers(operand: Operand) -> int | None:
 def _is_for(given: Op, op: Op, low: L) -> bool:
     """Is a value made for this op alone, each time?"""
     together = any(given in block.ops and op in block.all_ops() for block in low.order)
-    return together and sum(value is given for block in low.order for value in operands_of(block)) == 1
+    return together and sum(value is given for block in low.order for value in operands(block)) == 1
 
 
 def _at(where: Location | None) -> str:

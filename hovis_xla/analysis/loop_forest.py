@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from hovis.ir.analysis.strongly_connected import components
-from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
 from hovis.lattice import Const, contains, leq
 from hovis_xla.analysis.side_effects import acts
 
@@ -129,17 +129,6 @@ def terminator_operands(block: Block) -> list[Operand]:
         case Return(value=value):
             return [value]
     return []
-
-
-def operands_of(block: Block) -> "Iterable[Operand]":
-    """All that the ops, the end and the edges of a block use."""
-    for op in block.all_ops():
-        yield from op.operands()
-    match block.terminator:
-        case Branch(cond=value) | Return(value=value) | Raise(value=value):
-            yield value
-    for edge in edges(block.terminator):
-        yield from edge.args
 
 
 def fits(value: Operand, place: Operand) -> bool:

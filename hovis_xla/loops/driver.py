@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from hovis.base import deadline
-from hovis.ir.analysis.control_flow import Dominators, predecessors
+from hovis.ir.analysis.control_flow import Dominators, operands, predecessors
 from hovis.ir.model import Block, Function, Op, Operand, Param, Value, callees
 from hovis.passes import pipeline
 from hovis.passes.rewriting import copy, drop_unreached, keep_params, substitute
 from hovis_xla.analysis.integer_ranges import Ranges
-from hovis_xla.analysis.loop_forest import Region, all_loops, live_in, needed, operands_of, reachable, regions
+from hovis_xla.analysis.loop_forest import Region, all_loops, live_in, needed, reachable, regions
 
 
 class Sweep:
@@ -137,7 +137,7 @@ class Sweep:
 
 
 def _add_users(users: dict[object, set[Block]], block: Block) -> None:
-    for value in operands_of(block):
+    for value in operands(block):
         if isinstance(value, Op | Param):
             users.setdefault(value, set()).add(block)
 

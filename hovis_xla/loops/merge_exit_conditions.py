@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
-from hovis.passes.rewriting import same
 from hovis_xla.analysis.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.loop_forest import Region
 from hovis_xla.analysis.side_effects import acts

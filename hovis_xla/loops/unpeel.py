@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from hovis.ir.analysis.control_flow import Dominators, Incoming, predecessors
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import Const
 from hovis.passes import pipeline
-from hovis.passes.rewriting import drop_unreached, same
+from hovis.passes.rewriting import drop_unreached
 from hovis_xla.analysis.loop_forest import Region, all_loops, fits, live_in, needed, reachable, regions, successors
 from hovis_xla.loops import driver
 

@@ -10,10 +10,12 @@ import operator
 from collections.abc import Iterable
 from typing import Final
 
+from hovis.ir.analysis.control_flow import operands
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Array, Const
-from hovis.passes.rewriting import replace_in, same
-from hovis_xla.analysis.loop_forest import Region, fits, operands_of, successors
+from hovis.passes.rewriting import replace_in
+from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
@@ -75,13 +77,13 @@ class _Half:
             return False
         first = self.region.blocks - self.second
         made = {v for b in first for v in (*b.params, *b.all_ops())} - {test}
-        used: list[Operand] = [*test.operands(), *(v for b in self.sweep.users(made) if b not in first for v in operands_of(b))]
+        used: list[Operand] = [*test.operands(), *(v for b in self.sweep.users(made) if b not in first for v in operands(b))]
         used += [a for e in (branch.true, branch.false) for a in e.args]
         self.open = {v: None for v in used if v in made}
         carried = {a for b in self.second for e in successors(b) if e.block is self.head for a in e.args}
         if any(_is_array(v) and v not in carried for v in self.open):
             return False
-        elsewhere = any(test in op.operands() for op in self.middle.ops) or any(test in operands_of(b) for b in self.region.blocks if b is not self.middle)
+        elsewhere = any(test in op.operands() for op in self.middle.ops) or any(test in operands(b) for b in self.region.blocks if b is not self.middle)
         return not elsewhere and self._is_in_front()
 
     def _behind(self, start: Block) -> set[Block]:
@@ -115,7 +117,7 @@ class _Half:
         dropped = {v for b in self.reached - {front} for v in (*b.params, *b.all_ops())}
         if not dropped.isdisjoint(self.bound[v] for v in self.open):
             return False
-        if any(v in dropped for b in self.sweep.users(dropped) if b not in self.reached for v in operands_of(b)):
+        if any(v in dropped for b in self.sweep.users(dropped) if b not in self.reached for v in operands(b)):
             return False
         known = {v: value.value for v, value in self.bound.items() if isinstance(value, Const)}
         for op in (*self.folded, self.test):

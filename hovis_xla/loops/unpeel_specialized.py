@@ -9,9 +9,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import Array, Const
-from hovis.passes.rewriting import replace_in, same
+from hovis.passes.rewriting import replace_in
 from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.passes.rewriting import replace_operands
-from hovis_xla.analysis.loop_forest import Region, fits, operands_of, successors
+from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import is_read, leaves_memory, read_if
 from hovis_xla.loops import driver
@@ -236,7 +237,7 @@ class _Turning:
 
     def _drop_reads(self, block: Block, asked: Collection[Op]) -> None:
         """Leave out of a block what the test reads now."""
-        uses = Counter(v for b in {block, *self.sweep.users(block.ops)} for v in operands_of(b))
+        uses = Counter(v for b in {block, *self.sweep.users(block.ops)} for v in operands(b))
         for op in block.ops[::-1]:
             if not uses[op] and (op in asked or not op.effect):
                 block.ops.remove(op)

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
 from hovis_xla.abi import host_callbacks
@@ -20,7 +21,7 @@ from hovis_xla.abi.signature import Keyed, Lowered, Tape, Template
 from hovis_xla.analysis.growable_lists import AsTuple, Item, ItemsSeen, Listing
 from hovis_xla.analysis.integer_ranges import SMALL, Ranges
 from hovis_xla.analysis.intervals import Interval, meet
-from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, operands_of, reachable, regions
+from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, reachable, regions
 from hovis_xla.analysis.persistent_scalars import Variable, variables
 from hovis_xla.analysis.primitive_effects import reaches
 from hovis_xla.analysis.side_effects import changes
@@ -169,8 +170,8 @@ class Lowering(Calls):
         self.env = {}
         self.needed = needed(reachable(function))
         self.order = reachable(function)
-        self.used = {v for block in self.order for v in operands_of(block)}
-        self.abroad = {v for block in self.order for v in operands_of(block) if isinstance(v, Op) and v not in block.ops}
+        self.used = {v for block in self.order for v in operands(block)}
+        self.abroad = {v for block in self.order for v in operands(block) if isinstance(v, Op) and v not in block.ops}
         self.carried_out = carried_out(self.order, top, self.needed)
         self.ranges = self._ranges(function, given)
         self.arguments = function.params if len(self.active) == 1 else ()

@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hovis.ir import operations
-from hovis.ir.analysis.control_flow import predecessors
+from hovis.ir.analysis.control_flow import operands, predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.lattice import ANY, Const, Type
 from hovis_xla.abi.ordered_effects import log_op
-from hovis_xla.analysis.loop_forest import operands_of
 
 
 @dataclass(eq=False)
@@ -47,7 +46,7 @@ class _Exit:
 def _live_in(function: Function, wanted: set[Value], region: set[Block]) -> dict[Block, set[Value]]:
     """Which of these values each block outside of the region, or a later one, uses."""
     outside = [b for b in function.blocks if b not in region]
-    live = {b: {v for v in operands_of(b) if isinstance(v, Op | Param) and v in wanted} for b in outside}
+    live = {b: {v for v in operands(b) if isinstance(v, Op | Param) and v in wanted} for b in outside}
     incoming = predecessors(function)
     todo = [b for b in outside if live[b]]
     while todo:
@@ -118,7 +117,7 @@ class _Outline:
         if self.loops:
             incoming += self.entry.params
         outer = dict.fromkeys(
-            v for b in self.order for v in operands_of(b) if isinstance(v, Op | Param) and v not in self.made
+            v for b in self.order for v in operands(b) if isinstance(v, Op | Param) and v not in self.made
         )  # those that only edges out of the piece pass on are not used here
         used = self._used()
         incoming += [v for v in outer if v in used]

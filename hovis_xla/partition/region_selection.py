@@ -16,13 +16,13 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
-from hovis.ir.analysis.control_flow import predecessors
+from hovis.ir.analysis.control_flow import operands, predecessors
 from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
 from hovis.library.tables.lowerings import LOWERINGS
 from hovis_xla.abi.host_callbacks import is_hostable
-from hovis_xla.analysis.loop_forest import Region, operands_of, regions
+from hovis_xla.analysis.loop_forest import Region, regions
 from hovis_xla.analysis.primitive_effects import ACTS, ENVIRONMENT
 from hovis_xla.analysis.side_effects import SEEN, acts, makes_text
 from hovis_xla.emit.values import CARRIERS, num_of_value
@@ -295,7 +295,7 @@ def _uses(function: Function) -> dict[Op, list[Op | None]]:
             for value in op.operands():
                 if isinstance(value, Op):
                     found.setdefault(value, []).append(op)
-        rest = set(operands_of(block)) - {v for op in block.all_ops() for v in op.operands()}
+        rest = set(operands(block)) - {v for op in block.all_ops() for v in op.operands()}
         rest |= {a for e in edges(block.terminator) for a in e.args}
         for value in rest:
             if isinstance(value, Op):

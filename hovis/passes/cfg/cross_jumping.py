@@ -13,11 +13,11 @@ from collections.abc import Container, Hashable
 from typing import Final
 
 from hovis.ir.analysis.control_flow import operands, reverse_postorder, terminator_operands
-from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, edges
+from hovis.ir.matching import Match, shape
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Value, edges
 from hovis.lattice import Const
-from hovis.lattice.constants import constant_key
 from hovis.passes.cfg.tail_merging import open_handlers
-from hovis.passes.rewriting import Pass, same, shows_place
+from hovis.passes.rewriting import Pass, shows_place
 
 #: An end of fewer ops is not worth a jump.
 MIN_OPS: Final = 3
@@ -71,8 +71,7 @@ def _sweep(function: Function) -> bool:
 
 def _outline(op: Op) -> Hashable:
     """What two ops that do the same have in common, wherever their values come from."""
-    callee = None if isinstance(op.callee, Param | Op) else id(op.callee)
-    return callee, op.effect, tuple(name for name, _ in op.kwargs), tuple(constant_key(x.value) if isinstance(x, Const) else None for x in op.operands())
+    return shape(op), tuple(x if isinstance(x, Const) else None for x in op.operands())
 
 
 def _used_outside(function: Function) -> set[Operand]:
@@ -86,37 +85,29 @@ def _used_outside(function: Function) -> set[Operand]:
     return found
 
 
+class _Ends(Match):
+    """The ends of two blocks, from the last op backwards: what is bound has to turn out the same, further up."""
+
+    def agrees(self, a: Value, b: Value) -> bool:
+        """Are they of one type, and from the same place, if that can be told?"""
+        return a.type == b.type and (not isinstance(a, Op) or not isinstance(b, Op) or a.location == b.location or not shows_place(a))
+
+
 def _alike(a: Block, b: Block, outside: set[Operand]) -> int:
     """How many ops at the ends of two blocks do the same to the same values, and are of use there alone."""
-    mine: set[Operand] = {*a.params, *a.ops}
-    others: set[Operand] = {*b.params, *b.ops}
-    #: values of both that have to turn out the same, further up
-    open_: dict[Operand, Operand] = {}
-
-    def agree(x: Operand, y: Operand) -> bool:
-        if isinstance(x, Param | Op) and isinstance(y, Param | Op) and x in mine and y in others:
-            return open_.setdefault(x, y) is y
-        return same(x, y)
-
-    if not all(map(agree, terminator_operands(a.terminator), terminator_operands(b.terminator))):
+    match = _Ends({*b.params, *b.ops})
+    if not match.operands(terminator_operands(a.terminator), terminator_operands(b.terminator)):
         return 0
     found = 0
     for count, (one, other) in enumerate(zip(reversed(a.ops), reversed(b.ops), strict=False), 1):
-        if one in outside or other in outside or one.dims or other.dims or open_.pop(one, other) is not other:
+        if one in outside or other in outside or one.dims or other.dims or match.bound.pop(other, one) is not one:
             break
-        if other in open_.values() or not _same_op(one, other) or not all(map(agree, one.operands(), other.operands())):
+        if one in match.bound.values() or not match.op(one, other):
             break
-        if not open_:
+        del match.bound[other]
+        if not match.bound:
             found = count
     return found
-
-
-def _same_op(one: Op, other: Op) -> bool:
-    """But for the operands."""
-    callee = one.callee is other.callee or (isinstance(one.callee, Param | Op) and isinstance(other.callee, Param | Op))
-    placed = one.location == other.location or not shows_place(one)
-    shape = len(one.args) == len(other.args) and [name for name, _ in one.kwargs] == [name for name, _ in other.kwargs]
-    return callee and placed and shape and one.effect == other.effect and one.type == other.type
 
 
 def _share(function: Function, a: Block, b: Block, count: int, branched: Container[Block]) -> None:

@@ -1,9 +1,10 @@
 """Straightening the graph: known branches, jumps to jumps, chains of blocks."""
 
 from hovis.ir.analysis.control_flow import predecessors, reverse_postorder
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Operand, Return, Value, edges
 from hovis.lattice import Const
-from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, replaced, same, substitute
+from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, replaced, substitute
 
 
 def _simplify_cfg(function: Function) -> bool:

@@ -9,10 +9,9 @@ the same lines of the user's source where an op of theirs may raise itself.
 from collections.abc import Hashable, Mapping
 from typing import Final
 
-from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.matching import Key
+from hovis.ir.model import Block, Edge, Function, Invoke, Jump, Location, Op, Operand, Raise, edges
 from hovis.ir.operations import drop, enter_handler, leave_handler
-from hovis.lattice import Const
-from hovis.lattice.constants import constant_key
 from hovis.passes.rewriting import Pass, shows_place
 
 _DEPTH: Final = {enter_handler: 1, leave_handler: -1}
@@ -129,44 +128,17 @@ def open_handlers(function: Function) -> dict[Block, int]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------- what is the same
-
-
 def _key(block: Block, places: bool) -> Hashable:
-    """Equal for two blocks that do the same: their own values by number, those of others by identity."""
-    own: list[Value] = [*block.params, *block.all_ops()]
-    numbers = {value: n for n, value in enumerate(own)}
-    params = tuple((param.type, param.dims is None) for param in block.params)
-    return params, tuple(_op(op, numbers, places) for op in block.ops), _end(block, numbers, places)
+    """Equal for two blocks that do the same."""
+    return Key([block], _place if places else _nowhere).block(block)
 
 
-def _op(op: Op, numbers: Mapping[Value, int], places: bool) -> Hashable:
-    callee = _operand(op.callee, numbers) if isinstance(op.callee, Param | Op) else id(op.callee)
-    place = op.location if places and shows_place(op) else None
-    named = tuple((name, _operand(value, numbers)) for name, value in op.kwargs)
-    return callee, tuple(_operand(arg, numbers) for arg in op.args), named, op.effect, op.type, place
+def _place(at: Op | Raise) -> Location | None:
+    """What a traceback may tell; an exception that goes on passes the calls that stand around, on whatever line."""
+    if isinstance(at, Op):
+        return at.location if shows_place(at) else None
+    return at.location.caller if at.again and at.location is not None else at.location
 
 
-def _operand(operand: Operand | Caught, numbers: Mapping[Value, int]) -> Hashable:
-    if isinstance(operand, Const):
-        return "constant", constant_key(operand.value)
-    number = None if isinstance(operand, Caught) else numbers.get(operand)
-    return ("here", number) if number is not None else ("there", id(operand))
-
-
-def _end(block: Block, numbers: Mapping[Value, int], places: bool) -> Hashable:
-    end = block.terminator
-    ways = tuple((id(edge.block), tuple(_operand(arg, numbers) for arg in edge.args)) for edge in edges(end))
-    match end:
-        case Branch():
-            return "branch", _operand(end.cond, numbers), ways
-        case Invoke():
-            return "invoke", _op(end.op, numbers, places), ways
-        case Return():
-            return "return", _operand(end.value, numbers)
-        case Raise():
-            # an exception that goes on passes the calls that stand around, on whatever line
-            place = end.location.caller if end.again and end.location is not None else end.location
-            return "raise", _operand(end.value, numbers), end.again, place if places else None
-        case Jump():
-            return "jump", ways
+def _nowhere(_: Op | Raise) -> None:
+    return None

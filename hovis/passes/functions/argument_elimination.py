@@ -4,10 +4,11 @@ Looks at all calls of a function at once, so it acts on the outermost function a
 """
 
 from hovis.ir.analysis.control_flow import terminator_operands
+from hovis.ir.matching import same
 from hovis.ir.model import Function, Op, Operand, Param, Value, callees
 from hovis.lattice import Const
 from hovis.passes.functions.inlining import lasts
-from hovis.passes.rewriting import Pass, same, substitute
+from hovis.passes.rewriting import Pass, substitute
 
 
 def _argument_elimination(function: Function) -> bool:

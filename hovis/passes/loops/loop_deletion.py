@@ -9,10 +9,11 @@ import operator as o
 from typing import Any, Final
 
 from hovis.ir.analysis.control_flow import Dominators, Loop, Loops, natural_loops, operands, predecessors
+from hovis.ir.matching import same
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const
 from hovis.passes.cfg.signal_polls import is_poll
-from hovis.passes.rewriting import SEES_HANDLED, Pass, drop_unreached, is_one_of, same
+from hovis.passes.rewriting import SEES_HANDLED, Pass, drop_unreached, is_one_of
 from hovis.passes.scalar.instcombine import is_exact
 
 #: For which sign of the step does ``x < bound`` fail in the end?

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.ir.analysis.control_flow import Incoming, operands, predecessors
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const, Type
-from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, replaced, same
+from hovis.passes.rewriting import Pass, drop_unreached, replace_in, replaced
 from hovis.passes.scalar.instcombine import is_exact
 
 INT: Final = Type(int)
@@ -249,21 +250,10 @@ def carried(function: Function, shape: Shape) -> bool:
         return False
     for block in function.blocks:
         if block is not shape.head and block is not shape.body:
-            _replace(block, found)
+            replace_in(block, found)
     to.params += tuple(found.values())  # type: ignore[arg-type]
     shape.exit.args += tuple(found)
     return True
-
-
-def _replace(block: Block, new: dict[Value, Operand]) -> None:
-    for op in block.all_ops():
-        replace_operands(op, new)
-    end: Any = block.terminator
-    for name in ("cond", "value"):
-        if hasattr(end, name):
-            setattr(end, name, replaced((getattr(end, name),), new)[0])
-    for edge in edges(end):
-        edge.args = replaced(edge.args, new)
 
 
 def _done(function: Function, shape: Shape) -> bool:

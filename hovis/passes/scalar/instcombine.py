@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import reverse_postorder
+from hovis.ir.matching import same
 from hovis.ir.model import Branch, Edge, Effect, Function, Op, Operand, Param, Value, edges
 from hovis.lattice import AbstractValue, Array, Const, Type
 from hovis.lattice.constants import ATOMS, is_immutable
-from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, same, substitute
+from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, substitute
 
 #: Bits of a number, or items of a sequence, that a fold may give.
 MAX_SIZE: Final = 1_000_000

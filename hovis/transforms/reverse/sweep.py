@@ -17,6 +17,7 @@ from typing import Any
 from hovis.errors import DerivativeError
 from hovis.ir.analysis.control_flow import Loop, uses
 from hovis.ir.builder import BOOL, INT
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, edges
 from hovis.ir.operations import get, make_list, make_tuple, put, revise, slot_of
 from hovis.lattice import ANY, AbstractValue, Array, Const, Type, contains, leq
@@ -45,7 +46,7 @@ from hovis.library.numpy.adjoints.cotangents import (
 )
 from hovis.library.numpy.adjoints.tangents import added, fitted, gradient, ones_like, shared_out
 from hovis.passes import pipeline
-from hovis.passes.rewriting import ByIdentity, copied_blocks, copy, same
+from hovis.passes.rewriting import ByIdentity, copied_blocks, copy
 from hovis.transforms import rule_tracing
 from hovis.transforms.activity import Activity, operand, plain
 from hovis.transforms.aliasing import Groups, Shadows, in_place, is_store, is_view, may_copy, stores_parts_of_itself
