@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from hovis.base import deadline
-from hovis.ir.analysis.control_flow import Dominators, operands, predecessors
+from hovis.ir.analysis.control_flow import Dominators, liveness, operands, predecessors
 from hovis.ir.model import Block, Function, Op, Operand, Param, Value, callees
 from hovis.passes import pipeline
 from hovis.passes.rewriting import copy, drop_unreached, keep_params, substitute
 from hovis_xla.analysis.integer_ranges import Ranges
-from hovis_xla.analysis.loop_forest import Region, all_loops, live_in, needed, reachable, regions
+from hovis_xla.analysis.loop_forest import Region, all_loops, needed, reachable, regions
 
 
 class Sweep:
@@ -39,9 +39,9 @@ class Sweep:
         return needed(self.order)
 
     @cached_property
-    def live(self) -> dict[Block, set[Value]]:
+    def liveness(self) -> dict[Block, set[Value]]:
         """What each block or a later one uses that it does not make."""
-        return live_in(self.order, self.needed)
+        return liveness(self.function)
 
     @cached_property
     def dominators(self) -> Dominators:

@@ -25,8 +25,6 @@ from hovis_xla.loops.merge_exit_conditions import merge_exit_conditions
 from hovis_xla.loops.overflow_predication import predicate_overflow
 from hovis_xla.loops.split_shared_headers import split_shared_headers
 from hovis_xla.loops.unpeel import unpeel
-from hovis_xla.loops.unpeel_half_iteration import unpeel_half_iterations
-from hovis_xla.loops.unpeel_specialized import unpeel_specialized
 from hovis_xla.loops.unroll_counted import unroll_counted
 from hovis_xla.loops.unroll_while import unroll_while
 from hovis_xla.loops.unrotate import unrotate
@@ -50,8 +48,8 @@ def delay_polls(function: Function) -> Function:
 
 #: Loops and values become as they are lowered.
 SHAPING: Final[Sequence[Stage]] = (
-    delay_polls, scalarize_strided_stores, eliminate_tail_recursion, thread_iterator_ends, merge_lockstep_iterators, unpeel, unpeel_specialized,
-    split_shared_headers, unpeel_half_iterations, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats,
+    delay_polls, scalarize_strided_stores, eliminate_tail_recursion, thread_iterator_ends, merge_lockstep_iterators, unpeel,
+    split_shared_headers, unpeel, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats,
 )  # fmt: skip
 #: Loops of a function so shaped do several iterations at a time.
 IN_ROUNDS: Final[Sequence[Stage]] = (unroll_while, unroll_counted)

@@ -12,8 +12,6 @@ from hovis_xla.loops.merge_exit_conditions import merge_exit_conditions
 from hovis_xla.loops.overflow_predication import predicate_overflow
 from hovis_xla.loops.split_shared_headers import split_shared_headers
 from hovis_xla.loops.unpeel import unpeel
-from hovis_xla.loops.unpeel_half_iteration import unpeel_half_iterations
-from hovis_xla.loops.unpeel_specialized import unpeel_specialized
 from hovis_xla.loops.unroll_counted import unroll_counted
 from hovis_xla.loops.unroll_while import unroll_while
 from hovis_xla.loops.unrotate import unrotate
@@ -23,7 +21,7 @@ from tests.xla.harness.random_loops import agrees, arguments, program, results
 
 pytestmark = pytest.mark.xla
 
-PASSES = [thread_iterator_ends, unpeel, unpeel_specialized, split_shared_headers, unpeel_half_iterations, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats, unroll_while, unroll_counted]
+PASSES = [thread_iterator_ends, unpeel, split_shared_headers, unpeel, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats, unroll_while, unroll_counted]
 SEEDS = range(int(os.environ.get("HOVIS_EXAMPLES", "16")))
 
 
