@@ -6,7 +6,7 @@ Params are the one thing that a copy shares with the original: who lists them el
 """
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
@@ -81,34 +81,43 @@ def copy(function: Function) -> Function:
 
 def copied_blocks(function: Function, functions: Mapping[Function, Function]) -> list[Block]:
     """Copies of its blocks; of the residual functions that they call those in ``functions`` are replaced."""
-    new: dict[Value, Value] = {param: param for param in function.params}
-    blocks: dict[Block, Block] = {}
-    for block in function.blocks:
+    made = list(copy_blocks(function.blocks, {param: param for param in function.params}).values())
+    for block in made:
+        for op in block.all_ops():
+            if isinstance(op.callee, Function):
+                op.callee = functions.get(op.callee, op.callee)
+    return made
+
+
+def copy_blocks(blocks: Iterable[Block], new: dict[Value, Operand]) -> dict[Block, Block]:
+    """Copies of blocks, by what they are copies of: their edges to each other lead to copies, the others to where they led.
+
+    new: what the copies use in place of values from outside; what stands for those of the blocks is added
+    """
+    outside, made = set(new), dict[Block, Block]()
+    for block in blocks:
         for param in block.params:
             new.setdefault(param, Param(param.type, param.dims, param.name))
         for op in block.all_ops():
             new[op] = Op(op.callee, op.args, op.kwargs, op.type, op.dims, op.effect, op.location, op.name)
-        blocks[block] = Block(tuple(new[param] for param in block.params))  # type: ignore[misc]
-    own = set(function.params)
-    for old, block in blocks.items():
+        made[block] = Block(tuple(new[param] for param in block.params))  # type: ignore[misc]
+    for old, block in made.items():
         block.ops = [new[op] for op in old.ops]  # type: ignore[misc]
-        block.terminator = _copied_terminator(old.terminator, blocks, new)
+        block.terminator = _copied_terminator(old.terminator, made, new)
         for op in block.all_ops():
             replace_operands(op, new)
-            if isinstance(op.callee, Function):
-                op.callee = functions.get(op.callee, op.callee)
-        for param in block.params:
-            if param.dims is not None and param not in own:
-                param.dims = tuple(new.get(dim, dim) for dim in param.dims)  # type: ignore[arg-type]
-    return list(blocks.values())
+        for before, param in zip(old.params, block.params, strict=True):
+            if param.dims is not None and before not in outside:
+                param.dims = replaced(param.dims, new)
+    return made
 
 
-def _copied_terminator(old: Terminator, blocks: Mapping[Block, Block], new: Mapping[Value, Value]) -> Terminator:
+def _copied_terminator(old: Terminator, blocks: Mapping[Block, Block], new: Mapping[Value, Operand]) -> Terminator:
     def operand(found: Operand) -> Operand:
-        return new[found] if isinstance(found, Param | Op) else found
+        return new.get(found, found) if isinstance(found, Param | Op) else found
 
     def edge(found: Edge) -> Edge:
-        return Edge(blocks[found.block], tuple(map(operand, found.args)))
+        return Edge(blocks.get(found.block, found.block), tuple(map(operand, found.args)))
 
     match old:
         case Jump():

@@ -25,7 +25,7 @@ from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis_xla.analysis import intervals
-from hovis_xla.analysis.intervals import COMPARISONS, RESULTS, Interval, join, meet, within
+from hovis_xla.analysis.intervals import ADDS, COMPARISONS, RESULTS, SUBTRACTS, Interval, join, meet, within
 from hovis_xla.analysis.loop_forest import Region, all_loops, reachable, regions, successors
 
 #: What Python's integers have room for in compiled code.
@@ -53,10 +53,8 @@ MOST_STEPS: Final = 2**54
 #: What passes a truth on, and what joins two.
 _OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
 
-_ADDS: Final = frozenset({operator.add, operator.iadd})
-_SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
 #: What may need more bits than its operands have.
-GROWING: Final = frozenset({*_ADDS, *_SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
+GROWING: Final = frozenset({*ADDS, *SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
 
 #: Bounds that are tried before none: what fits a machine word of each size.
 _STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
@@ -495,15 +493,15 @@ def _bounds(r: Ranges, members: set[Op | Param]) -> Interval | None:
 
 def _change(r: Ranges, op: Op, members: set[Op | Param]) -> Interval | None:
     """What an operation adds to the member that it is given."""
-    if len(op.args) != 2 or op.callee not in _ADDS | _SUBTRACTS:
+    if len(op.args) != 2 or op.callee not in ADDS | SUBTRACTS:
         return None
     x, y = op.args
-    if op.callee in _ADDS and x not in members:
+    if op.callee in ADDS and x not in members:
         x, y = y, x
     if x not in members or y in members:
         return None
     found = r.at(y, r.home[op])
-    return found if found is None or op.callee in _ADDS else intervals.neg(found)
+    return found if found is None or op.callee in ADDS else intervals.neg(found)
 
 
 def _executions(r: Ranges, block: Block) -> int:

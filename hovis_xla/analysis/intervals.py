@@ -13,6 +13,10 @@ from hovis.ir import operations
 #: From the least to the greatest, both included.
 Interval = tuple[int, int]
 
+#: What adds, and what takes away.
+ADDS: Final = frozenset({operator.add, operator.iadd})
+SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
+
 #: Shifts by more, and powers beyond this many bits, are not worth a bound.
 _BITS: Final = 256
 

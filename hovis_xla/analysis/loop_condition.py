@@ -1,11 +1,14 @@
-"""The test at the top of a loop, if that is the loop's own condition."""
+"""Find the test at the top of a loop, and what counts in it: the parameters of its head that each round moves on (induction variables)."""
 
-from collections.abc import Container, Sequence
-from typing import Final, NamedTuple
+import operator
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from typing import Any, Final, NamedTuple, cast
 
-from hovis.ir.model import Block, Branch, Edge, Effect, Op
+from hovis.ir.model import Block, Branch, Edge, Effect, Op, Operand, Param
+from hovis.lattice import Const
 from hovis_xla.analysis.growable_lists import changes_list
-from hovis_xla.analysis.loop_forest import Region, is_test
+from hovis_xla.analysis.intervals import ADDS, SUBTRACTS, before
+from hovis_xla.analysis.loop_forest import Region, is_test, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.analysis.stored_arrays import stored
@@ -44,3 +47,85 @@ def top_test(region: Region, heads: Sequence[Block], needed: Container[Op], busy
     if any(acts(op) or stored(op) or changes_list(op) or getattr(op.type, "rank", 0) for op in ops):
         return None
     return Top(stay, leave, bool(failing))
+
+
+# ------------------------------------------------------------------------------------------------- what counts
+
+#: A test with its sides exchanged, and one that comes out otherwise.
+_SWAPPED: Final[dict[Any, Any]] = {operator.lt: operator.gt, operator.gt: operator.lt, operator.le: operator.ge, operator.ge: operator.le}
+_OTHERWISE: Final[dict[Any, Any]] = {operator.lt: operator.ge, operator.ge: operator.lt, operator.le: operator.gt, operator.gt: operator.le}
+
+
+class Comparison(NamedTuple):
+    """``how(value, bound)``."""
+
+    value: Operand
+    how: Callable[..., Any]
+    bound: Operand
+
+    @property
+    def is_upper(self) -> bool:
+        """Is the bound above the value?"""
+        return self.how in (operator.lt, operator.le)
+
+
+def comparisons(cond: Operand, truth: bool) -> Iterator[Comparison]:
+    """What it says of each of its sides that a test comes out like this."""
+    if isinstance(cond, Op) and cond.callee in _SWAPPED and len(cond.args) == 2:
+        how = cast(Callable[..., Any], cond.callee if truth else _OTHERWISE[cond.callee])
+        yield Comparison(cond.args[0], how, cond.args[1])
+        yield Comparison(cond.args[1], _SWAPPED[how], cond.args[0])
+
+
+def comparison(cond: Operand, truth: bool, params: Collection[Param]) -> Comparison | None:
+    """What it says of a parameter that a test comes out like this."""
+    return next((found for found in comparisons(cond, truth) if found.value in params), None)
+
+
+def staying(region: Region, block: Block) -> Iterator[Comparison]:
+    """What it says that a block of a loop does not leave it."""
+    end = block.terminator
+    if isinstance(end, Branch):
+        inside = [edge.block in region.blocks for edge in (end.true, end.false)]
+        if inside[0] is not inside[1]:
+            yield from comparisons(end.cond, inside[0])
+
+
+def step_of(region: Region, counter: Param) -> int | None:
+    """By how much each round moves a parameter of the head on, at least; None if it may not."""
+    head = region.heads[0]
+    k = head.params.index(counter)
+    steps = [moved(e.args[k], counter, region) for b in region.blocks for e in successors(b) if e.block is head]
+    known = [step for step in steps if step]
+    if not known or len(known) < len(steps) or min(known) < 0 < max(known):
+        return None
+    return min(known, key=abs)
+
+
+def moved(value: Operand, counter: Param, region: Region) -> int | None:
+    """What has been added to the counter, always something of the same sign; None: it is something else."""
+    total = 0
+    while value is not counter:
+        if isinstance(value, Op):
+            more = added(value)
+            if more is None or more * total < 0:
+                return None
+            total += more
+            value = value.args[0]
+        elif isinstance(value, Param):
+            home = next((b for b in region.blocks if value in b.params), None)
+            brought = {e.args[home.params.index(value)] for b in region.blocks for e in successors(b) if e.block is home} if home is not None else set()
+            if len(brought) != 1 or home in region.heads:
+                return None
+            (value,) = brought
+        else:
+            return None
+    return total
+
+
+def added(op: Op) -> int | None:
+    """The number that an op adds to its first operand, if that is all that it does."""
+    number = op.args[1] if op.callee in ADDS | SUBTRACTS | {before} and len(op.args) == 2 else None
+    if not isinstance(number, Const) or type(number.value) is not int:
+        return None
+    return number.value if op.callee in ADDS else -number.value

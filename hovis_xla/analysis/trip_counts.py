@@ -7,14 +7,13 @@ before anybody has seen it run (``executable``).
 
 import functools
 import math
-import operator
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from hovis.ir.model import Block, Branch, Op, Operand, Param
 from hovis.lattice import Const
 from hovis_xla.analysis.integer_ranges import SMALL, Ranges
-from hovis_xla.analysis.intervals import before
+from hovis_xla.analysis.loop_condition import added, moved, staying, step_of
 from hovis_xla.analysis.loop_forest import Region, successors
 
 
@@ -35,11 +34,6 @@ class Early(NamedTuple):
 Rounds = int | Argument | Early | None
 _Most = int | Argument | None
 
-_ADDS: Final = frozenset({operator.add, operator.iadd})
-_SUBTRACTS: Final = frozenset({operator.sub, operator.isub, before})
-_LESS: Final = frozenset({operator.lt, operator.le})
-_TESTS: Final = _LESS | {operator.gt, operator.ge}
-
 
 def rounds_of(region: Region, ranges: Ranges, arguments: Sequence[Param]) -> Rounds:
     """How often a loop goes round, each time that it is come to."""
@@ -53,11 +47,9 @@ def rounds_of(region: Region, ranges: Ranges, arguments: Sequence[Param]) -> Rou
 
 def _is_left_by_count(region: Region) -> bool:
     """Is a test of a counter the only way out?"""
-    ends = [b.terminator for b in region.blocks for e in successors(b) if e.block not in region.blocks]
-    test = ends[0].cond if len(ends) == 1 and isinstance(ends[0], Branch) else None
-    if not isinstance(test, Op) or test.callee not in _TESTS:
-        return False
-    return any(_step(region, param) and _moved(test.args[0], param, region) is not None for param in region.heads[0].params)
+    ends = [b for b in region.blocks for e in successors(b) if e.block not in region.blocks]
+    told = [said.value for said in staying(region, ends[0])] if len(ends) == 1 else []
+    return any(step_of(region, param) and any(moved(value, param, region) is not None for value in told) for param in region.heads[0].params)
 
 
 def times(rounds: Sequence[Rounds], values: Sequence[object]) -> float:
@@ -85,7 +77,7 @@ def _values(region: Region, param: Param, ranges: Ranges, arguments: Sequence[Pa
     end = region.heads[0].terminator
     body = end.true.block if isinstance(end, Branch) and end.false.block not in region.blocks else region.heads[0]
     interval = ranges.at(param, body)
-    step = _step(region, param)
+    step = step_of(region, param)
     if interval is None or not step:
         return None
     low, high = interval
@@ -120,18 +112,20 @@ class _Ceilings:
         return self._of_op(value) if isinstance(value, Op) else self._of_param(value, home)
 
     def _of_op(self, op: Op) -> _Most:
-        if op.callee not in (*_ADDS, *_SUBTRACTS) or not isinstance(op.args[1], Const) or type(op.args[1].value) is not int:
+        more = added(op)
+        found = None if more is None else self.of(op.args[0])
+        if more is None or found is None:
             return None
-        found, less = self.of(op.args[0]), op.args[1].value * (-1 if op.callee in _ADDS else 1)
-        return Argument(found.number, found.above + less) if isinstance(found, Argument) else None if found is None else found - less
+        return Argument(found.number, found.above - more) if isinstance(found, Argument) else found + more
 
     def _of_param(self, param: Param, home: Block | None) -> _Most:
         region = self.heads.get(home) if home is not None else None
-        step = _step(region, param) if region is not None else None
+        step = step_of(region, param) if region is not None else None
         if home is None or (region is not None and not step):
             return None
         if region is not None and step is not None and step > 0:
-            return next((found for bound in _bounds(region, param) if (found := self.of(bound)) is not None), None)
+            told = (said for block in region.blocks for said in staying(region, block) if said.is_upper and moved(said.value, param, region) is not None)
+            return next((found for said in told if (found := self.of(said.bound)) is not None), None)
         k = home.params.index(param)
         brought = [self.of(edge.args[k]) for block, edge in self.ranges.edges[home] if region is None or block not in region.blocks]
         return functools.reduce(_greater, brought) if brought else None
@@ -144,45 +138,3 @@ def _greater(one: _Most, other: _Most) -> _Most:
         argument, number = (one, other) if isinstance(one, Argument) else (other, one)
         return None if not isinstance(number, int) else Argument(argument.number, min(argument.above, -number))  # type: ignore[union-attr]
     return None if one is None or other is None else max(one, other)
-
-
-def _bounds(region: Region, counter: Param) -> list[Operand]:
-    """What a counter, or what it becomes, has to be less than for the loop to go on."""
-    found = []
-    for block in region.blocks:
-        end = block.terminator
-        if isinstance(end, Branch) and end.false.block not in region.blocks and isinstance(end.cond, Op) and end.cond.callee in _LESS:
-            if _moved(end.cond.args[0], counter, region) is not None:
-                found.append(end.cond.args[1])
-    return found
-
-
-def _step(region: Region, counter: Param) -> int | None:
-    """By how much each round moves a parameter of the head on, at least; None if it may not."""
-    head = region.heads[0]
-    k = head.params.index(counter)
-    steps = {_moved(e.args[k], counter, region) for b in region.blocks for e in successors(b) if e.block is head}
-    if None in steps or not steps or 0 in steps or len({step > 0 for step in steps if step is not None}) > 1:
-        return None
-    return min((step for step in steps if step is not None), key=abs)
-
-
-def _moved(value: Operand, counter: Param, region: Region) -> int | None:
-    """What has been added to the counter, always something of the same sign; None: it is something else."""
-    moved = 0
-    while value is not counter:
-        if isinstance(value, Op) and value.callee in (*_ADDS, *_SUBTRACTS) and isinstance(value.args[1], Const) and type(value.args[1].value) is int:
-            more = value.args[1].value if value.callee in _ADDS else -value.args[1].value
-            if more * moved < 0:
-                return None
-            moved += more
-            value = value.args[0]
-        elif isinstance(value, Param):
-            home = next((b for b in region.blocks if value in b.params), None)
-            brought = {e.args[home.params.index(value)] for b in region.blocks for e in successors(b) if e.block is home} if home is not None else set()
-            if len(brought) != 1 or home in region.heads:
-                return None
-            (value,) = brought
-        else:
-            return None
-    return moved

@@ -8,11 +8,12 @@ that goes round is made of the two, nothing is copied at all.
 from typing import Final
 
 from hovis.ir.analysis.control_flow import predecessors
-from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, callees
+from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param
 from hovis.lattice import Const, Type
 from hovis.passes.rewriting import replace_in
-from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, regions, successors
+from hovis_xla.analysis.loop_forest import Region, is_test, successors
 from hovis_xla.loops import driver
+from hovis_xla.loops.driver import Sweep
 from hovis_xla.loops.unroll_counted import counts
 
 #: In loops of more operations than this a copy is little.
@@ -26,26 +27,14 @@ def pair_floats(function: Function) -> Function:
 
     The function, floats that go round in pairs being complex numbers; the very same, if there are none.
     """
-    return driver.applied(_pair_all, function) if any(_found(f) for f in callees(function)) else function
+    return driver.rewrite_planned(function, _found, _write)
 
 
-def _pair_all(function: Function) -> bool:
-    found = _found(function)
-    for region, pair in found:
-        _write(function, region, *pair)
-    return bool(found)
-
-
-def _found(function: Function) -> list[tuple[Region, Pair]]:
-    found = []
-    for region in all_loops(regions(function)):
-        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or not is_test(region) or counts(region):
-            continue
-        back = _last(region)
-        pair = None if back is None else _made_of_each_other(region, back)
-        if pair is not None:
-            found.append((region, pair))
-    return found
+def _found(sweep: Sweep, region: Region) -> Pair | None:
+    if region.loops or len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0] or not is_test(region) or counts(region):
+        return None
+    back = _last(region)
+    return None if back is None else _made_of_each_other(region, back)
 
 
 def _last(region: Region) -> Edge | None:
@@ -93,9 +82,9 @@ def _into(block: Block, region: Region) -> list[Edge]:
     return [e for b in region.blocks for e in successors(b) if e.block is block]
 
 
-def _write(function: Function, region: Region, i: int, j: int) -> None:
+def _write(function: Function, region: Region, pair: Pair) -> None:
     """The head takes both as one, and begins by taking it apart."""
-    head = region.heads[0]
+    (i, j), head = pair, region.heads[0]
     incoming = predecessors(function)[head]
     x, y = head.params[i], head.params[j]
     both = Param(Type(complex), x.dims, x.name)

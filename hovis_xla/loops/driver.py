@@ -5,16 +5,21 @@ What the rewritings of loops ask about a function (who leads where, who uses wha
 and in it among them, wait for the next sweep.  So the number of sweeps goes by how loops are nested, and not by how many there are.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from typing import Final, NamedTuple, TypeVar
 
 from hovis.base import deadline
-from hovis.ir.analysis.control_flow import Dominators, liveness, operands, predecessors
-from hovis.ir.model import Block, Function, Op, Operand, Param, Value, callees
+from hovis.ir.analysis.control_flow import Dominators, Incoming, liveness, operands, predecessors
+from hovis.ir.model import Block, Edge, Function, Op, Operand, Param, Value, callees
 from hovis.passes import pipeline
-from hovis.passes.rewriting import copy, drop_unreached, keep_params, substitute
+from hovis.passes.rewriting import copy, copy_blocks, drop_unreached, keep_params, substitute
 from hovis_xla.analysis.integer_ranges import Ranges
-from hovis_xla.analysis.loop_forest import Region, all_loops, needed, reachable, regions
+from hovis_xla.analysis.loop_forest import Region, all_loops, needed, reachable, regions, successors
+
+P = TypeVar("P")
 
 
 class Sweep:
@@ -22,9 +27,7 @@ class Sweep:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.order = reachable(function)
         self.loops = all_loops(regions(function))
-        self.before = predecessors(function)
         #: what has been rewritten
         self.stale: set[Block] = set()
         #: parameters that go, and what is used in their place
@@ -32,6 +35,16 @@ class Sweep:
         self._new: dict[Block, list[Block]] = {}
 
     # --------------------------------------------------------------------------------------------- asking
+
+    @cached_property
+    def order(self) -> list[Block]:
+        """The blocks that compiled code can reach."""
+        return reachable(self.function)
+
+    @cached_property
+    def before(self) -> Incoming:
+        """For each block the edges that lead to it."""
+        return predecessors(self.function)
 
     @cached_property
     def needed(self) -> set[Op]:
@@ -154,7 +167,9 @@ def rewrite(function: Function, find: Find, back: int, tidy: Sequence[str] = ())
 
     ``back``: see ``sweep``.  ``tidy``: passes that run behind it.
     """
-    return applied(lambda one: sweep(one, find, back), function, tidy) if has(function, find) else function
+    if not any(find(found, region) is not None for found in map(facts, callees(function)) for region in found.loops):
+        return function
+    return applied(lambda one: sweep(one, find, back), function, tidy)
 
 
 def applied(act: Callable[[Function], object], function: Function, tidy: Sequence[str] = ()) -> Function:
@@ -166,9 +181,48 @@ def applied(act: Callable[[Function], object], function: Function, tidy: Sequenc
     return pipeline.run(made, tidy) if tidy else made
 
 
-def has(function: Function, find: Find) -> bool:
-    """Is there a loop to be rewritten in the function, or in those that it calls?"""
-    return any(find(found, region) is not None for found in map(Sweep, callees(function)) for region in found.loops)
+def rewrite_planned(function: Function, plan: Callable[[Sweep, Region], P | None], write: Callable[[Function, Region, P], object]) -> Function:
+    """The function, and those that it calls, with the loops rewritten for which there is a plan; the function itself, if there are none.
+
+    All plans are made before anything is written, of the function as it is: they name no values of its, and of loops within each other one has one at most.
+    """
+    plans = [[plan(found, region) for region in found.loops] for found in map(facts, callees(function))]
+    if all(one is None for found in plans for one in found):
+        return function
+    made = copy(function)
+    for one, found in zip(callees(made), plans, strict=True):
+        deadline.check()
+        for region, planned in zip(all_loops(regions(one)), found, strict=True):
+            if planned is not None:
+                write(one, region, planned)
+    return made
+
+
+class _Kept(threading.local):
+    facts: dict[int, Sweep] | None = None
+
+
+_kept: Final = _Kept()
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """What is found out about a function that no pass changes is found out once for all passes within."""
+    outer, _kept.facts = _kept.facts, {}
+    try:
+        yield
+    finally:
+        _kept.facts = outer
+
+
+def facts(function: Function) -> Sweep:
+    """What can be asked about a function that is left as it is."""
+    if _kept.facts is None:
+        return Sweep(function)
+    found = _kept.facts.get(id(function))
+    if found is None:
+        found = _kept.facts[id(function)] = Sweep(function)  # which holds the function, and so its id
+    return found
 
 
 def sweep(function: Function, find: Find, back: int) -> bool:
@@ -179,6 +233,7 @@ def sweep(function: Function, find: Find, back: int) -> bool:
     changed = False
     while True:
         found = Sweep(function)
+        _ = found.before  # as it is before anything is rewritten
         for region in found.loops:
             near = found.near(region, back)
             rewriting = find(found, region) if near.isdisjoint(found.stale) else None
@@ -189,3 +244,20 @@ def sweep(function: Function, find: Find, back: int) -> bool:
             return changed
         found.finish()
         changed = True
+
+
+class LoopCopy(NamedTuple):
+    """A loop's blocks once more: the head and all, the edges that go round (to the new head), and what stands for each value."""
+
+    head: Block
+    blocks: list[Block]
+    ends: list[Edge]
+    new: dict[Value, Operand]
+
+
+def copy_loop(body: Sequence[Block], head: Block) -> LoopCopy:
+    """The blocks of a loop once more."""
+    new: dict[Value, Operand] = {}
+    made = copy_blocks(body, new)
+    ends = [e for block in made.values() for e in successors(block) if e.block is made[head]]
+    return LoopCopy(made[head], list(made.values()), ends, new)

@@ -8,12 +8,13 @@ loop, which then does several rounds at a time. A loop that would go round once 
 import operator
 from typing import Any, Final
 
-from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, Raise, callees
+from hovis.ir.model import Block, Branch, Edge, Function, Op, Raise
 from hovis.lattice import Const, Type
-from hovis_xla.analysis.integer_ranges import GROWING, INT64, Ranges
+from hovis_xla.analysis.integer_ranges import GROWING, INT64
 from hovis_xla.analysis.intervals import Interval, within
-from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, regions
+from hovis_xla.analysis.loop_forest import Region, is_test
 from hovis_xla.loops import driver
+from hovis_xla.loops.driver import Sweep
 from hovis_xla.loops.unroll_counted import counts
 
 #: What goes round may be as large as this. Less would give up where Python's numbers are in common use.
@@ -25,8 +26,8 @@ ONCE: Final = 2**53
 #: Of so many that go round one alone may be what takes the room.
 ALONE: Final = 3
 
-#: What is asked of a parameter of the head: that it is no more, or no less, than so much.
-Asked = tuple[Param, Any, int]
+#: What is asked of a parameter of the head, by its number: that it is no more, or no less, than so much.
+Asked = tuple[int, Any, int]
 
 
 def predicate_overflow(function: Function) -> Function:
@@ -34,36 +35,25 @@ def predicate_overflow(function: Function) -> Function:
 
     The function, its loops left before they need more than 64 bits, where that is a test of what goes round; the very same, if nothing changes.
     """
-    return driver.applied(_ask_all, function) if any(_found(f) for f in callees(function)) else function
+    return driver.rewrite_planned(function, _asked, _write)
 
 
-def _ask_all(function: Function) -> bool:
-    found = _found(function)
-    for region, asked in found:
-        _write(function, region, asked)
-    return bool(found)
-
-
-def _found(function: Function) -> list[tuple[Region, list[Asked]]]:
-    loops = [r for r in all_loops(regions(function)) if not r.loops and len(r.heads) == 1 and r.heads[0] is not function.blocks[0]]
-    loops = [r for r in loops if is_test(r) and not counts(r) and any(_grows(op) for op in _ops(r))]
-    if not loops:
-        return []
-    ranges = Ranges(function)
-    found = []
-    for region in loops:
-        if all(ranges.has_room(op) for op in _ops(region) if _grows(op)):
-            continue
-        wide = [p for p in region.heads[0].params if p.type == Type(int) and not within(ranges.base.get(p, INT64), (-MOST[-1], MOST[-1]))]
-        some = [[p] for p in wide] if len(wide) <= ALONE else []
-        for params, most in ((params, most) for params in (*some, wide) for most in MOST):
-            with ranges.supposing(region, dict.fromkeys(params, (-most, most))):
-                fits = all(ranges.has_room(op) for op in _ops(region) if _grows(op))
-            if fits:
-                asked = [(p, how, bound) for p in params for how, bound in _limits(ranges.base.get(p, INT64), most)]
-                found.append((region, asked))
-                break
-    return found
+def _asked(sweep: Sweep, region: Region) -> list[Asked] | None:
+    """What has to be asked; None, if it need not be, or would not help."""
+    head, grows = region.heads[0], [op for b in region.blocks for op in b.all_ops() if _grows(op)]
+    if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0] or not grows or not is_test(region) or counts(region):
+        return None
+    ranges = sweep.ranges
+    if all(map(ranges.has_room, grows)):
+        return None
+    wide = [k for k, p in enumerate(head.params) if p.type == Type(int) and not within(ranges.base.get(p, INT64), (-MOST[-1], MOST[-1]))]
+    some = [[k] for k in wide] if len(wide) <= ALONE else []
+    for places, most in ((places, most) for places in (*some, wide) for most in MOST):
+        with ranges.supposing(region, {head.params[k]: (-most, most) for k in places}):
+            fits = all(map(ranges.has_room, grows))
+        if fits:
+            return [(k, how, bound) for k in places for how, bound in _limits(ranges.base.get(head.params[k], INT64), most)]
+    return None
 
 
 def asked_once(region: Region) -> "tuple[Op, list[Op]] | None":
@@ -88,10 +78,6 @@ def _limits(known: Interval, most: int) -> list[tuple[Any, int]]:
     return [(operator.le, most)] * (known[1] > most) + [(operator.ge, -most)] * (known[0] < -most)
 
 
-def _ops(region: Region) -> list[Op]:
-    return [op for b in region.blocks for op in b.all_ops()]
-
-
 def _grows(op: Op) -> bool:
     return op.type == Type(int) and op.callee in GROWING
 
@@ -108,8 +94,8 @@ def _write(function: Function, region: Region, asked: list[Asked]) -> None:
         again = Op(operator.not_, (again,), (), Type(bool), location=where)
         head.ops.append(again)
     small = again
-    for param, how, bound in asked:
-        fits = Op(how, (param, Const(bound)), (), Type(bool), location=where)
+    for place, how, bound in asked:
+        fits = Op(how, (head.params[place], Const(bound)), (), Type(bool), location=where)
         small = Op(operator.and_, (small, fits), (), Type(bool), location=where)
         head.ops += [fits, small]
     failed = Block(terminator=Raise(Const(OverflowError()), location=where))

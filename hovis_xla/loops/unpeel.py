@@ -25,7 +25,7 @@ from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Oper
 from hovis.lattice import Array, Const, Type, Union
 from hovis.passes import pipeline
 from hovis.passes.rewriting import replace_in, replaced
-from hovis_xla.analysis.loop_forest import Region, all_loops, fits, regions, successors
+from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
 
@@ -56,7 +56,7 @@ def unpeel(function: Function) -> Function:
 
     The function, without what stands in front of loops and is done by them as well; the very same, if nothing changes.
     """
-    if any(len(r.heads) > 1 for f in callees(function) for r in all_loops(regions(f))):
+    if any(len(r.heads) > 1 for f in callees(function) for r in driver.facts(f).loops):
         function = pipeline.run(function, _TIDY)  # ways that are never gone may be the reason
         function = driver.rewrite(function, partial(_found, _rounds), 1, _TIDY)
     return driver.rewrite(function, partial(_found, _loops), BACK + 1, _TIDY)

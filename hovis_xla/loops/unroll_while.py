@@ -15,16 +15,16 @@ one that goes on, and is right but for once, need not wait for it: such loops do
 
 import operator
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, callees, edges
+from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, edges
 from hovis.lattice import Array, Const, Type
-from hovis.passes.rewriting import replace_operands
 from hovis_xla.analysis.integer_ranges import GROWING, Ranges
-from hovis_xla.analysis.loop_forest import Region, all_loops, is_test, needed, reachable, regions, successors
+from hovis_xla.analysis.loop_forest import Region, is_test, reachable, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.loops import driver
+from hovis_xla.loops.driver import LoopCopy, Sweep, copy_loop
 from hovis_xla.loops.overflow_predication import ONCE, asked_once
 from hovis_xla.loops.unroll_counted import OUTSIDE, counts
 
@@ -45,20 +45,17 @@ def unroll_while(function: Function) -> Function:
 
     The function, its innermost loops without a count doing several rounds at a time; the very same, if it has none.
     """
-    return driver.applied(_repeat_all, function) if any(_found(f) for f in callees(function)) else function
+    return driver.rewrite_planned(function, _times, _repeat)
 
 
-def _found(function: Function) -> list[tuple[Region, int]]:
-    used = needed(reachable(function))
-    found = []
-    for region in all_loops(regions(function)):
-        if region.loops or len(region.heads) > 1 or region.heads[0] is function.blocks[0] or counts(region) or _waits(region):
-            continue
-        times = _times([op for b in region.blocks for op in b.all_ops() if op in used])
-        if times > 1 and _fits(function, region):
-            found.append((region, OF_INTS if times == ROUNDS[0][1] and asked_once(region) else times))
-    ranges = Ranges(function) if found else None
-    return [(region, times) for region, times in found if ranges is not None and _never_gives_up(ranges, region)]
+def _times(sweep: Sweep, region: Region) -> int | None:
+    """As many rounds as are worth it; None where one is as good."""
+    if region.loops or len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0] or counts(region) or _waits(region):
+        return None
+    times = _worth([op for b in region.blocks for op in b.all_ops() if op in sweep.needed])
+    if times == 1 or not _fits(sweep, region) or not _never_gives_up(sweep.ranges, region):
+        return None
+    return OF_INTS if times == ROUNDS[0][1] and asked_once(region) else times
 
 
 def _carries_complex(region: Region) -> bool:
@@ -80,7 +77,7 @@ def _never_gives_up(ranges: Ranges, region: Region) -> bool:
     return all(ranges.has_room(op) for b in region.blocks for op in b.all_ops() if op.type == Type(int) and op.callee in GROWING)
 
 
-def _times(ops: Sequence[Op]) -> int:
+def _worth(ops: Sequence[Op]) -> int:
     """As many rounds as are worth it; 1 where one does something outside, stores, works on arrays, or takes long."""
     if any(acts(op) or isinstance(op.callee, Function) or isinstance(op.type, Array) or op.effect & (OUTSIDE | Effect.WRITES) or _is_slow(op) for op in ops):
         return 1
@@ -91,31 +88,18 @@ def _is_slow(op: Op) -> bool:
     return op.callee in _SLOW and not isinstance(op.args[-1], Const)
 
 
-def _fits(function: Function, region: Region) -> bool:
+def _fits(sweep: Sweep, region: Region) -> bool:
     """Can its blocks stand there more than once?"""
     if any(not isinstance(b.terminator, Branch | Jump) or any(isinstance(p.type, Array) for p in b.params) for b in region.blocks):
         return False
-    if is_test(region):
-        return True
-    made = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
-    for block in function.blocks:
-        if block not in region.blocks:
-            used: list[object] = [v for op in block.all_ops() for v in op.operands()]
-            used += [v for e in edges(block.terminator) for v in e.args]
-            used += [getattr(block.terminator, "cond", None), getattr(block.terminator, "value", None)]
-            if any(isinstance(v, Param | Op) and v in made for v in used):
-                return False
-    return True
+    return is_test(region) or region.blocks.issuperset(sweep.users(v for b in region.blocks for v in (*b.params, *b.all_ops())))
 
 
-def _repeat_all(function: Function) -> bool:
-    found = _found(function)
-    for region, times in found:
-        copies = _write(function, region, times)
-        room = asked_once(region)
-        if room is not None:
-            _ask_once(function, [b for c in copies for b in c.blocks.values()], [(c.blocks[region.heads[0]], c.new[room[0]]) for c in copies], room[1])
-    return bool(found)
+def _repeat(function: Function, region: Region, times: int) -> None:
+    copies = _write(function, region, times)
+    room = asked_once(region)
+    if room is not None:
+        _ask_once(function, [b for c in copies for b in c.blocks], [(c.head, c.new[room[0]]) for c in copies], room[1])
 
 
 def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple[Block, Operand]], asked: Sequence[Op]) -> None:
@@ -135,64 +119,21 @@ def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple
             block.terminator = end
 
 
-class Copy(NamedTuple):
-    """A loop's blocks once more: what stands for each, the edges that go round, and what stands for each value."""
-
-    blocks: dict[Block, Block]
-    ends: list[Edge]
-    new: dict[Value, Operand]
-
-
-def _write(function: Function, region: Region, times: int) -> list[Copy]:
-    """Put copies of the loop's blocks between its last edges and its head."""
-    head = region.heads[0]
+def _write(function: Function, region: Region, times: int) -> list[LoopCopy]:
+    """Put copies of the loop's blocks between its last edges and its head; where that is but a test, they go back there if it fails."""
+    head, tested = region.heads[0], is_test(region)
     body = [b for b in reachable(function) if b in region.blocks]
     backs = [e for b in body for e in successors(b) if e.block is head]
-    made: list[Block] = []
-    again = head if is_test(region) else None
-    copies = [_copy(body, head, again) for _ in range(times - 1)]
+    copies = [copy_loop(body, head) for _ in range(times - 1)]
     for copy in copies:
-        made += copy.blocks.values()
         for edge in backs:
-            edge.block = copy.blocks[head]
+            edge.block = copy.head
         backs = copy.ends
+        for edge in edges(copy.head.terminator) if tested else ():
+            if edge.block in region.exits:
+                edge.block, edge.args = head, copy.head.params
     for edge in backs:
         edge.block = head
     at = function.blocks.index(body[-1]) + 1
-    function.blocks[at:at] = made
+    function.blocks[at:at] = [b for copy in copies for b in copy.blocks]
     return copies
-
-
-def _copy(body: Sequence[Block], head: Block, again: Block | None) -> Copy:
-    """The blocks once more, and the edges that go round.  again: where to go, if the test at the head fails."""
-    new: dict[Value, Operand] = {}
-    blocks = {b: Block() for b in body}
-    ends: list[Edge] = []
-    for old, block in blocks.items():
-        block.params = tuple(Param(p.type, p.dims, p.name) for p in old.params)
-        new.update(zip(old.params, block.params, strict=True))
-
-    def mapped(value: Operand) -> Operand:
-        return new.get(value, value) if isinstance(value, Param | Op) else value
-
-    def edge(old: Edge, block: Block) -> Edge:
-        if again is not None and block is head and old.block not in blocks:
-            return Edge(again, blocks[head].params)
-        made = Edge(blocks.get(old.block, old.block), tuple(a if not isinstance(a, Param | Op) else mapped(a) for a in old.args))
-        if old.block is head:
-            ends.append(made)
-        return made
-
-    for old, block in blocks.items():
-        for op in old.ops:
-            made = Op(op.callee, op.args, op.kwargs, op.type, op.dims, op.effect, op.location, op.name)
-            replace_operands(made, new)
-            new[op] = made
-            block.ops.append(made)
-    for old, block in blocks.items():
-        match old.terminator:
-            case Branch(cond=cond, true=true, false=false, location=location):
-                block.terminator = Branch(mapped(cond), edge(true, old), edge(false, old), location)
-            case Jump(edge=only, location=location):
-                block.terminator = Jump(edge(only, old), location)
-    return Copy(blocks, ends, new)

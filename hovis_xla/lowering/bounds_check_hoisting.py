@@ -8,15 +8,13 @@ The sums are in 64 bits without a sign, where differences of what has one are ex
 """
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
 from hovis.ir.analysis import affine
-from hovis.ir.model import Op, Operand, Param
 from hovis_xla.emit import builder
 from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
@@ -34,9 +32,6 @@ MOST_GUARDS: Final = 24
 
 #: What counts, and what it counts to.
 INTEGERS: Final = (INT, Num(SCALAR, INT64))
-
-_SWAPPED: Final[dict[Any, Any]] = {operator.lt: operator.gt, operator.gt: operator.lt, operator.le: operator.ge, operator.ge: operator.le}
-_OTHERWISE: Final[dict[Any, Any]] = {operator.lt: operator.ge, operator.ge: operator.lt, operator.le: operator.gt, operator.gt: operator.le}
 
 _UINT64: Final = np.dtype(np.uint64)
 
@@ -58,17 +53,6 @@ class Counting:
         low, high = (self.start, self.bound) if self.step > 0 else (self.bound, self.start)
         room = builder.sub(_unsigned(high), _unsigned(low))
         return _divided(room if self.included else builder.sub(room, builder.like(1, room)), abs(self.step))
-
-
-def comparison(cond: Operand, truth: bool, params: Sequence[Param]) -> tuple[Param, Callable[..., Any], Operand] | None:
-    """(p, how, bound), if it is ``how(p, bound)`` for a parameter that makes a test come out like this."""
-    if not isinstance(cond, Op) or cond.callee not in _SWAPPED or len(cond.args) != 2:
-        return None
-    how = cast(Callable[..., Any], cond.callee if truth else _OTHERWISE[cond.callee])
-    x, y = cond.args
-    if x not in params:
-        how, x, y = _SWAPPED[how], y, x
-    return (x, how, y) if isinstance(x, Param) and x in params else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from hovis_xla.hlo.chain_splitting import split_chains
 from hovis_xla.hlo.partial_sort import select_partially
 from hovis_xla.hlo.reshape_cancelling import cancel_reshapes
 from hovis_xla.jaxlib import adapter
+from hovis_xla.loops import driver
 from hovis_xla.loops.complex_pairing import pair_floats
 from hovis_xla.loops.merge_exit_conditions import merge_exit_conditions
 from hovis_xla.loops.overflow_predication import predicate_overflow
@@ -67,10 +68,10 @@ OF_MODULES: Final[Sequence[Rewriting]] = (select_partially, *OF_LOOPS, dot_layou
 def through(stages: Sequence[Stage], function: Function) -> Function:
     """The function after these passes; the very same, if none changes it."""
     check = checking()
-    for stage in stages:
-        deadline.check()
-        before = function
-        function = run_pass(stage.__name__, stage, before, check)
+    with driver.keeping():
+        for stage in stages:
+            deadline.check()
+            function = run_pass(stage.__name__, stage, function, check)
     return function
 
 

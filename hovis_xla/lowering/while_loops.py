@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 
 from hovis.ir.model import Block, Branch, Op
 from hovis_xla.analysis.intervals import before
-from hovis_xla.analysis.loop_condition import Top, top_test
+from hovis_xla.analysis.loop_condition import Top, comparison, top_test
 from hovis_xla.analysis.loop_forest import Region
 from hovis_xla.analysis.trip_counts import rounds_of
 from hovis_xla.emit import builder
@@ -53,7 +53,7 @@ from hovis_xla.emit.values import (
 )
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
-from hovis_xla.lowering.bounds_check_hoisting import INTEGERS, Copies, Counting, Rounds, comparison, is_light
+from hovis_xla.lowering.bounds_check_hoisting import INTEGERS, Copies, Counting, Rounds, is_light
 from hovis_xla.lowering.branches import Arrival, Choice, as_tensor, is_one_of, renumber, truth
 from hovis_xla.lowering.carried_kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
 from hovis_xla.lowering.compile_budget import burned
@@ -416,7 +416,7 @@ class LoopLowering:
         param, how, bound = found
         at, kind = self.index.get((head, head.params.index(param)), (0, None))
         step = difference(self.ends[at], self.body.arguments[at]) if kind in INTEGERS else None
-        if not step or (step > 0) is not (how in (operator.lt, operator.le)):
+        if not step or (step > 0) is not found.is_upper:
             return None
         inside = {v for b in self.region.blocks for v in (*b.params, *b.all_ops())}
         if isinstance(bound, Op) and bound.callee is before and not any(v in inside for v in bound.operands()):
