@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from hovis.base import own_code
+from hovis.base.function_wrapper import Wrapper
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.errors import SpecError, said
 from hovis.ir.model import Function, Param
@@ -108,7 +109,7 @@ class Signature:
                 holder.param = replaced.get(id(holder.param), holder.param)
 
     def drop_unused_wholes(self, function: Function) -> None:
-        """Containers that are nowhere used whole are no parameters of the Function."""
+        """Containers that are nowhere used whole, and what is in wrappers and nowhere used, are no parameters of the Function."""
         used = set()
         for block in function.blocks:
             for op in block.all_ops():
@@ -118,8 +119,7 @@ class Signature:
             for name in ("edge", "true", "false", "ok", "error"):
                 if hasattr(terminator, name):
                     used |= {id(a) for a in getattr(terminator, name).args}
-        structures = [h for part in self.parts for h in _holders(part) if isinstance(h, Structure)]
-        unused = {id(h.param) for h in structures if id(h.param) not in used}
+        unused = {id(p) for part in self.parts for p in _no_values(part) if id(p) not in used}
         function.blocks[0].params = tuple(p for p in function.blocks[0].params if id(p) not in unused)
         self.kept = list(function.blocks[0].params)
 
@@ -153,6 +153,18 @@ def _holders(part: Part) -> Iterator[Any]:
 def _params(part: Part) -> Iterator[Param]:
     for holder in _holders(part):
         yield holder.param
+
+
+def _no_values(part: Part, in_wrapper: bool = False) -> Iterator[Param]:
+    """The parts that are there to be looked into or called."""
+    if isinstance(part, Leaf | Structure):
+        kind = part.param.type
+        in_wrapper = in_wrapper or (isinstance(kind, Type) and issubclass(kind.cls, Wrapper))
+        if isinstance(part, Structure) or in_wrapper:
+            yield part.param
+    if isinstance(part, Structure | Fresh):
+        for inner in part.parts:
+            yield from _no_values(inner, in_wrapper)
 
 
 def _renamed(part: Part, names: dict[int, Param]) -> Part:

@@ -39,6 +39,61 @@ def _of_function(name: str) -> _Asked:
     return _Asked(of)
 
 
+class Held:
+    """A known object that is compared by identity; it lives as long as what it is compared for."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __repr__(self) -> str:
+        return f"Held({type(self.value).__name__})"
+
+
+class Alike:
+    """What decides what calls of a wrapper do: equal for wrappers of which one is as good as the other."""
+
+    __slots__ = ("parts", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value: Wrapper = value
+        self.parts = type(value), *map(_told, value.made_of() or (value,))
+
+    def kept(self) -> "Alike":
+        """The same, whatever is said of the wrapper from now on."""
+        made = Alike.__new__(Alike)
+        made.value, made.parts = self.value.calls_alike(), self.parts
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __repr__(self) -> str:
+        return str(getattr(self.value, "__qualname__", self.value.__name__))
+
+
+def _told(part: Any) -> Any:
+    """What a wrapper is made of, as something that is equal for the same."""
+    kind = type(part)
+    if kind is tuple:
+        return tuple([_told(one) for one in part])
+    if kind is str or part is None:
+        return part
+    if issubclass(kind, Wrapper) and part.made_of() is not None:
+        return Alike(part)
+    return (kind, _told(part.__func__), Held(part.__self__)) if kind is types.MethodType else Held(part)
+
+
 class Wrapper:
     """A callable that is made of a function: ``made_from()``."""
 
@@ -62,6 +117,14 @@ class Wrapper:
     def is_told(self, is_known: Callable[[Any], bool]) -> bool:
         """Is it known by what it is made of, so that another one that is made of the same is as good?  is_known: is a value told from others?"""
         return False
+
+    def made_of(self) -> tuple[Any, ...] | None:
+        """All that decides what its calls do, where one that is made of the same is as good; None: it is known by itself, or by its attributes."""
+        return None
+
+    def calls_alike(self) -> Any:
+        """What does what it does now, whatever is said of it later."""
+        return self
 
     def made_from(self) -> Any:
         """The function that it is made of."""

@@ -7,6 +7,7 @@ import builtins
 import types
 from typing import Any, Final
 
+from hovis.base.function_wrapper import Alike
 from hovis.engine.calls import models, operators, predicted_results
 from hovis.engine.calls.builtins import by_library, call_builtin
 from hovis.engine.calls.inline_python import call_function
@@ -17,6 +18,7 @@ from hovis.engine.objects import class_call, class_statement
 from hovis.engine.state.type_lookup import ABSENT, ENTERED_THROUGH, find, is_python_class
 from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.ir import operations
+from hovis.lattice import Refined
 from hovis.library.core import Stand
 
 FUNCTION: Final = types.FunctionType
@@ -36,6 +38,8 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
     callee = m.resolve(callee)
     if isinstance(callee, Dyn):
         m.use(callee)
+        if (alike := _alike(m, callee)) is not None:
+            return call(m, alike, args, kwargs, mode)
         cls = m.class_of(callee)
         if cls is not None and (is_python_class(cls) or find(cls, "__call__") is ABSENT):
             return class_call.call_instance(m, callee, args, kwargs, mode)
@@ -76,6 +80,13 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
         if isinstance(stand, Stand) and stand.expected is not None:
             return predicted_results.call(m, callee, stand, args, kwargs)
     return class_call.call_instance(m, callee, args, kwargs, mode)
+
+
+def _alike(m: Machine, callee: Dyn) -> Known | None:
+    """What does what an unknown wrapper does, where it is known what that is made of."""
+    kind = m.type_of(callee)
+    found = kind.facts if type(kind) is Refined else None
+    return Known(found.value) if isinstance(found, Alike) else None
 
 
 def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:

@@ -10,6 +10,7 @@ from hovis.bytecode.instructions import effect
 from hovis.bytecode.normalize import normalize
 from hovis.engine import call as calls
 from hovis.engine import lost_precision, ssa_construction
+from hovis.engine.calls import models
 from hovis.engine.calls.inline_python import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, raising, residual_generators, tested_items
 from hovis.engine.environment import guards
@@ -22,6 +23,7 @@ from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import FREELY, SPARINGLY, GiveUp, Tables
 from hovis.engine.state.standins import NotMaterializable
+from hovis.engine.state.type_lookup import BOUND
 from hovis.engine.state.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.engine.worklist import Engine
 from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
@@ -284,10 +286,14 @@ def value_of(engine: Engine, part: Part, held: bool = False) -> V:
         return Dyn(part.param, part.param.type, known, NO_LABELS if part.promotable else None, ends=None if held else 0)
     cells = tuple(value_of(engine, p, held and (not isinstance(part, Structure) or part.kind == "tuple")) for p in part.parts)
     if isinstance(part, Structure):
-        return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param, argument=True))
+        return models.bound(engine, part.cls, cells, part.param) if part.cls in BOUND else _container(engine, part, cells)
     if part.keys is None:
         return engine.new(VObj("tuple", tuple, cells))
     return engine.new(VObj("dict", dict, cells, part.keys))
+
+
+def _container(engine: Engine, part: Structure, cells: tuple[V, ...]) -> V:
+    return engine.new(VObj(part.kind, part.cls, cells, part.keys, node=part.param, argument=True))
 
 
 def _match(engine: Engine, initial: Callable[[], State]) -> Sequence[Operand]:

@@ -17,11 +17,11 @@ from typing import Any, Final
 from hovis.arguments.specs import Any as Unknown
 from hovis.arguments.specs import Array, Instance, Promotable, is_named_tuple
 from hovis.base import own_code
-from hovis.base.function_wrapper import Wrapper
+from hovis.base.function_wrapper import Alike, Held, Wrapper
 from hovis.engine.environment.guards import can_change
-from hovis.engine.state.type_lookup import attributes_of, slots_of
+from hovis.engine.state.type_lookup import BOUND, attributes_of, bound_parts, slots_of
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import Const, Type
+from hovis.lattice import Const, Refined, Type
 from hovis.lattice.constants import ATOMS, constant_key
 
 own_code.leave_as_calls(__file__)
@@ -56,24 +56,6 @@ class Key(tuple[Any, ...]):
     """The key of a residual: what is known of the arguments.  It holds no ids, and can be pickled."""
 
     __slots__ = ()
-
-
-class Held:
-    """A known object that is compared by identity; it lives as long as the key."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __repr__(self) -> str:
-        return f"Held({type(self.value).__name__})"
 
 
 def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> Key:
@@ -132,7 +114,7 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
         seen.append(id(value))
         return (dict, tuple(value), *_parts(value.values(), path, policy, depth + 1, seen))
     if _is_named(value):
-        return Held(value)
+        return Alike(value) if is_alike(value) else Held(value)
     if issubclass(kind, Wrapper):
         return _made(value, path, policy, depth, seen)
     if kind.__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "shape"):
@@ -148,25 +130,55 @@ def _is_named(value: Any) -> bool:
     return kind is types.BuiltinFunctionType and isinstance(value.__self__, types.ModuleType)
 
 
+def is_alike(value: Any) -> bool:
+    """Is it known by all that decides what its calls do?"""
+    return issubclass(type(value), Wrapper) and value.made_of() is not None
+
+
+def alike_as_spec(found: Alike) -> Refined:
+    """The spec of what is alike."""
+    return Refined(type(found.value), found.kept(), Alike)
+
+
 def _made(value: Wrapper, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
-    """What stands for a function, by what it is made of."""
+    """What stands for a function, by what it is made of, where that is told; else by itself."""
     kind: Any = type(value)
-    held = _held_in(value) if depth < len(SIZES) and value.is_told(_is_named) else None
-    if held is None:
+    if depth >= len(SIZES):
         return kind
+    held = _held_in(value) if value.is_told(_is_named) else {}
+    if not held:
+        return Held(value)
     seen.append(id(value))
     found = []
     for k, (name, part) in enumerate(held.items()):
         at = (*path, k) if policy else path
         # containers among its attributes are nothing that it needs
         deep = {"fn": depth, "data": depth + 1}.get(name, len(SIZES))
-        found.append(constant(part) if name == "how" else _part(part, at, policy, deep, seen))
+        made = _bound if name == "fn" else _part
+        found.append(constant(part) if name == "how" else made(part, at, policy, deep, seen))
     return (kind, tuple(held), *found)
 
 
-def _held_in(value: Wrapper) -> dict[str, Any] | None:
-    """What it has, by name."""
-    return attributes_of(value, slots_of(type(value)) or {})
+def _bound(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
+    """The function that something is made of: what it is bound to, and what it is given, are parts like others."""
+    held = bound_parts(value)
+    if held is None:
+        return _part(value, path, policy, depth, seen)
+    found = []
+    for k, (name, part) in enumerate(held.items()):
+        made = _bound if name in ("func", "__func__") else _part
+        found.append(made(part, (*path, k) if policy else path, policy, depth, seen))
+    return (type(value), tuple(held), *found)
+
+
+def _held_in(value: Any) -> dict[str, Any]:
+    """What a wrapper, a bound method or a partial has, by name."""
+    return bound_parts(value) or attributes_of(value, slots_of(type(value)) or {}) or {}
+
+
+def _is_made(kind: type) -> bool:
+    """Are these its parts?"""
+    return kind in BOUND or issubclass(kind, Wrapper)
 
 
 def _parts(values: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> list[Any]:
@@ -205,6 +217,8 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
         return Const(value)
     if isinstance(part, type):
         return Type(part)
+    if type(part) is Alike:
+        return alike_as_spec(part)
     if issubclass(kind, tuple) and type(part) is tuple and value:
         return tuple.__new__(kind, (spec_of(v, p, (*path, k), policy) for k, (v, p) in enumerate(zip(value, part[1:], strict=True))))
     if kind is dict and value:
@@ -212,8 +226,8 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
         return {key: spec_of(v, p, (*path, k), policy) for k, ((key, v), p) in enumerate(inner)}
     if kind is dict:
         return Type(dict)
-    if issubclass(kind, Wrapper) and type(part) is tuple:
-        held = zip((_held_in(value) or {}).items(), part[2:], strict=True)
+    if _is_made(kind) and type(part) is tuple:
+        held = zip(_held_in(value).items(), part[2:], strict=True)
         return Instance(kind, **{name: spec_of(v, p, (*path, k), policy) for k, ((name, v), p) in enumerate(held)})
     if kind.__module__ == "numpy" and hasattr(value, "dtype"):
         if kind.__name__ == "ndarray":
@@ -236,9 +250,9 @@ def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tupl
         yield path, part[1]
         for k, (v, p) in enumerate(zip(value.values(), part[2:], strict=True)):
             yield from variable(v, p, (*path, k), policy)
-    elif issubclass(kind, Wrapper) and type(part) is tuple:
+    elif _is_made(kind) and type(part) is tuple:
         yield path, part[1]
-        for k, (v, p) in enumerate(zip((_held_in(value) or {}).values(), part[2:], strict=True)):
+        for k, (v, p) in enumerate(zip(_held_in(value).values(), part[2:], strict=True)):
             yield from variable(v, p, (*path, k), policy)
     else:
         yield path, part
@@ -249,7 +263,7 @@ def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
     head = path[0]
     value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
     for index in path[1:]:
-        if isinstance(value, Wrapper):
+        if _is_made(type(value)):
             value = _held_in(value)
         parts = list(value.values()) if isinstance(value, dict) else value
         value = parts[index] if isinstance(parts, list | tuple) and isinstance(index, int) and index < len(parts) else UNBOUND

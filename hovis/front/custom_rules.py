@@ -41,18 +41,27 @@ from hovis.transforms.record.recorder import is_recorded
 class Kernel(Own, Wrapper):
     """A function of numbers and arrays whose calls are ops of their own as long as something may be differentiated."""
 
-    __slots__ = ("__dict__", "__weakref__", "_named", "_places", "fn", "placed")
+    __slots__ = ("__dict__", "__weakref__", "_named", "_places", "fn", "placed", "said")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
         if not callable(fn):
             raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
         self.fn = fn
+        #: how rules were given to it, and which
+        self.said: tuple[tuple[Any, ...], ...] = ()
         self._places, self._named = _places(fn)
         #: the same with all arguments by place, which ops call where some are given that are taken by name alone
         self.placed: Any = self if not self._named else type(self)(self.by_place(fn))
         for made in {self, self.placed}:
             take_names(made, fn)
+
+    def made_of(self) -> tuple[Any, ...] | None:
+        return self.fn, self.__qualname__, *self.said
+
+    def says(self, how: str, *what: Any) -> None:
+        """Note what has been said of it, and take back what was said in the same way before."""
+        self.said = *(one for one in self.said if one[0] != how), (how, *what)
 
     def by_place(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """fn, or a rule of it, given by place what the function itself takes by name alone: behind all others."""
@@ -141,6 +150,13 @@ class Custom(Kernel, Following, abc.ABC):
         parts = (found,) if len(plan) == 1 else found
         return pytree.rebuilt(shape, [parts[k] if plan[k] is COMPUTED else plan[k] for k in range(len(plan))])
 
+    def calls_alike(self) -> Any:
+        made: Any = type(self)(self.fn)
+        for how, *what in self.said:
+            getattr(made, how)(*what)
+        made.__dict__.update(self.__dict__)
+        return made
+
     def flat(self, tree: Any) -> Callable[..., Any]:
         """The function of the leaves of arguments with this tree, which gives the leaves of its result, and their tree."""
         fn = self.fn
@@ -188,6 +204,7 @@ class CustomVjp(Custom):
         """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
         if self.placed is not self:
             self.placed.defvjp(self.by_place(fwd), bwd)
+        self.says("defvjp", fwd, bwd)
         self.rule = fwd, bwd
         self._laid.clear()
 
@@ -221,6 +238,7 @@ class CustomJvp(Custom):
         """``rule(args, tangents)`` gives the result and its tangent."""
         if self.placed is not self:
             self.placed.defjvp(rule)
+        self.says("defjvp", rule)
         self.rule = rule
         self._laid.clear()
         _pushed_by(self, lambda args, tangents: rule(args, tangents)[1])
@@ -324,6 +342,8 @@ class Kept(Kernel):
         anything besides, and is called in its turn, once.
         """
 
+        self.says("defresult", result, dims, alone)
+
         def sizes(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
             assert dims is not None
             found = dims(m, args, named)
@@ -336,26 +356,31 @@ class Kept(Kernel):
 
     def defelementwise(self, *partials: Any) -> None:
         """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
+        self.says("defelementwise", *partials)
         for one in {self, self.placed}:
             elementwise(one, *partials)
             by(each_element, one)
 
     def defvjp(self, *pulls: Any) -> None:
         """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
+        self.says("defvjp", *pulls)
         for one in {self, self.placed}:
             pull(one, *pulls)
 
     def defjvp(self, *pushes: Any) -> None:
         """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
+        self.says("defjvp", *pushes)
         for one in {self, self.placed}:
             push(one, *pushes)
 
     def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
+        self.says("defbatch", rule)
         return batched(*{self, self.placed})(rule)
 
     def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
         """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
+        self.says("deflowering", written)
         LOWERINGS[self] = LOWERINGS[self.placed] = written
         return written
 
@@ -417,6 +442,7 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         # its rule is not to be lost: what is opaque has no derivative
         return opaque(m, whole, args)
     held: Any = kernel.value
+    _rely(m, held)
     row = m.library.rule(held)
     known = None if row is None else by_rule(m, row, list(given.cells), {})
     if known is not None:
@@ -445,6 +471,12 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     elif isinstance(value, Op) and value.dims is not None:
         dims = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in value.dims)
     return m.emit(held, list(given.cells), None, _type(value) if len(ends) == 1 else function.type, effect, dims)
+
+
+def _rely(m: Machine, kernel: Any) -> None:
+    """What is traced relies on the rules that the user has given to a kernel."""
+    if isinstance(kernel, Custom | Kept):
+        m.guard("slot", kernel, "said", kernel.said)
 
 
 def _of_tuples(found: list[Operand]) -> AbstractValue | None:
@@ -512,6 +544,7 @@ def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any,
     except ValueError:
         return None
     held: Any = custom.value
+    _rely(m, held)
     operands = [_known_of(m, value) for value in leaves.cells]
     if all(child is pytree.LEAF for child in tree.children) and _gives_leaves(rule_tracing.traced(held.fn, operands, {})[0]):
         return None

@@ -146,6 +146,10 @@ class Jitted(Wrapper):
         """The function itself, whatever it says that it wraps."""
         return self._function
 
+    def made_of(self) -> tuple[Any, ...] | None:
+        # what is traced goes on in the function, whatever residuals it has
+        return (self._function,) if type(self) in ENTERED_THROUGH else None
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
             if left := self._by_itself:

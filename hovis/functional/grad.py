@@ -13,16 +13,17 @@ from typing import Any, Final
 from hovis.arguments.spec_parts import is_spec
 from hovis.arguments.specs import Any as Unknown
 from hovis.base import pytree
-from hovis.base.function_wrapper import Wrapper, take_names
+from hovis.base.function_wrapper import Alike, Held, Wrapper, take_names
 from hovis.base.once import COMPILER
 from hovis.engine.calls.inline_python import call_function
 from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.budget import LEAVABLE
+from hovis.engine.state.type_lookup import bound_parts
 from hovis.engine.state.values import Dyn, Known
 from hovis.errors import SpecError
 from hovis.front import tracing
-from hovis.front.cache_keys import Held, Key
+from hovis.front.cache_keys import Key, is_alike
 from hovis.front.jit import Jitted
 from hovis.functional.argument_types import looked_at
 from hovis.functional.nested_transforms import APPLYING, EAGER, certain, is_followed, is_still, is_untouched, through, watch
@@ -162,7 +163,7 @@ class Transformed(Wrapper, Following):
         return applied(self, args, kwargs)
 
     def is_told(self, is_known: Callable[[Any], bool]) -> bool:
-        return _is_told(self.how, is_known) and (is_known(self.fn) or (isinstance(self.fn, Transformed) and self.fn.is_told(is_known)))
+        return _is_told(self.how, is_known) and _is_made(self.fn, is_known)
 
     @property
     def naming(self) -> str:
@@ -178,6 +179,14 @@ class Transformed(Wrapper, Following):
 def _is_told(chosen: Any, is_known: Callable[[Any], bool]) -> bool:
     """Is what was chosen, down to all of its parts?"""
     return all(_is_told(x, is_known) for x in chosen) if type(chosen) is tuple else type(chosen) in ATOMS or is_known(chosen)
+
+
+def _is_made(fn: Any, is_known: Callable[[Any], bool]) -> bool:
+    """Is a function told from others, or all that it is made of?"""
+    bound = bound_parts(fn)
+    if bound is not None:
+        return _is_made(next(iter(bound.values())), is_known)
+    return is_known(fn) or (isinstance(fn, Transformed) and fn.is_told(is_known))
 
 
 def _again(kind: type[Transformed], fn: Any, how: tuple[Any, ...], data: tuple[Any, ...]) -> Transformed:
@@ -530,14 +539,17 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
         with COMPILER:
             while len(_eager) >= KEPT:
                 del _eager[next(iter(_eager))]
-            eager = _eager.setdefault(key, Eager(type(transformed).of, transformed.how, fn, held is not None))
+            stays = fn.calls_alike() if is_alike(fn) else fn
+            eager = _eager.setdefault(key, Eager(type(transformed).of, transformed.how, stays, held is not None))
     return transformed.carried_out(eager, (held or (), transformed.data, *args), kwargs)
 
 
 def _known_as(fn: Any) -> Any:
     """The key of a function: what was made of the same in the same way, and goes by the same name, is the same."""
+    if is_alike(fn):
+        return Alike(fn)
     if isinstance(fn, Transformed) and not fn.data and _is_told(fn.how, _is_nothing):
-        return type(fn), fn.how, getattr(fn, "__qualname__", None), _known_as(fn.fn)
+        return type(fn), fn.how, getattr(fn, "__qualname__", None), Held(fn.fn) if is_alike(fn.fn) else _known_as(fn.fn)
     return Held(fn)
 
 

@@ -26,8 +26,9 @@ from hovis.arguments.signature import Signature
 from hovis.engine.state.type_lookup import slots_of
 from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.front.autotuner import LARGER, SMALL, Contest
+from hovis.ir.model import Param
 from hovis.ir.naming import is_name
-from hovis.lattice import Type
+from hovis.lattice import Refined, Type
 from hovis.lattice.constants import ATOMS, constant_key
 from hovis_xla.abi.argument_specs import NUMBERS, is_known, is_mutable
 from hovis_xla.abi.call_entry import BAILED, leaf_tests
@@ -88,13 +89,18 @@ def _plan(part: Part, order: dict[int, int]) -> list[Any]:
     if isinstance(part, Fixed):
         return ["value", Keyed(part.value)]
     if isinstance(part, Leaf) and not part.choices:
-        kind = part.param.type
-        return ["leaf", order.get(id(part.param)), num_of_type(kind, part.param.dims) or (kind.cls if type(kind) is Type else None)]
+        return ["leaf", order.get(id(part.param)), tested(part.param)]
     if not isinstance(part, Structure):
         raise _NoPlan
     if id(part.param) in order:
         return ["whole", order[id(part.param)], _container_plan(part, order)]
     return _container_plan(part, order)
+
+
+def tested(param: Param) -> Num | Refined | type | None:
+    """What an argument is held against: a number, facts, a class, or nothing."""
+    kind = param.type
+    return num_of_type(kind, param.dims) or (kind.cls if type(kind) is Type else kind if isinstance(kind, Refined) else None)
 
 
 def _container_plan(part: Structure, order: dict[int, int]) -> list[Any]:
@@ -222,13 +228,15 @@ class Writer:
         else:
             self._container(name, kind, plan)
 
-    def _leaf(self, name: str, place: int | None, wanted: Num | type | None) -> None:
+    def _leaf(self, name: str, place: int | None, wanted: Num | Refined | type | None) -> None:
         if place is not None:
             self.leaves[place] = name
         if place is not None and not self.everything:
             return
         if isinstance(wanted, Num):
             self.refuse(" or ".join(leaf_tests(name, wanted, self.constant)))
+        elif isinstance(wanted, Refined):
+            self.refuse(f"not {self.constant(wanted.fits)}({name})")
         elif wanted is not None:
             self.refuse(f"type({name}) is not {self.constant(wanted)}")
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from hovis.arguments.specs import Any as Unknown
 from hovis.arguments.specs import Array, Empty, Instance, Promotable, is_named_tuple
-from hovis.base.function_wrapper import Wrapper
+from hovis.base.function_wrapper import Alike, Held, Wrapper
 from hovis.engine.environment.guards import can_change
-from hovis.engine.state.type_lookup import attributes_of, slots_of
-from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Held, Path, constant
+from hovis.engine.state.type_lookup import attributes_of, bound_parts, slots_of
+from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Path, alike_as_spec, constant, is_alike
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
@@ -118,6 +118,10 @@ class Walk:
         if kind is np.ndarray:
             dtype = value.dtype  # its number: three times as quick as its name, and told apart as well for all that is compiled
             return ("array", dtype.num, dtype.isnative, value.shape), Array(dtype, value.shape) if is_plain_array(value) else Unknown
+        if is_alike(value):
+            found = Alike(value)
+            self.choices.append((path, found))
+            return ("alike", found), alike_as_spec(found)
         if is_known(value):
             known = constant_key(value) if kind in WORDS else Held(value)
             if kind not in _FEW:
@@ -140,9 +144,20 @@ class Walk:
         self.parts += len(parts)
         if self.parts > MOST:
             raise _TooMuch
-        fixed = chosen(value)
-        inner = [(("value", constant(v)), Const(v)) if k == fixed else self.part(v, (*path, k)) for k, v in enumerate(parts)]
+        names = list(attributes(value) or ()) if isinstance(value, Wrapper) else [""] * len(parts)
+        inner = [self._named(name, v, (*path, k)) for k, (name, v) in enumerate(zip(names, parts, strict=True))]
         return (shape, *[key for key, _ in inner]), _spec(value, [spec for _, spec in inner])
+
+    def _named(self, name: str, value: Any, path: Path) -> tuple[Hashable, Any]:
+        """What a wrapper has by this name; what has none is like any other part."""
+        if name == "how":
+            return ("value", constant(value)), Const(value)
+        found = bound_parts(value) if name in ("fn", "func", "__func__") else None
+        if found is None:
+            return self.part(value, path)
+        inner = [self._named(name, v, (*path, k)) for k, (name, v) in enumerate(found.items())]
+        spec = Instance(type(value), **dict(zip(found, [spec for _, spec in inner], strict=True)))
+        return (type(value), *[key for key, _ in inner]), spec
 
 
 def _spec(value: Any, specs: list[Any]) -> Any:
@@ -164,8 +179,9 @@ def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
     head, *rest = path
     value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
     for index in rest:
-        found = structure(value)
-        value = found[1][index] if found is not None and isinstance(index, int) and index < len(found[1]) else UNBOUND
+        bound, found = bound_parts(value), structure(value)
+        parts = list(bound.values()) if bound is not None else found[1] if found is not None else []
+        value = parts[index] if isinstance(index, int) and index < len(parts) else UNBOUND
     return value
 
 

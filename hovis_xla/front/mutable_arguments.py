@@ -29,7 +29,7 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import same_constant
 from hovis.library.language.signature_language import is_atomic
 from hovis.passes.rewriting import copy
-from hovis_xla.abi.argument_plan import Writer
+from hovis_xla.abi.argument_plan import Writer, tested
 from hovis_xla.abi.argument_specs import MOST, NUMBERS, Walk, attributes, chosen, is_known, structure
 from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.ordered_effects import Log
@@ -239,8 +239,7 @@ class Adopting:
             return ["again", place]
         seen.add((what, k))
         if what == "leaf":
-            kind = param.type
-            return ["leaf", place, num_of_type(kind, param.dims) or (kind.cls if type(kind) is Type else None)]
+            return ["leaf", place, tested(param)]
         kind_of, cls, keys, parts = self.graph.objects[k]
         if kind_of == "set":
             return ["whole", place, ["empty", cls]]

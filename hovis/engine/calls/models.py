@@ -15,9 +15,9 @@ from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.type_lookup import ABSENT, C_METHODS, FUNCTION, NOT_MODELLED, bound_class, is_python_class, lookup, method
-from hovis.engine.state.values import Known, Ref, V, labels_of, relabel
+from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.engine.traced import slot_protocols
-from hovis.ir.model import Effect
+from hovis.ir.model import Effect, Param
 from hovis.lattice import Const
 from hovis.library.core import Stand, real
 
@@ -157,6 +157,16 @@ def opened(m: Machine, value: Known) -> Ref | None:
     names = tuple(part.attribute for part in stand.parts)
     cells: list[V] = [m.new(VObj("dict", dict, tuple(map(Known, x.values())), tuple(x))) if type(x) is dict else Known(x) for x in fields]
     return m.new(VObj("model", stand.real, tuple(cells), names, (stand, 0), Const(value.value)), value.labels)
+
+
+def bound(m: Machine, cls: type, cells: tuple[V, ...], node: Param) -> V:
+    """An argument of a class of ``BOUND``, made of these."""
+    if cls is METHOD:
+        return m.new(VObj("method", cls, cells, node=node))
+    stand = _opening(m, cls)
+    if stand is None:
+        return Dyn(node, node.type)
+    return m.new(VObj("model", cls, cells, tuple(part.attribute for part in stand.parts), (stand, 0), node))
 
 
 def _opening(m: Machine, cls: type) -> Stand | None:

@@ -95,7 +95,8 @@ class Mirror:
 
     def _object(self, ref: Ref) -> None:
         obj = self.m.state.heap[ref.aid]
-        if obj.kind not in _BY_PARTS | _WHOLE or obj.forgotten or obj.lent is not None:
+        frozen = obj.kind == "model" and models.stand_of(obj).frozen
+        if not (frozen or obj.kind in _BY_PARTS | _WHOLE) or obj.forgotten or obj.lent is not None:
             raise GiveUp(f"it is given a {obj.kind} that is being made")
         if obj.kind == "function" and any(i.op in _REBINDS and i.arg >= len(obj.extra[0].names) - obj.extra[0].n_free for i in obj.extra[0].instructions):
             raise GiveUp(f"{obj.extra[3]} binds a variable of an enclosing function anew")

@@ -1,5 +1,6 @@
 """Looking at classes without running anything (CPython: _PyType_Lookup and the flags of types)."""
 
+import functools
 import threading
 import types
 import weakref
@@ -178,6 +179,18 @@ def own_dict(value: object) -> dict[str, Any] | None:
     return held if type(held) is dict else None
 
 
+#: Classes of callables that are made of another callable and what it is given, and what holds these.
+BOUND: Final[dict[type, tuple[str, ...]]] = {types.MethodType: ("__func__", "__self__"), functools.partial: ("func", "args", "keywords")}
+
+
+def bound_parts(value: Any) -> dict[str, Any] | None:
+    """What a bound method or a ``functools.partial`` is made of, by name; None if it is no such thing, or has attributes of its own."""
+    names = BOUND.get(type(value))
+    if names is None or (has_dict(type(value)) and own_dict(value) != {}):
+        return None
+    return {name: getattr(value, name) for name in names}
+
+
 def slots_of(cls: type) -> dict[str, Any] | None:
     """The descriptors of the slots of instances of cls, by name; None if a slot can't be told from another by its name."""
     found: dict[str, Any] = {}
@@ -186,7 +199,7 @@ def slots_of(cls: type) -> dict[str, Any] | None:
             return None
         if is_python_class(base):
             found.update((name, held) for name, held in vars(base).items() if type(held) is types.MemberDescriptorType)
-    return found
+    return found or {name: vars(cls)[name] for name in BOUND.get(cls, ())}
 
 
 def attributes_of(value: object, slots: dict[str, Any]) -> dict[str, Any] | None:
