@@ -14,7 +14,7 @@ import operator
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from hovis.backend.polish.temporaries import renumbered
@@ -41,21 +41,26 @@ class Source:
     imports       name → the module and what of it (None for all of it)
     given         name → the object that has to be given
     original      the name of the function that answers calls that do not fit, if the text does nothing else with it
+    builtins      name → the builtin that the text means by it
     """
 
-    def __init__(self, name: str, definitions: str, names: "Names", original: str | None = None) -> None:
+    def __init__(self, name: str, definitions: str, names: "Names", mentioned: Iterable[str], original: str | None = None) -> None:
         self.name = name
         self.definitions = definitions
         self.imports = dict(names.imports)
         self.given = dict(names.given)
+        self.builtins = {name: vars(builtins)[name] for name in mentioned if name in vars(builtins)}
         self.original = original
         self.text = names.header() + definitions
 
     def load(self) -> Any:
-        """The function, made from the text; a traceback out of it shows the text's lines."""
+        """The function, made from the text; a traceback out of it shows the text's lines.
+
+        Its builtins are those of the trace, whatever stands in their places meanwhile, or is put there later.
+        """
         file = f"<source of {self.name} {next(_loaded)}>"
         linecache.cache[file] = len(self.text), None, self.text.splitlines(keepends=True), file
-        scope: dict[str, Any] = dict(self.given)
+        scope: dict[str, Any] = {**self.given, "__builtins__": {**vars(builtins), **self.builtins}}
         with warnings_are("ignore"):  # what is folded may read as a mistake: ``None[0]``
             code = compile(self.text, file, "exec")
         exec(code, scope)
@@ -81,7 +86,7 @@ def render(function: Function, namespace: Mapping[str, object], arrival: "Callab
     used = Counter(item.id for definition in definitions for item in ast.walk(definition) if isinstance(item, ast.Name))
     names.keep(set(used))
     original = names.original if used[names.original] == 1 else None
-    return Source(names.function(function), "\n\n\n".join(texts) + "\n", names, original)
+    return Source(names.function(function), "\n\n\n".join(texts) + "\n", names, used, original)
 
 
 def copy_alone(function: Function) -> Function:
@@ -129,13 +134,11 @@ class Names:
             return _name(self.function(value))
         shown = expressions.literal(value)
         if shown is not None:
-            for item in ast.walk(shown) if "slice" in self.variables else ():
-                if isinstance(item, ast.Name):
-                    item.id = self._place(slice)
+            expressions.put_names([shown], self.place)
             return shown
         if type(value) is tuple and value and all(type(part) is type and part.__module__ == "builtins" for part in value):
             return ast.Tuple([self(part) for part in value], ast.Load())
-        parts = self._place(value).split(".")
+        parts = self.place(value).split(".")
         made: ast.expr = _name(parts[0])
         for part in parts[1:]:
             made = ast.Attribute(made, part, ast.Load())
@@ -157,12 +160,13 @@ class Names:
                 return f"{self._import(home, None, home, module)}.{own}"
             return self._import(str(home), own, self._apart(own), value)
         for owner, attribute in find_owner(value):
-            return f"{self._place(owner)}.{attribute}"
+            return f"{self.place(owner)}.{attribute}"
         name = self._free(self._apart(self.namespace.get(id(value)) or identifier(own or f"{type(value).__name__}_")))
         self.given[name] = value
         return name
 
-    def _place(self, owner: object) -> str:
+    def place(self, owner: object) -> str:
+        """How a known object is called, attributes of names included."""
         found = self._found.get(id(owner))
         if found is None:
             found = self._found[id(owner)] = self._call(owner)
@@ -303,6 +307,7 @@ class _Writer:
             body.pop()
         if self.function.is_generator and not any(isinstance(node, ast.Yield | ast.YieldFrom) for part in body for node in ast.walk(part)):
             body += [ast.Return(None), ast.Expr(ast.Yield(None))]
+        expressions.put_names(body, self.names.place)
         kept = {self.variables.name(p) for p in self.function.params} | set(self.names.taken)
         body = renumbered(body, kept)
         body = outline(body, {self.variables.name(p) for p in self.function.params}, self.own_name)

@@ -1,6 +1,7 @@
 """What a residual needs of hovis itself, copied from hovis' own source."""
 
 import ast
+import builtins
 import importlib
 import inspect
 from collections.abc import Iterable, Iterator
@@ -66,13 +67,16 @@ class Copied:
         else:
             self.need(str(statement.module), alias.name)
 
-    def text(self, taken: set[str]) -> tuple[list[str], dict[str, tuple[str, str | None]], dict[str, str]]:
-        """The definitions, the imports that they need, and how those are called whose names are taken."""
+    def text(self, taken: set[str], functions: set[str]) -> tuple[list[str], dict[str, tuple[str, str | None]], dict[str, str]]:
+        """The definitions, the imports that they need, and how those are called whose names are taken; functions are those of the module."""
         names = {name for _, name in self.definitions} | self.imports.keys()
-        new = {name: f"{name}_of_hovis" for name in names if name in taken}
+        mentioned = {item.id for one in self.definitions.values() for item in ast.walk(one) if isinstance(item, ast.Name)}
+        hidden = {name for name in mentioned & functions - names if hasattr(builtins, name)}
+        new = {name: f"{name}_of_hovis" for name in names & taken | hidden}
         renamed = _Renamed(new)
         texts = [ast.unparse(ast.fix_missing_locations(renamed.visit(one))) + "\n" for one in self.definitions.values()]
-        return texts, {new.get(name, name): known for name, known in self.imports.items()}, new
+        imports = {**self.imports, **{name: ("builtins", name) for name in hidden}}
+        return texts, {new.get(name, name): known for name, known in imports.items()}, new
 
 
 def _read_at_once(node: ast.AST) -> Iterator[ast.AST]:

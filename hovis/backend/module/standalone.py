@@ -7,6 +7,7 @@ What they need of hovis itself (``unpack_star``, ``END``) is copied along.
 
 import ast
 import copyreg
+import itertools
 import sys
 import types
 from collections import Counter
@@ -94,13 +95,15 @@ class _Module:
         self.tree = ast.parse(source.definitions)
         original = source.original
         self.refuses = original is not None and (refuse or not self._is_found(fn, getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)))
+        bound = _bound(self.tree) | source.given.keys() | source.imports.keys()
+        raised = next(name for name in itertools.chain(["TypeError"], (f"TypeError_{k}" for k in itertools.count(2))) if name not in bound)
         if self.refuses:
-            self.tree = _Refusing(original).visit(self.tree)
+            self.tree = _Refusing(original, raised).visit(self.tree)
         self.tests = {name: value for name, value in source.given.items() if hasattr(value, "held")}
         used = {item.id for item in ast.walk(self.tree) if isinstance(item, ast.Name)}
         self.given = {name: value for name, value in source.given.items() if name in used and name not in self.tests and name != original}
         self.wanted = {name: known for name, known in source.imports.items() if name in used and name != original}
-        self.imports: dict[str, tuple[str, str | None]] = {}
+        self.imports: dict[str, tuple[str, str | None]] = {raised: ("builtins", "TypeError")} if self.refuses and raised != "TypeError" else {}
         self.copied = Copied()
         self.aliases: list[tuple[str, str]] = []
         self.parts: list[str] = []
@@ -374,15 +377,16 @@ class _Module:
 
     def text(self, told: str, fits: str) -> str:
         self._apart(fits)
-        helpers, imports, new = self.copied.text(self.taken - {name for name, known in self.aliases if name == known})
+        functions = {one.name for one in self.tree.body if isinstance(one, ast.FunctionDef)}
+        helpers, imports, new = self.copied.text(self.taken - {name for name, known in self.aliases if name == known}, functions)
         self.imports |= imports
-        values = [f"{name} = {made}\n" for name, known in self.aliases if (made := new.get(known, known)) != name]
+        values = [f"{name} = {called}\n" for name, known in self.aliases if (called := new.get(known, known)) != name]
         values += [part for part in self.parts if not part.startswith("def ")]
-        functions = [part for part in self.parts if part.startswith("def ")]
+        made = [part for part in self.parts if part.startswith("def ")]
         lines = "\n".join(import_lines(self.imports))
         top = f"{_docstring(told)}\n" + (f"\n{lines}\n" if lines else "")
         definitions = [ast.unparse(ast.fix_missing_locations(one)) + "\n" for one in self.tree.body]
-        return "\n\n".join([top, *helpers, *(["".join(values)] if values else []), *functions, *definitions])
+        return "\n\n".join([top, *helpers, *(["".join(values)] if values else []), *made, *definitions])
 
 
 def _docstring(text: str) -> str:
@@ -395,15 +399,23 @@ def _docstring(text: str) -> str:
 _REFUSAL: Final[Any] = object()
 
 
+def _bound(tree: ast.AST) -> set[str]:
+    """The names of functions, parameters and variables."""
+    found = {item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef | ast.ExceptHandler) and item.name}
+    found |= {item.arg for item in ast.walk(tree) if isinstance(item, ast.arg)}
+    return found | {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+
+
 class _Refusing(ast.NodeTransformer):
     """Raises where the original would be called."""
 
-    def __init__(self, original: str | None) -> None:
+    def __init__(self, original: str | None, raised: str) -> None:
         self.original = original
+        self.raised = raised
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == self.original:
-            return ast.Raise(ast.Call(ast.Name("TypeError", ast.Load()), [ast.Constant(_REFUSAL)], []), None)
+            return ast.Raise(ast.Call(ast.Name(self.raised, ast.Load()), [ast.Constant(_REFUSAL)], []), None)
         return node
 
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hovis.backend.source.expressions import both
+from hovis.backend.source.expressions import both, marked
 
 #: Parts of a comprehension, about what fits on a line.
 LONGEST: Final = 50
@@ -94,7 +94,7 @@ def _filled(empty: ast.expr, step: ast.stmt, name: str, generators: list[ast.com
     match empty, step:
         case ast.List(elts=[]), ast.Expr(ast.Call(ast.Attribute(ast.Name(id=target), "append"), [item], [])) if target == name:
             return None if isinstance(item, ast.Starred) else ast.ListComp(item, generators)
-        case ast.Call(ast.Name("set"), [], []), ast.Expr(ast.Call(ast.Attribute(ast.Name(id=target), "add"), [item], [])) if target == name:
+        case ast.Call(), ast.Expr(ast.Call(ast.Attribute(ast.Name(id=target), "add"), [item], [])) if target == name and marked(empty, "empty set"):
             return None if isinstance(item, ast.Starred) else ast.SetComp(item, generators)
         case ast.Dict(keys=[]), ast.Assign([ast.Subscript(ast.Name(id=target), key)], value) if target == name:
             # a dict comprehension evaluates the key first

@@ -14,7 +14,8 @@ from typing import Final
 from hovis.backend.polish.comprehensions import comprehended
 from hovis.backend.polish.conditions import Conditions
 from hovis.backend.polish.temporaries import without_temporaries
-from hovis.backend.source.expressions import both, marked, negated
+from hovis.backend.source.expressions import both, marked, meaning, negated
+from hovis.ir.operations import END
 
 _JUMPS: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
@@ -421,7 +422,7 @@ class _Last:
             return loop
         del before[start]
         bounds: list[ast.expr] = [end] if first.value.value == 0 else [first.value, end]
-        return ast.For(ast.Name(name, ast.Store()), ast.Call(ast.Name("range", ast.Load()), bounds, []), rest, [])
+        return ast.For(ast.Name(name, ast.Store()), ast.Call(meaning(range), bounds, []), rest, [])
 
     def _named(self, statement: ast.Try) -> ast.stmt:
         """``except E as e`` names the variable itself, if nothing else does."""
@@ -443,7 +444,7 @@ class _Last:
 def _is_new(shown: ast.expr) -> bool:
     """A variable, a constant, or a new container of such: made before or after, nobody can tell."""
     match shown:
-        case ast.Call(func=ast.Name(id="set"), args=[]):
+        case ast.Call() if marked(shown, "empty set"):
             return True
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             return all(map(_is_new, parts))
@@ -461,7 +462,7 @@ def _counts_up(statement: ast.stmt, name: str) -> bool:
 def _unstepped(loop: ast.For) -> ast.While:
     assert isinstance(loop.target, ast.Name)
     name = ast.Name(loop.target.id, ast.Load())
-    end = ast.Name("END", ast.Load())
-    step = ast.Assign([loop.target], ast.Call(ast.Name("next", ast.Load()), [loop.iter, end], []))
+    end = meaning(END, "END")
+    step = ast.Assign([loop.target], ast.Call(meaning(next), [loop.iter, end], []))
     ending = loop.orelse if loop.orelse and isinstance(loop.orelse[-1], _JUMPS) else [*loop.orelse, ast.Break()]
     return ast.While(ast.Constant(True), [step, ast.If(ast.Compare(name, [ast.Is()], [end]), ending, []), *loop.body], [])

@@ -8,7 +8,7 @@ import operator
 import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from hovis.backend.assembler.selection_rules import constant_of, is_constant
@@ -96,7 +96,7 @@ def literal(value: Any) -> ast.expr | None:
         bounds = [literal(part) for part in (value.start, value.stop, value.step)]
         if None in bounds:
             return None
-        made = ast.Call(ast.Name("slice", ast.Load()), bounds, [])  # type: ignore[arg-type]
+        made = ast.Call(meaning(slice), bounds, [])  # type: ignore[arg-type]
         mark(made, "slice")
         return made
     if kind is tuple:
@@ -289,7 +289,11 @@ def _list(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 @_rule(ops.make_set)
 def _set(op: Op, write: Write, named: Any) -> ast.expr | None:
-    return ast.Set([write(a) for a in op.args]) if op.args else ast.Call(named(set), [], [])
+    if op.args:
+        return ast.Set([write(a) for a in op.args])
+    made = ast.Call(named(set), [], [])
+    mark(made, "empty set")
+    return made
 
 
 @_rule(ops.make_dict)
@@ -406,6 +410,21 @@ def tested(cond: ast.expr) -> ast.expr:
     while marked(cond, "bool") and isinstance(cond, ast.Call):
         cond = cond.args[0]
     return cond
+
+
+def meaning(value: Any, name: str = "") -> ast.Name:
+    """A name for a known object, where nobody knows yet how it is called in the text (see ``put_names``)."""
+    made = ast.Name(name or value.__name__, ast.Load())
+    made.means = value  # type: ignore[attr-defined]
+    return made
+
+
+def put_names(body: Iterable[ast.AST], place: Callable[[object], str]) -> None:
+    """Call what is only meant so far by the names that it has in the text."""
+    for part in body:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name) and hasattr(node, "means"):
+                node.id = place(node.means)
 
 
 def mark(node: ast.expr, what: str) -> None:

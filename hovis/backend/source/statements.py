@@ -263,7 +263,7 @@ class Jumps:
         caught = self.writer.own_name("_" + name) if name else None
         if name and caught:
             handler.insert(0, ast.Assign([ast.Name(name, ast.Store())], ast.Name(caught, ast.Load())))
-        clause = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), caught, handler or [ast.Pass()])
+        clause = ast.ExceptHandler(self.writer.names(BaseException), caught, handler or [ast.Pass()])
         return [ast.Try(body or [ast.Pass()], [clause], other, [])]
 
 
