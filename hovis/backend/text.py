@@ -363,7 +363,10 @@ class _Writer:
             return []
         if op.callee is handling_again:
             return [ast.Raise(self.write(op.args[0]), None)]
-        return expressions.statement(op, target, self.write, self.names, lambda v: not isinstance(v, Const))
+        found = expressions.statement(op, target, self.write, self.names, lambda v: not isinstance(v, Const))
+        if op.callee is ops.poll:
+            expressions.mark(found[0], "poll")
+        return found
 
     def condition(self, cond: Operand) -> ast.expr:
         """The expression for an exact bool that is only tested."""

@@ -67,9 +67,8 @@ _DEFAULT: Final = [
     "load_store_forwarding", "dict_scalarization", "correlated_branches", "jump_threading", "dce", "effect_refinement", "handler_elimination",
     "loop_deletion", "tail_merging",
 ]
-#: For text: ways that meet in a handler are told apart again there, arithmetic is as the user wrote it, and signals are looked for in place
-#: of the jumps of loops only where Ctrl-C is caught.
-_INSTEAD: Final = {"poll_elimination": ("poll_elimination", "poll_delay"), "tail_merging": ("warm_tail_merging",)}
+#: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
+_INSTEAD: Final = {"tail_merging": ("warm_tail_merging",)}
 _READABLE: Final = [other for name in _DEFAULT for other in _INSTEAD.get(name, (name,))]
 _LATE: Final = [
     "sccp", "loop_versioning", "loop_idioms", "simplify_cfg", "trivial_phis", "instcombine", "dce", "licm", "sinking", "strength_reduction",

@@ -427,7 +427,7 @@ def put_names(body: Iterable[ast.AST], place: Callable[[object], str]) -> None:
                 node.id = place(node.means)
 
 
-def mark(node: ast.expr, what: str) -> None:
+def mark(node: ast.AST, what: str) -> None:
     """Note what op an expression was, for those who look for it in the tree."""
     node.was = what  # type: ignore[attr-defined]
 

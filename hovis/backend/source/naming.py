@@ -12,8 +12,9 @@ from operator import getitem
 from typing import Final
 
 from hovis.backend.source.expressions import IN_PLACE, evaluation_order, is_expression
+from hovis.backend.source.polled_loops import kept_on_the_way_back
 from hovis.ir.analysis.control_flow import uses
-from hovis.ir.model import CAUGHT, Block, Branch, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.naming import identifier
 from hovis.ir.operations import drop, enter_handler, keep, leave_handler, unpack, unpack_star
 from hovis.passes.rewriting import effect_of
@@ -48,6 +49,7 @@ class Variables:
         for block in function.blocks:
             self._nest(block)
         self._live_in: dict[Block, set[Value]] = {}
+        self._kept = kept_on_the_way_back(function)
         self.apart: dict[Value, set[Value]] = {}
         self._interference()
         self.leader: dict[Value, Value] = {}
@@ -175,8 +177,10 @@ class Variables:
                 self.behind[ending] = op
             self._define(op, live, note, ending)
         if note:
+            kept = self._kept.get(block)
             for param in block.params:
                 self._conflict(param, live | set(block.params))
+                self._conflict(param, kept.apart.get(param, ()) if kept is not None else ())
         return live - set(block.params)
 
     def _define(self, op: Op, live: set[Value], note: bool, ending: Op | None) -> None:
@@ -197,7 +201,7 @@ class Variables:
         end = block.terminator
         live: set[Value] = set()
         if isinstance(end, Invoke):
-            live |= self._over(end.ok, end.ok.args)
+            live |= self._over(block, end.ok)
             if note and self.uses.get(end.op):
                 self._conflict(end.op, live)
             live.discard(end.op)
@@ -205,22 +209,25 @@ class Variables:
             landing = end.error.block
             live |= self._live_in[landing]
             # what the handler is given stands ready before the call
-            given = [p for p, a in zip(landing.params, end.error.args, strict=True) if a is not CAUGHT]
+            given = {p: a for p, a in zip(landing.params, end.error.args, strict=True) if a is not CAUGHT}
             if note:
-                for param in given:
-                    self._conflict(param, live | set(given))
-            live -= set(given)
+                for param, arg in given.items():
+                    # a copy of it, which is no other value as long as both live
+                    self._conflict(param, {v for v in live | given.keys() if v is not arg})
+            live -= given.keys()
             return live | {v for a in end.error.args for v in self.leaves(a)}
         for edge in edges(end):
-            live |= self._over(edge, edge.args)
+            live |= self._over(block, edge)
         if isinstance(end, Branch):
             live |= set(self.leaves(end.cond))
         elif isinstance(end, Return | Raise):
             live |= set(self.leaves(end.value))
         return live
 
-    def _over(self, edge: object, args: Iterable[Operand]) -> set[Value]:
-        return self._live_in[edge.block] | {v for a in args for v in self.leaves(a)}  # type: ignore[attr-defined]
+    def _over(self, block: Block, edge: Edge) -> set[Value]:
+        kept = self._kept.get(edge.block)
+        more = kept.given if kept is not None and block in kept.blocks else set()
+        return self._live_in[edge.block] | {v for a in edge.args for v in self.leaves(a)} | more
 
     def _conflict(self, value: Value, others: Iterable[Value]) -> None:
         mine = self.apart.setdefault(value, set())

@@ -21,7 +21,7 @@ def outline(body: list[ast.stmt], parameters: set[str], own_name: Callable[[str]
     made = _Outline(own_name)
     found = made.body(body, 0, 0)
     # a variable that is shared has to be bound in the function itself
-    return [*(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in sorted(made.shared - parameters)), *found]
+    return [*(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in sorted(made.shared - parameters)), *made.functions, *found]
 
 
 def _yields(statement: ast.stmt) -> bool:
@@ -34,6 +34,8 @@ class _Outline:
         self.own_name = own_name
         self.count = 0
         self.shared: set[str] = set()
+        #: they stand side by side, however deep what they do is nested
+        self.functions: list[ast.stmt] = []
 
     def body(self, statements: list[ast.stmt], blocks: int, levels: int) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -72,10 +74,11 @@ class _Outline:
         made = ast.FunctionDef(name, arguments, body, [], None, None)
         made.type_params = []  # type: ignore[attr-defined]  # 3.12
         call = ast.Call(ast.Name(name, ast.Load()), [], [])
+        self.functions.append(made)
         if not ways:
-            return [made, ast.Expr(call)]
+            return [ast.Expr(call)]
         self.shared.add(way)
-        return [made, ast.Assign([ast.Name(way, ast.Store())], call), *(_follow(way, number, result) for number in sorted(ways))]
+        return [ast.Assign([ast.Name(way, ast.Store())], call), *(_follow(way, number, result) for number in sorted(ways))]
 
 
 def _follow(way: str, number: int, result: str) -> ast.stmt:

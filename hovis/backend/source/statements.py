@@ -7,7 +7,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from hovis.backend.source.expressions import both, marked, negated
+from hovis.backend.source.expressions import both, marked, meaning, negated
 from hovis.backend.source.jump_repair import Mender
 from hovis.backend.source.structure import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
 from hovis.backend.source.written_tree import Plain, Test, Written, count, parts, put
@@ -263,7 +263,7 @@ class Jumps:
         caught = self.writer.own_name("_" + name) if name else None
         if name and caught:
             handler.insert(0, ast.Assign([ast.Name(name, ast.Store())], ast.Name(caught, ast.Load())))
-        clause = ast.ExceptHandler(self.writer.names(BaseException), caught, handler or [ast.Pass()])
+        clause = ast.ExceptHandler(meaning(BaseException), caught, handler or [ast.Pass()])
         return [ast.Try(body or [ast.Pass()], [clause], other, [])]
 
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from hovis.backend.source.legalize import Apart, Cut, cut, is_error, landings_apart, prepare, reducible
-from hovis.ir.analysis.control_flow import Dominators, natural_loops, predecessors, reverse_postorder
+from hovis.backend.source.polled_loops import give_to_handlers, homes
+from hovis.ir.analysis.control_flow import Dominators, liveness, natural_loops, predecessors, reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Operand, Raise, Return, edges
 from hovis.ir.operations import enter_handler, leave_handler
+from hovis.passes.cfg.signal_polls import is_poll
 from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
 
 #: Ops of a block that returns or raises and may stand inside of a loop that it is no part of.
@@ -106,15 +108,21 @@ class Region:
     header: Block
     blocks: set[Block]
     landing: Block | None = None
+    #: does a try stand around the loop that begins with its header?
+    wide: bool = False
 
 
 def structured(function: Function) -> "Tree":
     """The tree of function, which is a private copy and is changed."""
     prepare(function)
+    narrow: set[Block] = set()
     while True:
         try:
             reducible(function)
-            return Structurer(function).tree()
+            give_to_handlers(function)
+            return Structurer(function, narrow).tree()
+        except Wide as found:
+            narrow.add(found.args[0])
         except Cut as found:
             block = found.args[0]
             block.terminator = Jump(Edge(cut(function, block, len(block.ops))))
@@ -123,17 +131,27 @@ def structured(function: Function) -> "Tree":
         function.blocks[:] = reverse_postorder(function.blocks[0])
 
 
-class Structurer:
-    """Builds the tree of a prepared Function; raises Unstructured where its jumps go criss-cross."""
+class Wide(Exception):
+    """The try of this landing can't stand around the loop whose jump back it covers."""
 
-    def __init__(self, function: Function) -> None:
+
+class Structurer:
+    """Builds the tree of a prepared Function; raises Cut, Apart or Wide where its jumps go criss-cross.
+
+    narrow: landings whose tries stand within the loops whose jumps back they cover
+    """
+
+    def __init__(self, function: Function, narrow: set[Block]) -> None:
         self.function = function
+        self.narrow = narrow
         self.dom = Dominators(function)
         self.number = self.dom.number
         self.incoming = predecessors(function)
         loops = natural_loops(function, self.dom)
         assert loops.reducible
         self.headers = {loop.header for loop in loops.loops}
+        self.live = liveness(function)
+        self.home = homes(function)
         self.regions = [Region("loop", loop.header, set(loop.blocks)) for loop in loops.loops]
         self.depth = self._depths()
         self.tries: dict[Block, Region] = {}
@@ -162,8 +180,9 @@ class Structurer:
 
     def _watch(self, landing: Block, sources: list[Block]) -> None:
         """The blocks of the try statement whose handler begins with landing, and of the handler."""
-        header = self._parent(landing)
-        body = self._between(header, set(sources))
+        first = self._parent(landing)
+        header, loops = self._polled(landing, first, {source for source in sources if is_poll(source)})
+        body = self._between(header, set(sources)) | loops
         calls = set(sources)
         if any(effect_of(op) & MAY_RAISE for op in header.ops):
             raise Cut(header)
@@ -172,7 +191,7 @@ class Structurer:
                 raise Apart(landing)
             if isinstance(block.terminator, Invoke) and block not in calls and not self.dom.dominates(header, block.terminator.error.block):
                 raise Apart(landing)
-        self.tries[landing] = Region("try", header, body, landing)
+        self.tries[landing] = Region("try", header, body, landing, bool(loops))
         self.regions.append(self.tries[landing])
         handler = {landing}
         if landing.ops and landing.ops[0].callee is enter_handler:
@@ -180,6 +199,40 @@ class Structurer:
         elif not self._sees(landing):
             handler |= {b for b in self.dom.order if self.dom.dominates(landing, b)}
         self.regions.append(Region("handler", landing, handler))
+
+    def _polled(self, landing: Block, header: Block, polls: set[Block]) -> tuple[Block, set[Block]]:
+        """The head and the blocks of the loops whose jumps back a handler covers: its try stands around them, as the text looks for signals there."""
+        found: set[Block] = set()
+        for loop in () if landing in self.narrow else sorted((r for r in self.regions if r.kind == "loop" and polls & r.blocks), key=lambda r: len(r.blocks)):
+            if header not in loop.blocks or landing in loop.blocks or self._goes_round(loop, polls) or not self._is_calm(loop, landing):
+                break
+            header, found = loop.header, loop.blocks
+        return header, found
+
+    def _goes_round(self, loop: Region, polls: set[Block]) -> bool:
+        """Does a way lead through a loop, and back, where none of these is?"""
+        seen, todo = set[Block](), [loop.header]
+        while todo:
+            block = todo.pop()
+            for edge in edges(block.terminator) if block not in polls else ():
+                if edge.block is loop.header:
+                    return True
+                if edge.block in loop.blocks and edge.block not in seen:
+                    seen.add(edge.block)
+                    todo.append(edge.block)
+        return False
+
+    def _is_calm(self, loop: Region, landing: Block) -> bool:
+        """Is all that a loop raises caught by this handler, or by one within?"""
+        if any(self.home.get(value) in loop.blocks for value in self.live[landing]):
+            return False  # it reads what is bound anew on the way back
+        for block in loop.blocks:
+            end = block.terminator
+            if any(effect_of(op) & MAY_RAISE for op in block.ops) or isinstance(end, Raise):
+                return False
+            if isinstance(end, Invoke) and end.error.block is not landing and not self.dom.dominates(loop.header, end.error.block):
+                return False
+        return True
 
     def _handling(self, landing: Block) -> set[Block]:
         """The blocks that begin while the exception that came to landing is being handled."""
@@ -214,13 +267,13 @@ class Structurer:
                 if loop.kind == "loop" and handler.header in loop.blocks:
                     # what returns or raises is in no loop by itself, but may stand in one
                     loop.blocks |= handler.blocks
-        self.regions.sort(key=lambda r: (len(r.blocks), r.kind != "try"))
+        self.regions.sort(key=lambda r: (len(r.blocks), 2 if r.wide else r.kind != "try"))
         innermost: dict[Block, list[Region]] = {}
         for region in self.regions:
             for block in region.blocks:
                 for other in innermost.get(block, ()):
                     if not other.blocks <= region.blocks:
-                        raise Apart(self._to_part(region, other))
+                        raise self._to_part(region, other)
                 innermost.setdefault(block, []).append(region)
         #: the regions around each block, the innermost first
         self.around = innermost
@@ -230,13 +283,16 @@ class Structurer:
                 inner = next(region for region in innermost[block] if region.kind == "try")
                 if inner.landing is not end.error.block:
                     # the inner handler would catch what is for the outer one
-                    raise Apart(self._to_part(inner, self.tries[end.error.block]))
+                    raise self._to_part(inner, self.tries[end.error.block])
 
-    def _to_part(self, *overlapping: Region) -> Block:
-        """Of two statements that overlap, the handler of a try of several calls."""
+    def _to_part(self, *overlapping: Region) -> Exception:
+        """Of two statements that overlap, the handler of a try around a loop, or of one of several calls."""
+        for region in overlapping:
+            if region.wide:
+                return Wide(region.landing)
         for region in overlapping:
             if region.landing is not None and len(self.incoming[region.landing]) > 1:
-                return region.landing
+                return Apart(region.landing)
         raise AssertionError("statements overlap")
 
     # --------------------------------------------------------------------------------------------- what stands where

@@ -258,6 +258,32 @@ def test_jumps_are_covered(fn, specs):
         assert all(covered for _, covered in jumps_back(residual.__code__)), dis.Bytecode(residual).dis()
 
 
+def finished(k, n, log):
+    try:
+        while k < n:
+            k += 1
+    finally:
+        log.append(k)
+    return k
+
+
+def kept(k, n):
+    try:
+        for i in range(n):
+            k += i * i
+    except ValueError:
+        return k, i                              # the i of the round that has ended: the text counts on behind the poll
+    return 0
+
+
+def test_loops_of_texts_stand_in_their_tries():
+    for fn, specs in [(endless, (Int,)), (bounded, (Int, Int)), (iterated, (Int, Int)), (finished, (Int, Int, list)), (kept, (Int, Int))]:
+        text = hovis.trace(fn, *specs).source()
+        if any(covered for _, covered in jumps_back(fn.__code__)):
+            assert "poll()" in text and loops.stand_in_their_tries(text), text
+            assert all(covered for _, covered in all_jumps_back(compile(text, "text", "exec"))), text
+
+
 def test_loops_outside_of_handlers_look_for_nothing():
     residual = hovis.specialize(bare, Int, Int)
     assert not polled(residual.trace.function)
