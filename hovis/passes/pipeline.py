@@ -18,8 +18,6 @@ from hovis.passes.cfg.simplify_cfg import simplify_cfg
 from hovis.passes.cfg.tail_merging import tail_merging, warm_tail_merging
 from hovis.passes.functions.argument_elimination import argument_elimination
 from hovis.passes.functions.inlining import inlining
-from hovis.passes.functions.merge_functions import merge_functions
-from hovis.passes.functions.unpeel_recursion import unpeel_recursion
 from hovis.passes.loops.licm import licm, sinking
 from hovis.passes.loops.loop_deletion import loop_deletion
 from hovis.passes.loops.loop_idioms import loop_idioms
@@ -35,7 +33,6 @@ from hovis.passes.scalar.effect_refinement import effect_refinement
 from hovis.passes.scalar.gvn import gvn
 from hovis.passes.scalar.instcombine import instcombine
 from hovis.passes.scalar.loop_gvn import loop_gvn
-from hovis.passes.scalar.sccp import sccp
 from hovis.passes.scalar.strength_reduction import strength_reduction
 from hovis.passes.scalar.trivial_phis import trivial_phis
 
@@ -43,22 +40,22 @@ from hovis.passes.scalar.trivial_phis import trivial_phis
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, sccp, loop_gvn, gvn, load_store_forwarding, dict_scalarization,
+        simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, loop_gvn, gvn, load_store_forwarding, dict_scalarization,
         correlated_branches, jump_threading, dce, effect_refinement, handler_elimination, reraise_elimination, poll_elimination, poll_delay, loop_deletion,
         tail_merging, warm_tail_merging, loop_versioning, loop_idioms, licm, sinking, strength_reduction, cross_jumping, list_append_merging,
-        merge_functions, unpeel_recursion, block_order,
+        block_order,
     )
 }  # fmt: skip
 
 #: What passes were called in hovis 0.1: these names are still understood.
 FORMER: Final = {
-    "straighten": "simplify_cfg", "trivial_params": "trivial_phis", "arguments": "argument_elimination", "fold": "instcombine", "constants": "sccp",
+    "straighten": "simplify_cfg", "trivial_params": "trivial_phis", "arguments": "argument_elimination", "fold": "instcombine",
     "congruence": "loop_gvn", "numbering": "gvn", "forwarding": "load_store_forwarding", "layers": "dict_scalarization", "implied": "correlated_branches",
     "threading": "jump_threading", "dead": "dce", "effects": "effect_refinement", "unseen_handlers": "handler_elimination",
     "passing": "reraise_elimination", "spare_polls": "poll_elimination", "delayed_polls": "poll_delay", "idle_loops": "loop_deletion",
     "tails": "tail_merging", "warm_tails": "warm_tail_merging", "versions": "loop_versioning", "counting": "loop_idioms", "hoisting": "licm",
-    "strength": "strength_reduction", "endings": "cross_jumping", "building": "list_append_merging", "twins": "merge_functions",
-    "peeled": "unpeel_recursion", "order": "block_order",
+    "strength": "strength_reduction", "endings": "cross_jumping", "building": "list_append_merging",
+    "order": "block_order",
 }  # fmt: skip
 
 _CLEAN: Final = ["reraise_elimination", "poll_elimination", "simplify_cfg", "trivial_phis", "dce", "effect_refinement", "handler_elimination"]
@@ -71,8 +68,8 @@ _DEFAULT: Final = [
 _INSTEAD: Final = {"tail_merging": ("warm_tail_merging",)}
 _READABLE: Final = [other for name in _DEFAULT for other in _INSTEAD.get(name, (name,))]
 _LATE: Final = [
-    "sccp", "loop_versioning", "loop_idioms", "simplify_cfg", "trivial_phis", "instcombine", "dce", "licm", "sinking", "strength_reduction",
-    "cross_jumping", "list_append_merging", "merge_functions", "unpeel_recursion", "block_order",
+    "loop_versioning", "loop_idioms", "simplify_cfg", "trivial_phis", "instcombine", "dce", "licm", "sinking", "strength_reduction",
+    "cross_jumping", "list_append_merging", "block_order",
 ]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength_reduction"]
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.analysis.control_flow import operands
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.passes.rewriting import replace_operands
@@ -96,7 +97,7 @@ class _Turning:
         if block is not self.head or out.block is not self.leaves.block:
             return False
         brought: dict[Operand, Operand] = dict(zip(self.head.params, self.goes.args, strict=True))
-        return all(_same(brought.get(a, a), b) for a, b in zip(out.args, self.leaves.args, strict=True))
+        return all(same(brought.get(a, a), b) for a, b in zip(out.args, self.leaves.args, strict=True))
 
     def _apart(self) -> list[Value]:
         """What the loop is left with that begins as something of another kind, with which it is never left: ``UNBOUND``, say, or a float where NumPy's come."""
@@ -123,11 +124,11 @@ class _Turning:
         return [part for a in cond.args for part in self._parts(a, truth)]
 
     def _was_asked(
-        self, block: Block, edge: Edge, first: Sequence[Operand], parts: Sequence[Operand], truth: bool, back: int = BACK, same: bool = True
+        self, block: Block, edge: Edge, first: Sequence[Operand], parts: Sequence[Operand], truth: bool, back: int = BACK, unchanged: bool = True
     ) -> bool:
-        """same: is what is in memory behind the block what is there before the loop?"""
+        """unchanged: is what is in memory behind the block what is there before the loop?"""
         end = block.terminator
-        self.read = _read_last(block) if same else set()
+        self.read = _read_last(block) if unchanged else set()
         if isinstance(end, Branch) and end.true.block is not end.false.block:
             starts = self._starts(first)
             left = [part for part in parts if not self._is_asked(part, end.cond, (edge is end.true) is truth, starts)]
@@ -138,9 +139,9 @@ class _Turning:
                 return True
         if not isinstance(end, Branch | Jump) or not back or not self.before[block]:
             return False
-        same = same and all(map(leaves_memory, block.ops))
+        unchanged = unchanged and all(map(leaves_memory, block.ops))
         ways = [(b, e, [e.args[block.params.index(v)] if v in block.params else v for v in first]) for b, e in self.before[block]]
-        return all(self._was_asked(b, e, values, parts, truth, back - 1, same) for b, e, values in ways)
+        return all(self._was_asked(b, e, values, parts, truth, back - 1, unchanged) for b, e, values in ways)
 
     def _is_asked(self, part: Operand, cond: Operand, truth: bool, starts: dict[Operand, Operand]) -> bool:
         """Does a condition in front of the loop, if it comes out so, say that a part of the test does?"""
@@ -180,7 +181,7 @@ class _Turning:
     def _is_one(self, value: Operand) -> bool:
         """Of parameters that go on with the same value: do they begin with the same, too?"""
         places = [k for k, v in enumerate(self.goes.args) if v is value]
-        return all(_same(e.args[k], e.args[places[0]]) for _, e in self.entries for k in places)
+        return all(same(e.args[k], e.args[places[0]]) for _, e in self.entries for k in places)
 
     def _starts(self, first: Sequence[Operand]) -> dict[Operand, Operand]:
         """What stands for each value that goes into the next round, before the first one."""
@@ -189,9 +190,9 @@ class _Turning:
     def _alike(self, value: Operand, first: Operand, starts: dict[Operand, Operand], read: dict[Op, None]) -> bool:
         """Is a value behind a round made of what goes into the next one, just as one in front of the loop is of what goes into the first?"""
         if value in self.brought:
-            return _same(starts[value], first)
+            return same(starts[value], first)
         if value not in self.made:
-            return _same(value, first)
+            return same(value, first)
         if not isinstance(value, Op) or not isinstance(first, Op) or value not in self.last.ops:
             return False
         callee, args = (operator.getitem, value.args[1:]) if value.callee is read_if else (value.callee, value.args)
@@ -262,7 +263,7 @@ class _Turning:
         other = end.false if edge is end.true else end.true
         starts = self._starts(first)
         return other.block is self.leaves.block and all(
-            _same(first, b) or _says_same(end, other, first, b)
+            same(first, b) or _says_same(end, other, first, b)
             for first, b in zip([starts[a] if a in self.brought else a for a in self.leaves.args], other.args, strict=True)
         )
 
@@ -288,8 +289,4 @@ def _says_same(end: Branch, edge: Edge, a: Operand, b: Operand) -> bool:
         return False
     x, y = cond.args
     ints = all(type(v.value) is int if isinstance(v, Const) else isinstance(v, Param | Op) and v.type == Type(int) for v in (x, y))
-    return ints and ((_same(a, x) and _same(b, y)) or (_same(a, y) and _same(b, x)))
-
-
-def _same(a: Operand, b: Operand) -> bool:
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a == b)
+    return ints and ((same(a, x) and same(b, y)) or (same(a, y) and same(b, x)))

@@ -19,6 +19,7 @@ from typing import Any
 
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import operands, predecessors
+from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.lattice import ANY, Const, Type
 from hovis_xla.abi.ordered_effects import log_op
@@ -102,8 +103,7 @@ class _Outline:
         for k in range(len(exit.block.params)):
             args = [e.args[k] for b in self.order for e in edges(b.terminator) if e.block is exit.block]
             first = args[0]
-            same = all(a is first or (isinstance(a, Const) and isinstance(first, Const) and a == first) for a in args)
-            if not same or (isinstance(first, Op | Param) and first in self.made):
+            if not all(same(a, first) for a in args) or (isinstance(first, Op | Param) and first in self.made):
                 exit.params.append(k)
 
     # --------------------------------------------------------------------------------------------- the Function

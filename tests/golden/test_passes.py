@@ -85,14 +85,6 @@ def outlined(function: Function) -> Function:
     return made
 
 
-def named_alike(function: Function) -> Function:
-    """Twins have one name, and a text has one for each."""
-    made = copy(function)
-    for one in callees(made)[1:]:
-        one.name = "helper"
-    return PASSES["merge_functions"](made)
-
-
 #: What runs a pass, by its name.
 RUN = {
     **PASSES,
@@ -101,7 +93,6 @@ RUN = {
     "unpeel: a loop in front": pipeline.unpeel,
     "unpeel: half a round": pipeline.unpeel,
     "outline": outlined,
-    "merge_functions": named_alike,
 }
 FUNCTIONS = FOLDER / "passes.txt"
 #: What takes arguments of another kind after it, or leaves exceptions to Python.

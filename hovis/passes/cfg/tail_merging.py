@@ -130,7 +130,7 @@ def open_handlers(function: Function) -> dict[Block, int]:
 
 def _key(block: Block, places: bool) -> Hashable:
     """Equal for two blocks that do the same."""
-    return Key([block], _place if places else _nowhere).block(block)
+    return Key(block, _place if places else _nowhere).key
 
 
 def _place(at: Op | Raise) -> Location | None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hovis
-from hovis.ir import Branch, Builder, Effect, Function, Jump, Location, Return, callees, parse, show, verify
+from hovis.ir import Branch, Builder, Effect, Jump, Location, Return, callees, parse, show, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, FLOAT, INT
 from hovis.lattice import ANY, Const, Type
@@ -446,19 +446,7 @@ def test_what_blocks_do_before_the_same_drops_is_done_once():
     assert str(other) == str(parse(text.replace("print!('x')", "print!('y')", 1)))
 
 
-# ---------------------------------------------------------------------------------------------- functions that are the same, loops that count
-
-
-def test_functions_that_are_the_same_are_one():
-    one, other, third = power(), power(), power(useless=True)
-    b = Builder("g", INT)
-    x = b.params[0]
-    called = [b.op(callee, x, n, type=INT, effect=Effect.RAISES) for callee, n in ((one, 3), (other, 2), (third, 2))]
-    b.ret(b.op(o.add, b.op(o.add, called[0], called[1], type=INT), called[2], type=INT))
-    made = PASSES["merge_functions"](b.function)
-    verify(made)
-    assert len(callees(made)) == 3
-    assert evaluate(made, 3) == evaluate(b.function, 3) == 27 + 9 + 27
+# ---------------------------------------------------------------------------------------------- loops that count
 
 
 def counting_loop(compare, step, bound, *, stores=False):
@@ -504,41 +492,7 @@ def test_loops_that_go_elsewhere_stay(compare, step):
     assert len(run(function, ["loop_idioms"], verify=True).blocks) == len(function.blocks)
 
 
-# ---------------------------------------------------------------------------------------------- constants, strength
-
-
-def test_a_constant_that_only_a_way_never_gone_would_change_is_one():
-    b = Builder("f", INT)
-    loop, never, again, done = b.block(INT, INT), b.block(), b.block(INT), b.block()
-    b.jump(loop, b.params[0], 1)
-    b.at(loop)
-    left, kept = loop.params
-    b.branch(b.op(o.eq, kept, 1, type=BOOL), (again, kept), (never,))
-    b.at(never)
-    b.jump(again, b.op(o.add, kept, 1, type=INT))
-    b.at(again)
-    less = b.op(o.sub, left, 1, type=INT)
-    b.branch(b.op(o.gt, less, 0, type=BOOL), (loop, less, again.params[0]), (done,))
-    b.at(done)
-    b.ret(kept)
-    made = run(b.function, ["sccp"], verify=True)
-    assert isinstance(made.blocks[0].terminator.edge.args[1], Const)
-    assert [op.callee for op in made.ops()] == [o.sub, o.gt]
-    assert made.blocks[-1].terminator.value == Const(1)
-
-
-def test_constants_that_differ_by_way_vary():
-    b = Builder("f", BOOL)
-    one, two, end = b.block(), b.block(), b.block(ANY)
-    b.branch(b.params[0], (one,), (two,))
-    b.at(one)
-    b.jump(end, 1)
-    b.at(two)
-    b.jump(end, Const(True))
-    b.at(end)
-    b.ret(end.params[0])
-    made = run(b.function, ["sccp"], verify=True)
-    assert [repr(evaluate(made, flag)) for flag in (True, False)] == ["1", "True"]
+# ---------------------------------------------------------------------------------------------- strength
 
 
 @pytest.mark.parametrize(("callee", "n", "cheaper"), [(o.pow, 2, [o.mul]), (o.pow, 3, [o.mul, o.mul]), (o.mod, 8, [o.and_]), (o.mod, 1, [o.and_])])
@@ -641,42 +595,6 @@ def test_a_list_that_nobody_reads_is_not_made():
     made = run(b.function, ["load_store_forwarding"], verify=True)
     assert [op.callee for op in made.ops()] == [ops.make_list, list.append, o.getitem]
     assert evaluate(made, 5) == 2
-
-
-# ---------------------------------------------------------------------------------------------- functions that recurse
-
-
-def power_of(name, *, order=(0, 1), first=2, calls=None):
-    """x ** n by recursion; order: which parameter is x; calls: what it calls (else itself)."""
-    b = Builder(name, INT, INT, result=INT)
-    x, n = (b.params[k] for k in order)
-    base, step = b.block(), b.block()
-    b.branch(b.op(o.lt, n, first, type=BOOL), (base,), (step,))
-    b.at(base)
-    b.ret(x)
-    b.at(step)
-    less = b.op(o.sub, n, 1, type=INT)
-    callee, places = calls or (b.function, order)
-    rest = b.op(callee, *(given for _, given in sorted(zip(places, (x, less), strict=True))), type=INT, effect=Effect.RAISES)
-    b.ret(b.op(o.mul, x, rest, type=INT))
-    verify(b.function)
-    return b.function
-
-
-def test_the_first_round_of_a_recursion_is_the_function_itself():
-    inner = power_of("inner", order=(1, 0))
-    outer = power_of("outer", calls=(inner, (1, 0)))
-    made = default(outer)
-    verify(made)
-    assert [op.callee for op in made.ops() if isinstance(op.callee, Function)] == [made]
-    assert evaluate(made, 3, 4) == evaluate(outer, 3, 4) == 81
-
-
-@pytest.mark.parametrize("other", [{"first": 3}, {"first": 1}])
-def test_a_recursion_that_begins_otherwise_stays(other):
-    inner = power_of("inner")
-    made = default(power_of("outer", calls=(inner, (0, 1)), **other))
-    assert all(op.callee is not made for op in made.ops())
 
 
 def test_a_call_may_do_no_more_than_what_is_called():
