@@ -22,7 +22,6 @@ from hovis.passes.loops.licm import licm, sinking
 from hovis.passes.loops.loop_deletion import loop_deletion
 from hovis.passes.loops.loop_idioms import loop_idioms
 from hovis.passes.loops.loop_versioning import loop_versioning
-from hovis.passes.memory.dict_scalarization import dict_scalarization
 from hovis.passes.memory.list_append_merging import list_append_merging
 from hovis.passes.memory.load_store_forwarding import load_store_forwarding
 from hovis.passes.pass_runner import Check, checking, run_pass
@@ -40,7 +39,7 @@ from hovis.passes.scalar.trivial_phis import trivial_phis
 PASSES: Final[dict[str, Pass]] = {
     one.__name__: one
     for one in (
-        simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, loop_gvn, gvn, load_store_forwarding, dict_scalarization,
+        simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, loop_gvn, gvn, load_store_forwarding,
         correlated_branches, jump_threading, dce, effect_refinement, handler_elimination, reraise_elimination, poll_elimination, poll_delay, loop_deletion,
         tail_merging, warm_tail_merging, loop_versioning, loop_idioms, licm, sinking, strength_reduction, cross_jumping, list_append_merging,
         block_order,
@@ -50,7 +49,7 @@ PASSES: Final[dict[str, Pass]] = {
 #: What passes were called in hovis 0.1: these names are still understood.
 FORMER: Final = {
     "straighten": "simplify_cfg", "trivial_params": "trivial_phis", "arguments": "argument_elimination", "fold": "instcombine",
-    "congruence": "loop_gvn", "numbering": "gvn", "forwarding": "load_store_forwarding", "layers": "dict_scalarization", "implied": "correlated_branches",
+    "congruence": "loop_gvn", "numbering": "gvn", "forwarding": "load_store_forwarding", "implied": "correlated_branches",
     "threading": "jump_threading", "dead": "dce", "effects": "effect_refinement", "unseen_handlers": "handler_elimination",
     "passing": "reraise_elimination", "spare_polls": "poll_elimination", "delayed_polls": "poll_delay", "idle_loops": "loop_deletion",
     "tails": "tail_merging", "warm_tails": "warm_tail_merging", "versions": "loop_versioning", "counting": "loop_idioms", "hoisting": "licm",
@@ -61,7 +60,7 @@ FORMER: Final = {
 _CLEAN: Final = ["reraise_elimination", "poll_elimination", "simplify_cfg", "trivial_phis", "dce", "effect_refinement", "handler_elimination"]
 _DEFAULT: Final = [
     "reraise_elimination", "poll_elimination", "simplify_cfg", "trivial_phis", "argument_elimination", "inlining", "instcombine", "loop_gvn", "gvn",
-    "load_store_forwarding", "dict_scalarization", "correlated_branches", "jump_threading", "dce", "effect_refinement", "handler_elimination",
+    "load_store_forwarding", "correlated_branches", "jump_threading", "dce", "effect_refinement", "handler_elimination",
     "loop_deletion", "tail_merging",
 ]
 #: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.

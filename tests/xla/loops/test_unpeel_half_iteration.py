@@ -122,6 +122,18 @@ def kept_as_it_was(x, n):
     return old + 3 * total
 
 
+def row_by_row(x, y):
+    """Each round begins with a store, and a loop."""
+    above = np.arange(len(y) + 1)
+    row = np.zeros_like(above)
+    for i in range(len(x)):
+        row[0] = i + 1
+        for j in range(len(y)):
+            row[j + 1] = min(above[j + 1] + 1, row[j] + 1, above[j] + (x[i] != y[j]))
+        above[:] = row
+    return above, row
+
+
 X = np.array([0.5, -1.5, 2.0, 3.0, -0.0, 1.0, 7.5, -2.0, 4.0, 0.25, 9.0])
 CASES = {
     "histogram": (histogram, [(X[:n], -2.0, 9.0) for n in (11, 1, 2)], [(np.where(X == 9.0, x, X), -2.0, 9.0) for x in (np.nan, np.inf, 1e9, -1e9)]),
@@ -133,6 +145,7 @@ CASES = {
     "sums of sums": (sums_of_sums, [(X, 4), (X[:1], 2), (X, 0), (X[:0], 3)], []),
     "made anew": (made_anew, [(X, 4), (X[:1], 2), (X[:2], 0)], []),
     "of another shape": (of_another_shape, [(X, 4), (X[:1], 2)], []),
+    "row by row": (row_by_row, [(X, X[3:]), (X[:1], X), (X[:0], X), (X, X[:0])], []),
     "kept as it was": (kept_as_it_was, [(X, 4), (X[:1], 0)], []),
     "two choices": (two_choices, [(X, np.arange(11)), (X[:3], np.arange(3) + 2)], []),
 }
@@ -151,7 +164,8 @@ def test_it_counts():
     assert sum("stablehlo.while" in line for line in text.splitlines()) == 2
 
 
-def test_a_loop_that_begins_with_a_loop_counts():
+@pytest.mark.parametrize(("fn", "more"), [(sums_of_sums, 4), (row_by_row, np.arange(12.0))])
+def test_a_loop_that_begins_with_a_loop_counts(fn, more):
     """No flag says what the next round does."""
-    text = hovis_xla.jit(sums_of_sums).lower(np.arange(20.0), 4).as_text()
+    text = hovis_xla.jit(fn).lower(np.arange(20.0), more).as_text()
     assert not any("while" in line and "tensor<i1>" in line for line in text.splitlines())
