@@ -13,11 +13,12 @@ from hovis.engine import lost_precision, ssa_construction
 from hovis.engine.calls import models
 from hovis.engine.calls.inline_python import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, raising, residual_generators, tested_items
-from hovis.engine.environment import guards
+from hovis.engine.environment import aliased_stores, guards
 from hovis.engine.instructions import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
 from hovis.engine.merge.entries import Entry
+from hovis.engine.objects.attribute_get import Thawed
 from hovis.engine.state import budget, class_templates
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
@@ -28,7 +29,7 @@ from hovis.engine.state.values import NO_LABELS, UNBOUND_VALUE, Dyn, Known, V
 from hovis.engine.worklist import Engine
 from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
 from hovis.ir.operations import unchanged
-from hovis.lattice import Const, constants
+from hovis.lattice import ANY, Const, constants
 from hovis.library.core import Library
 
 #: Instructions that a trace may interpret to begin with, restarts included.
@@ -225,6 +226,8 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.fuel, engine.spent, engine.covered = engine.total_steps + fuel * share, {}, set()
             engine.share = fuel / FUEL * share / budget.SHARES[0]
             continue
+        if engine.frozen and _reads_less(engine, aliased_stores.find(functions, engine.static_parts, engine.asked.values())):
+            continue
         leaked, escaped = class_templates.scrub(functions), identity_sets.escaped(functions)
         engine.tables.not_virtual.update(escaped)
         taken: list[Any] = [op.args[0] for one in functions for op in one.ops() if op.callee is unchanged]
@@ -234,6 +237,17 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             return functions
         for template in leaked:
             engine.leave_class(template)
+
+
+def _reads_less(engine: PythonEngine, stored: aliased_stores.Found) -> bool:
+    """The residual may store into known objects, or classes: the next trace reads them at run time; False: there is none that it does not read so already."""
+    thawed = [one for held in stored.objects for one in engine.thaw_later(held)]
+    tables = engine.tables
+    attributes = [(cls, name) for cls, name in stored.attributes if (held := tables.thawed_attributes.get((id(cls), name))) is None or held.kind is not ANY]
+    for cls, name in attributes:
+        tables.thawed_attributes[id(cls), name] = Thawed(ANY, False)
+        tables.kept[id(cls)] = cls
+    return bool(thawed or attributes)
 
 
 def _know_less(engine: PythonEngine, why: str) -> bool:

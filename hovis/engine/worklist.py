@@ -97,7 +97,7 @@ class Engine(Meeting):
     def _begin(self) -> Entry:
         self.entries, self.label_owner, self.work, self.again = {}, [], [], []
         self.read_static = set()
-        self.static_objects = {}
+        self.static_objects, self.static_parts = {}, {}
         self.watched, self.trusted = {}, set()
         self.crowds.clear()
         start = self.initial()

@@ -4,6 +4,7 @@ from collections import deque
 from types import ModuleType
 from typing import Any
 
+from hovis.engine.environment.aliased_stores import WHOLE
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
 from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, dictionary_of, places
@@ -31,6 +32,8 @@ class Reader:
         self.state: State = State([], {})
         self.read_static: set[Any] = set()
         self.static_objects: dict[int, Any] = {}
+        #: what of each: the names of attributes, or WHOLE (see aliased_stores)
+        self.static_parts: dict[int, tuple[object, set[object]]] = {}
         self.guards: dict[Any, Guard] = {}
         #: what classes were asked for, whether or not it is relied upon
         self.asked: dict[Any, Guard] = {}
@@ -61,12 +64,21 @@ class Reader:
                     return False
                 self.read_static.add(id(value.value))
                 self.static_objects[id(value.value)] = value.value
+                self.read_part(value.value, WHOLE if item is None else item[2])
                 if item is not None:
                     self.guard(*item)
                 else:
                     self._guard_contents(value.value)
             return True
         return False
+
+    def read_part(self, held: object, name: object) -> None:
+        """An attribute of a known object was read (or is not there), an item of a container, or all of it."""
+        found = self.static_parts.get(id(held))
+        if found is None:
+            self.static_parts[id(held)] = held, {name}
+        else:
+            found[1].add(name)
 
     def covers(self, held: Any, place: object = None, size: int | None = None) -> None:
         """The program chooses among the parts of known data, and comes to one of them."""
@@ -247,14 +259,15 @@ class Reader:
 
     def thaw(self, value: object) -> None:
         """A static object is written to: from now on its contents are read at run time."""
-        inner = type_lookup.own_dict(value)
-        if inner is not None:
-            # it may have been read by itself (that of a module: as the globals of its functions)
-            self.thaw(inner)
-        if id(value) not in self.tables.thawed and not is_immutable(value):
-            self.tables.thawed[id(value)] = value
-            if id(value) in self.read_static:
-                raise Restart("thaw")
+        if any(id(held) in self.read_static for held in self.thaw_later(value)):
+            raise Restart("thaw")
+
+    def thaw_later(self, value: object) -> list[object]:
+        """The same, for the next trace; what is thawed by that."""
+        # the dictionary of an object may have been read by itself (that of a module: as the globals of its functions)
+        thawed = [held for held in (value, type_lookup.own_dict(value)) if id(held) not in self.tables.thawed and not is_immutable(held)]
+        self.tables.thawed.update((id(held), held) for held in thawed)
+        return thawed
 
     def thaw_item(self, container: object, key: object) -> None:
         """A known container is written to by key: of the globals of a module only that name is thawed."""

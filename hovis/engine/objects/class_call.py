@@ -10,6 +10,7 @@ from hovis.engine.calls.inline_python import call_function
 from hovis.engine.calls.models import NOT_MINE
 from hovis.engine.calls.operators import truth
 from hovis.engine.control import exception_groups
+from hovis.engine.environment.aliased_stores import WHOLE
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.frame_inspection import leave_caller
@@ -193,6 +194,7 @@ def _cell_contents(m: Machine, cell: V | None) -> V | None:
         if id(cell.value) in m.tables.thawed:
             return None
         m.read_static.add(id(cell.value))
+        m.read_part(cell.value, WHOLE)
         try:
             return Known(cell.value.cell_contents)
         except ValueError:

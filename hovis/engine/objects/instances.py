@@ -58,6 +58,7 @@ def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
     m.covers(held, name, 0)
     if name in held:
         return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
+    m.read_part(value.value, name)
     m.guard("item", held, name, UNBOUND)
     return ABSENT
 

@@ -1,0 +1,193 @@
+"""Known objects that the traced code stores into without naming them: it has come to them out of a container, a table, an object or a generator.
+
+Programs are products: how a known object gets to where it is stored into, what is stored, and what is read of it afterwards by its name.
+"""
+from __future__ import annotations
+
+import itertools
+import os
+import random
+
+import pytest
+
+import hovis
+from hovis import const
+
+
+class Item:
+    def __init__(self):
+        self.b, self.items, self.table = 1, [4, 2, 3], {"k": 5}
+
+    def give(self):
+        return self
+
+
+class Slots:
+    __slots__ = ("b", "items", "table")
+    __init__, give = Item.__init__, Item.give
+
+
+class Plain:
+    pass
+
+
+class Kind:
+    b = 1
+
+
+class Derived(Kind):
+    pass
+
+
+PREAMBLE = """
+def each(n, x):
+    for _ in range(n):
+        yield x
+def same(x):
+    return x
+"""
+#: How o gets to x, by lines; n is at least 1.
+WAYS = {
+    "append": "k = []\nfor i in range(n): k.append(o)\nfor x in k:",
+    "extend": "k = []\nfor i in range(n): k += [other, o]\nfor x in k:",
+    "repeat": "k = [o] * n\nfor x in k:",
+    "item": "k = [o] * n\nx = k[-1]",
+    "pop": "k = [other]\nfor i in range(n): k.insert(0, o)\nx = k.pop(0)",
+    "nested": "k = []\nfor i in range(n): k.append((o, [i]))\nfor x, _ in k:",
+    "dict": "k = {}\nfor i in range(n): k[i] = o\nfor x in k.values():",
+    "fromkeys": "k = dict.fromkeys(range(n), o)\nx = k.get(0)",
+    "keys": "k = {o: n}\nfor i in range(n): k[i] = n\nx = next(iter(k))",
+    "set": "k = set()\nfor i in range(n): k.add(o)\nfor x in k:",
+    "choice": "x = o\nfor i in range(n - 1):\n    x = other if i == 7 else o\nif True:",
+    "shifted": "x = y = other\nfor i in range(n + 1):\n    x, y = y, o\nif True:",
+    "table": "x = table[n - 1]",
+    "tables": "x = tables[n - 1]['in'][0]",
+    "generator": "for x in each(n, o):",
+    "closures": "k = []\nfor i in range(n): k.append(lambda: o)\nfor q in k:\n    x = q()",
+    "object": "p = Plain(); p.inner = o\nk = [p] * n\nfor q in k:\n    x = q.inner",
+    "attribute": "p = Plain()\nfor i in range(n): setattr(p, 'a' + str(i), o)\nx = p.a0",
+    "star": "k = [o] * n\nx, *rest = k",
+    "max": "k = [o] * n\nx = max(k, key=id)",
+    "map": "k = [o] * n\nfor x in map(same, k):",
+    "zip": "k = [o] * n\nfor x, y in zip(k, reversed(k)):",
+    "copy": "k = ([o] * n).copy()[:]\nfor x in k:",
+    "exception": "try:\n    for i in range(n): raise ValueError(o)\nexcept ValueError as e:\n    x = e.args[0]",
+    "call": "k = [o] * n\nx = k[0].give()",
+    "held": "box.append(o)\nx = box[n - n]",
+    "recursion": "def walk(j, x):\n    return x if j == 0 else walk(j - 1, x)\nx = walk(n, o)",
+}
+STORES = {
+    "b": ("x.b += 1", "x.b = n", "setattr(x, 'b' + empty, 7)", "object.__setattr__(x, 'b', 8)", "x.__setattr__('b', 9)", "del x.b"),
+    "dict": ("x.__dict__['b'] = 5", "vars(x).update(b=6)"),
+    "items": ("x.items.append(n)", "x.items += [n]", "x.items[0] = n", "x.items.sort()", "del x.items[1]", "y = x.items\ny.extend([n, n])", "x.items.pop()"),
+    "table": ("x.table['k'] = n", "x.table.update(k=n)", "x.table.clear()", "x.table |= {'k': n}", "x.table.setdefault('z', n)"),
+}
+READS = {
+    "b": "return before, o.b if hasattr(o, 'b') else 'none'",
+    "dict": "return before, o.b if hasattr(o, 'b') else 'none', sorted(vars(o))",
+    "items": "return before, len(o.items), [q + 1 for q in o.items], o.items[0]",
+    "table": "return before, len(o.table), o.table.get('k'), [q for q in o.table]",
+}
+EVERY = [(cls, way, what, store) for cls in ("Item", "Slots") for way in WAYS for what, stores in STORES.items() for store in stores if (cls, what) != ("Slots", "dict")]
+
+
+def text_of(way, what, store):
+    lines = WAYS[way].split("\n")
+    depth = (len(lines[-1]) - len(lines[-1].lstrip())) // 4 + lines[-1].rstrip().endswith(":")
+    stored = ["    " * depth + line for line in store.split("\n")]
+    body = ["before = o.b, len(o.items), o.items[0], len(o.table)", *lines, *stored, READS[what]]
+    return PREAMBLE + "def fn(n, empty, box):\n" + "".join(f"    {line}\n" for line in body)
+
+
+def made(text, cls):
+    """The function, and what it knows: an object, another one, and tables that have them."""
+    o, other = cls(), cls()
+    scope = {"o": o, "other": other, "Plain": Plain, "table": [o, *(cls() for _ in range(99))], "tables": [{"in": [o]}, *({"in": [other]} for _ in range(99))]}
+    exec(text, scope)
+    return scope["fn"], o
+
+
+def outcome(fn, *args):
+    try:
+        return "returned", fn(*args)
+    except Exception as error:
+        return "raised", type(error), str(error)
+
+
+def inside(o):
+    return {name: getattr(o, name, "none") for name in ("b", "items", "table")}
+
+
+def check(cls, way, what, store):
+    text = text_of(way, what, store)
+    for n in (1, 3):
+        (plain, one), (fn, two) = made(text, cls), made(text, cls)
+        want, got = outcome(plain, n, "", []), outcome(hovis.specialize(fn), n, "", [])
+        assert (got, inside(two)) == (want, inside(one)), f"{cls.__name__}, {n}\n{text}"
+
+
+NUMBER = max(60, int(os.environ.get("HOVIS_EXAMPLES", "0")))
+
+
+@pytest.mark.parametrize("case", random.Random(5).sample(EVERY, min(NUMBER, len(EVERY))), ids=lambda case: "-".join((*case[:2], case[3].replace("\n", "; "))))
+def test_a_known_object_is_stored_into(case):
+    cls, *how = case
+    check({"Item": Item, "Slots": Slots}[cls], *how)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way(way):
+    check(Item, way, "b", "x.b += 1")
+
+
+@pytest.mark.parametrize("way", ["append", "item", "dict", "generator", "nested", "object"])
+@pytest.mark.parametrize("cls", [Kind, Derived])
+def test_an_attribute_of_a_class(cls, way):
+    text = PREAMBLE + "def fn(n):\n    before = Kind.b, Derived.b\n" + "".join(f"    {line}\n" for line in WAYS[way].split("\n"))
+    pad = "        " if text.rstrip().endswith(":") or way == "object" else "    "
+    text += f"{pad}x.b = n + 5\n    return before, Kind.b, Derived.b\n"
+    results = []
+    for way_of in (lambda fn: fn, hovis.specialize):
+        scope = {"o": cls, "other": Plain, "Kind": Kind, "Derived": Derived, "Plain": Plain}
+        exec(text, scope)
+        try:
+            results.append(outcome(way_of(scope["fn"]), 2))
+        finally:
+            Kind.b = 1
+            if "b" in vars(Derived):
+                del Derived.b
+    assert results[0] == results[1]
+
+
+def test_a_known_argument():
+    def fn(o, n):
+        k = []
+        for _ in range(n):
+            k.append(o)
+        for x in k:
+            x.b += 1
+        return o.b
+
+    o = Item()
+    assert hovis.specialize(fn, const(o))(2) == 3
+    assert o.b == 3
+
+
+def test_what_cannot_be_meant_stays_known():
+    """Attributes by another name, classes of which no object is stored into, and tables that nobody stores into are read while tracing."""
+    o, table = Item(), {"one": 1, "two": 2}
+
+    def fn(n):
+        found = []
+        for i in range(n):
+            p = Plain()
+            p.value = i
+            found.append(p)
+        for q in found:
+            q.value += table["two"]
+        return o.b + len(found)
+
+    text = hovis.specialize(fn).trace.source()
+    assert "o.b" not in text and "table[" not in text
+
+
