@@ -4,7 +4,6 @@ Programs are products: how a known object gets to where it is stored into, what 
 """
 from __future__ import annotations
 
-import itertools
 import os
 import random
 
