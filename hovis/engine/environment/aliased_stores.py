@@ -13,11 +13,12 @@ import functools
 import gc
 import operator
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hovis.engine.environment.guards import Guard, can_change
-from hovis.engine.state.type_lookup import has_dict, lookup, own_dict, slots_of
+from hovis.engine.state.type_lookup import has_dict, is_python_class, lookup, own_dict, slots_of
 from hovis.ir import operations as ops
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Effect, Function, Op, Operand, Param, Raise, Return, edges
@@ -99,13 +100,13 @@ class _Candidates:
     def of(self, store: "_Store") -> tuple[list[object], list[tuple[type, str]]]:
         """The objects that a store may mean, and the attributes of classes."""
         owned = store.fits(dict) and self.values.is_dictionary(store.target)
-        key = store.name, store.fits, store.target.type, owned
+        key = store.name, store.fits, store.kind, owned
         if key not in self.found:
-            objects = [held for held, parts in self.reads if (store.name is WHOLE or store.name in parts or WHOLE in parts) and store.may_mean(held, owned)]
+            objects = [held for held, parts in self.reads if store.is_of(parts) and store.may_mean(held, owned)]
             classes = []
             if store.fits is _has_attributes:
                 named = {name: ones for name, ones in self.names.items() if store.name in (name, WHOLE)}
-                classes = [(cls, name) for name, ones in named.items() for cls in ones if _may_be(store.target.type, cls)]
+                classes = [(cls, name) for name, ones in named.items() for cls in ones if _may_be(store.kind, cls)]
             self.found[key] = objects, classes
         return self.found[key]
 
@@ -132,18 +133,23 @@ def _any(cls: type) -> bool:
 class _Store:
     """Something is stored into what target is: the attribute ``name``, or WHOLE, into an object of a class that ``fits``; by unknown code or not."""
 
-    __slots__ = ("fits", "name", "target", "unknown")
+    __slots__ = ("fits", "kind", "name", "target", "unknown")
 
-    def __init__(self, target: Op | Param, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False) -> None:
+    def __init__(self, target: Operand, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False) -> None:
         self.target = target
+        self.kind = getattr(target, "type", None)
         self.name = name
         self.fits = fits
         self.unknown = unknown
 
+    def is_of(self, parts: set[object]) -> bool:
+        """Is one of these parts of an object stored?"""
+        return self.name is WHOLE or self.name in parts or WHOLE in parts
+
     def may_mean(self, held: object, owned: bool) -> bool:
         """May an object be meant?  owned: or by its dictionary."""
         cls = type(held)
-        return (self.fits(cls) and _may_be(self.target.type, held)) or (owned and has_dict(cls))
+        return (self.fits(cls) and _may_be(self.kind, held)) or (owned and has_dict(cls))
 
 
 def _has_attributes(cls: type) -> bool:
@@ -154,7 +160,7 @@ def _has_attributes(cls: type) -> bool:
 def _stores(op: Op) -> Iterator[_Store]:
     """What op may store into; what is known by name is seen to while tracing."""
     callee = id(op.callee)
-    into = op.args[0] if op.args and isinstance(op.args[0], (Op, Param)) else None
+    into = op.args[0] if op.args and _is_unknown(op.args[0]) else None
     if callee in _BY_NAME:
         if into is not None:
             name = op.args[1]
@@ -168,18 +174,27 @@ def _stores(op: Op) -> Iterator[_Store]:
     elif _is_call(op):
         if isinstance(op.callee, Op) and (method := _method(op.callee)) is not None:
             yield _Store(*method)
-        for target in (*op.operands(), op.callee):
-            if isinstance(target, (Op, Param)):
+        for target in (*op.operands(), *([op.callee] if isinstance(op.callee, (Op, Param)) else [])):
+            if _is_unknown(target):
                 yield _Store(target, unknown=True)
+
+
+def _is_proxy(value: object) -> bool:
+    """Is it a known weak proxy, which stands for nobody knows what?"""
+    return isinstance(value, Const) and type(value.value) in weakref.ProxyTypes
+
+
+def _is_unknown(value: Operand) -> bool:
+    return isinstance(value, (Op, Param)) or _is_proxy(value)
 
 
 def _name(op: Op) -> str:
     return str(getattr(op.callee, "__name__", ""))
 
 
-def _method(called: Op) -> tuple[Op | Param, object, Callable[[type], bool]] | None:
+def _method(called: Op) -> tuple[Operand, object, Callable[[type], bool]] | None:
     """What a method of something unknown stores into if it is that of a builtin container."""
-    if called.callee is getattr and len(called.args) == 2 and isinstance(called.args[0], (Op, Param)) and isinstance(called.args[1], Const):
+    if called.callee is getattr and len(called.args) == 2 and _is_unknown(called.args[0]) and isinstance(called.args[1], Const):
         name = str(called.args[1].value)
         return (called.args[0], WHOLE, _with_builtin(name)) if name not in _READING else None
     return None
@@ -227,7 +242,7 @@ class _Values:
         self._numbered: list[Operand] = []
         self._places: dict[int, int] = {}
         self._reached: dict[tuple[int, bool], set[int] | None] = {}
-        self._led_to: dict[int, set[int] | None] = {}
+        self._leads: dict[int, set[int] | None] = {}
 
     def _pass(self, params: Iterable[Param], args: Iterable[Operand]) -> None:
         for param, arg in zip(params, args, strict=False):
@@ -242,16 +257,20 @@ class _Values:
 
     def _reached_by(self, mask: int, handed: bool) -> set[int] | None:
         known, loaded = self._told(mask)
+        if any(map(_is_proxy, self._in(mask))):
+            return None
         if not loaded:
             return known
         if handed:
             return known | self._handed
         # what is given to the residual is looked at on entry: it leads to none of the objects that were read
-        mask = self._union(loaded, self._origins) | self._kept
-        if mask not in self._led_to:
-            self._led_to[mask] = _reached(self._in(mask))
-        reached = self._led_to[mask]
+        reached = self._led_to(self._union(loaded, self._origins) | self._kept)
         return None if reached is None else known | reached
+
+    def _led_to(self, mask: int) -> set[int] | None:
+        if mask not in self._leads:
+            self._leads[mask] = _reached(self._in(mask))
+        return self._leads[mask]
 
     @functools.cached_property
     def _handed(self) -> set[int]:
@@ -405,11 +424,12 @@ def _is_new(op: Op) -> bool:
 def _parts(op: Op) -> Iterable[Operand]:
     """The operands that may be a part of the result: not the class of a new object, and of a function's globals those that its code names."""
     if op.callee is ops.make_object or op.callee is ops.make_stored:
-        return op.args[1:]
+        cls = op.args[0]
+        return (*op.args[1:], *(map(Const, _class_contents(cls.value)) if isinstance(cls, Const) and isinstance(cls.value, type) else ()))
     if op.callee is ops.make_function and isinstance(op.args[0], Const) and isinstance(op.args[1], Const):
         code, namespace = op.args[0].value, op.args[1].value
         if isinstance(code, types.CodeType) and isinstance(namespace, dict):
-            return (*op.args[2:], *(Const(namespace[name]) for name in code.co_names if name in namespace))
+            return (*op.args[2:], *map(Const, _named_globals(code, namespace)))
     return op.operands()
 
 
@@ -434,6 +454,7 @@ def _reached(origins: Iterable[Operand]) -> set[int] | None:
     """The ids of all that somebody gets at who has these constants, and what these calls give; None: of more than can be looked at."""
     found: dict[int, object] = {}
     todo: list[object] = []
+    classes: set[type] = set()
     called = False
     for one in origins:
         if isinstance(one, Const):
@@ -444,17 +465,38 @@ def _reached(origins: Iterable[Operand]) -> set[int] | None:
         if id(held) not in found and not is_immutable(held):
             found[id(held)] = held
             todo += _led_to(held, called)
-            if len(found) > MOST:
+            if type(held) not in classes:
+                classes.add(type(held))
+                todo += _class_contents(type(held))
+            if len(found) > MOST or type(held) in weakref.ProxyTypes:
                 return None
     return set(found)
 
 
-def _led_to(held: object, called: bool) -> Iterable[object]:
+def _led_to(held: Any, called: bool) -> Iterable[object]:
     """What an object leads to at once; called: functions are called, and may give what their globals are."""
-    if isinstance(held, types.ModuleType | type | types.CodeType | types.BuiltinFunctionType):
+    if isinstance(held, types.ModuleType | types.CodeType | types.BuiltinFunctionType) or (isinstance(held, type) and not is_python_class(held)):
         return ()
+    if type(held) is dict and "__builtins__" in held:
+        return ()  # the globals of a module, which are stored to by name
     if isinstance(held, types.FunctionType):
-        names = (held.__globals__.get(name) for name in held.__code__.co_names) if called else ()
+        names = _named_globals(held.__code__, held.__globals__) if called else ()
         return (held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__, *names)
+    if isinstance(held, weakref.ref):
+        return (weakref.ref.__call__(held), *gc.get_referents(held))
     inner = own_dict(held)
     return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
+
+
+def _class_contents(cls: type) -> tuple[object, ...]:
+    """What instances of a class find in it that can be stored into."""
+    contents = (held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())
+    return tuple(held for held in contents if not isinstance(held, types.FunctionType | types.GetSetDescriptorType) and not is_immutable(held))
+
+
+def _named_globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[object]:
+    """The globals that code names, and that of the functions that are made in it."""
+    yield from (namespace[name] for name in code.co_names if name in namespace)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _named_globals(constant, namespace)

@@ -4,8 +4,10 @@ Programs are products: how a known object gets to where it is stored into, what 
 """
 from __future__ import annotations
 
+import functools
 import os
 import random
+import weakref
 
 import pytest
 
@@ -22,12 +24,16 @@ class Item:
 
 
 class Slots:
-    __slots__ = ("b", "items", "table")
+    __slots__ = ("__weakref__", "b", "items", "table")
     __init__, give = Item.__init__, Item.give
 
 
 class Plain:
     pass
+
+
+def same(x):
+    return x
 
 
 class Kind:
@@ -73,6 +79,12 @@ WAYS = {
     "exception": "try:\n    for i in range(n): raise ValueError(o)\nexcept ValueError as e:\n    x = e.args[0]",
     "call": "k = [o] * n\nx = k[0].give()",
     "held": "box.append(o)\nx = box[n - n]",
+    "weakref": "x = reference()",
+    "proxy": "x = proxy",
+    "class": "x = Holder.held",
+    "instance": "p = Holder()\nk = [p] * n\nx = k[0].held",
+    "method": "k = [o.give] * n\nfor q in k:\n    x = q()",
+    "partial": "x = given()",
     "recursion": "def walk(j, x):\n    return x if j == 0 else walk(j - 1, x)\nx = walk(n, o)",
 }
 STORES = {
@@ -101,7 +113,9 @@ def text_of(way, what, store):
 def made(text, cls):
     """The function, and what it knows: an object, another one, and tables that have them."""
     o, other = cls(), cls()
-    scope = {"o": o, "other": other, "Plain": Plain, "table": [o, *(cls() for _ in range(99))], "tables": [{"in": [o]}, *({"in": [other]} for _ in range(99))]}
+    scope = {"o": o, "other": other, "Plain": Plain, "reference": weakref.ref(o), "proxy": weakref.proxy(o), "given": functools.partial(same, o)}
+    scope["Holder"] = type("Holder", (), {"held": o})
+    scope |= {"table": [o, *(cls() for _ in range(99))], "tables": [{"in": [o]}, *({"in": [other]} for _ in range(99))]}
     exec(text, scope)
     return scope["fn"], o
 
