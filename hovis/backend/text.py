@@ -31,6 +31,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Raise, Return, callees
 from hovis.ir.naming import identifier, is_name, printable
 from hovis.lattice import Const
+from hovis.lattice.inspection import attribute, is_a
 from hovis.passes.rewriting import copy
 
 
@@ -130,7 +131,7 @@ class Names:
 
     def __call__(self, value: object) -> ast.expr:
         """The expression for a known object."""
-        if isinstance(value, Function) and id(value) in self._functions:
+        if type(value) is Function and id(value) in self._functions:
             return _name(self.function(value))
         shown = expressions.literal(value)
         if shown is not None:
@@ -147,20 +148,20 @@ class Names:
     def _call(self, value: Any) -> str:
         if value is ops.END or value is ops.UNBOUND:
             return self._import(ops.__name__, repr(value), repr(value), value)
-        own = getattr(value, "__name__", None)
+        own = attribute(value, "__name__")
         own = own if type(own) is str and is_name(own) else None
         if own and getattr(builtins, own, None) is value and own not in self._functions.values() and own not in self.variables:
             return own
-        if isinstance(value, types.ModuleType):
+        if is_a(value, types.ModuleType):
             return self._import(value.__name__, None, self.namespace.get(id(value)) or value.__name__.rpartition(".")[2], value)
-        home = _public(getattr(value, "__module__", None), own, value)
+        home = _public(attribute(value, "__module__"), own, value)
         module = sys.modules.get(home) if type(home) is str else None
         if own and isinstance(module, types.ModuleType) and "__main__" not in str(home).split(".") and getattr(module, own, None) is value:
             if home in _MODULES:
                 return f"{self._import(home, None, home, module)}.{own}"
             return self._import(str(home), own, self._apart(own), value)
-        for owner, attribute in find_owner(value):
-            return f"{self.place(owner)}.{attribute}"
+        for owner, called in find_owner(value):
+            return f"{self.place(owner)}.{called}"
         name = self._free(self._apart(self.namespace.get(id(value)) or identifier(own or f"{type(value).__name__}_")))
         self.given[name] = value
         return name
@@ -224,16 +225,16 @@ _MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys"
 
 def find_owner(value: Any) -> Iterator[tuple[object, str]]:
     """What value is an attribute of: an enum's member, a method of a class."""
-    if isinstance(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value and expressions.is_attribute(str(value._name_)):
+    if is_a(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value and expressions.is_attribute(str(value._name_)):
         yield type(value), str(value._name_)
-    if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
+    if is_a(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
         owner, name = value.__objclass__, value.__name__
         if getattr(owner, name, None) is value and importable(owner):
             yield owner, name
-    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, type) and getattr(value.__self__, value.__name__, None) == value:
+    if is_a(value, types.BuiltinMethodType) and is_a(value.__self__, type) and getattr(value.__self__, value.__name__, None) == value:
         if importable(value.__self__):
             yield value.__self__, value.__name__
-    if isinstance(value, types.FunctionType | type) and "." in value.__qualname__ and "<" not in value.__qualname__:
+    if is_a(value, types.FunctionType | type) and "." in value.__qualname__ and "<" not in value.__qualname__:
         yield from _within(value)
 
 
@@ -266,10 +267,10 @@ def _public(home: Any, name: str | None, value: object) -> Any:
     return home
 
 
-def _short(value: object) -> str:
+def _short(value: Any) -> str:
     """In one line."""
-    if isinstance(value, types.FunctionType | type):
-        return printable(f"{'the class' if isinstance(value, type) else 'the function'} {value.__qualname__}")
+    if is_a(value, types.FunctionType | type):
+        return printable(f"{'the class' if is_a(value, type) else 'the function'} {value.__qualname__}")
     try:
         text = " ".join(repr(value).split())
     except Exception:

@@ -19,6 +19,7 @@ from hovis.engine.state.type_lookup import ABSENT, ENTERED_THROUGH, find, is_pyt
 from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.ir import operations
 from hovis.lattice import Refined
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Stand
 
 FUNCTION: Final = types.FunctionType
@@ -63,7 +64,7 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
         return _call_function(m, callee, fn, fn.__code__, args, kwargs, mode)
     if type(fn) is METHOD:
         return call(m, Known(fn.__func__), [Known(fn.__self__), *args], kwargs, mode)
-    if isinstance(fn, type):
+    if is_a(fn, type):
         return class_call.call_class(m, callee, fn, args, kwargs, mode)
     plain = unbound_builtin(fn)
     if plain is not None:
@@ -98,15 +99,15 @@ def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: l
 
 def builtin_callable(fn: object) -> bool:
     """Is fn a callable of C code, without Python code of its own to enter?"""
-    return isinstance(fn, _BUILTINS) or not isinstance(find(type(fn), "__call__"), FUNCTION)
+    return issubclass(type(fn), _BUILTINS) or not isinstance(find(type(fn), "__call__"), FUNCTION)
 
 
 _BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 
 
-def unbound_builtin(fn: object) -> tuple[object, object] | None:
+def unbound_builtin(fn: Any) -> tuple[object, object] | None:
     """A builtin's bound method as its descriptor and its object: ``[].append`` as ``list.append`` and ``[]``."""
-    if isinstance(fn, types.BuiltinMethodType | types.MethodWrapperType):
+    if is_a(fn, types.BuiltinMethodType | types.MethodWrapperType):
         owner = fn.__self__
         if owner is None or isinstance(owner, types.ModuleType):
             return None

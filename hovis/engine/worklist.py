@@ -29,6 +29,7 @@ from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op
 from hovis.ir.operations import keeps
 from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import is_immutable, same_constant
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
 
 ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
@@ -291,7 +292,7 @@ class Engine(Meeting):
         stack = frame.stack
         for k in range(len(stack) - pops, len(stack)):
             value = stack[k]
-            if isinstance(value, Ref) or (isinstance(value, Known) and not is_immutable(value.value) and not isinstance(value.value, _FIXED)):
+            if isinstance(value, Ref) or (isinstance(value, Known) and not is_immutable(value.value) and not is_a(value.value, _FIXED)):
                 stack[k] = Dyn(self.operand(value), ANY)
             elif isinstance(value, Dyn) and not (isinstance(value.type, Type) and not can_change(value.type.cls)):
                 stack[k] = Dyn(value.value, ANY, None, None, value.maybe_unbound, value.ends, value.maybe_end)

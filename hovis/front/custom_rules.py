@@ -22,6 +22,7 @@ from hovis.front.outcome import COMPUTED, outcome
 from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
 from hovis.ir.operations import make_dict, make_list, make_object, make_tuple
 from hovis.lattice import AbstractValue, Const, Partial, Type, join
+from hovis.lattice.inspection import is_a
 from hovis.library import core
 from hovis.library.core import TypeRule
 from hovis.library.numpy.adjoints.tangents import tangent
@@ -433,7 +434,7 @@ def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
 
 def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     kernel, given = m.resolve(args[0]), m.obj(args[1], "tuple")
-    if isinstance(kernel, Known) and isinstance(kernel.value, Kept) and given is None:
+    if isinstance(kernel, Known) and is_a(kernel.value, Kept) and given is None:
         # what it looks at changes too often: all that is known of it is what it is given
         made = getattr(args[1], "value", None)
         if isinstance(made, Op) and made.callee is make_tuple:

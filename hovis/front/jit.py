@@ -31,6 +31,7 @@ from hovis.front.autotuner import LONGER, STAYS, Contest
 from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const
+from hovis.lattice.inspection import attribute, is_a
 
 own_code.leave_as_calls(__file__)
 
@@ -422,10 +423,15 @@ def may_recur(fn: Any) -> bool:
         named_so = name in code.co_names and (is_method or any(one.argval == name and one.opname in _GLOBALS for one in dis.get_instructions(code)))
         if named_so or name in code.co_freevars or at > MOST_CODES:
             return True
-        named = [getattr(value, "__wrapped__", value) for value in map(namespace.get, code.co_names) if callable(value)]
-        others = [value.__code__ for value in named if isinstance(value, types.FunctionType) and value.__globals__ is namespace]
+        named = [_unwrapped(value) for value in map(namespace.get, code.co_names)]
+        others = [value.__code__ for value in named if is_a(value, types.FunctionType) and value.__globals__ is namespace]
         found += [other for other in (*others, *code.co_consts) if isinstance(other, types.CodeType) and other not in found]
     return False
+
+
+def _unwrapped(value: object) -> object:
+    """The function that a wrapper wraps."""
+    return attribute(value, "__wrapped__", value) if callable(value) else value
 
 
 def _names_of(fn: Any) -> list[str]:

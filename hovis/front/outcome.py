@@ -5,6 +5,7 @@ from typing import Any, Final
 from hovis.ir.model import Block, Function, Op, Operand, Param, Return
 from hovis.ir.operations import make_tuple
 from hovis.lattice import Const, Type
+from hovis.lattice.inspection import is_a
 from hovis.passes.rewriting import copy
 
 _NUMBERS: Final = frozenset({bool, int, float, complex})
@@ -68,7 +69,7 @@ def filled(plan: tuple[Any, ...], computed: Any, first: int = 0) -> list[Any]:
 def _parts(results: Operand) -> tuple[Operand, ...]:
     if isinstance(results, Op) and results.callee is make_tuple:
         return results.args
-    if isinstance(results, Const) and isinstance(results.value, tuple):
+    if isinstance(results, Const) and is_a(results.value, tuple):
         return tuple(map(Const, results.value))
     raise ValueError
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from hovis.ir import operations
+from hovis.lattice.inspection import attribute, is_a
 
 #: Binary operators and comparisons, which print as their symbol in parentheses.
 SYMBOLS: Final[dict[Any, str]] = {
@@ -147,21 +148,20 @@ def _bits(value: complex | float) -> bytes:
 _CALLABLES: Final = frozenset({"hovis.front.custom_rules", "hovis.functional.grad", "hovis.functional.vmap", "hovis.functional.inverse"})
 
 
+_OPERATORS: Final = frozenset(map(type, SYMBOLS))
+
+
 def name_of(value: object) -> str | None:
     """The name by which a function, class or module prints; None: it has none, or is another kind of object."""
-    if isinstance(value, types.ModuleType):
+    if is_a(value, types.ModuleType):
         return value.__name__
-    try:
-        symbol = SYMBOLS.get(value)
-    except TypeError:
-        symbol = None
-    if symbol is not None:
+    if type(value) in _OPERATORS and (symbol := SYMBOLS.get(value)) is not None:
         return f"({symbol})"
-    bound = getattr(value, "__self__", None)
+    bound = attribute(value, "__self__")
     if bound is not None and not isinstance(bound, types.ModuleType):
         return _bound_name(value, bound)
     if not is_named(value):
-        return getattr(value, "__name__", None) if callable(value) and type(value).__module__ in _CALLABLES else None
+        return attribute(value, "__name__") if callable(value) and type(value).__module__ in _CALLABLES else None
     qualname = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(qualname, str):
         return None
@@ -178,7 +178,7 @@ _NAMED: Final = (
 
 def is_named(value: object) -> bool:
     """Is value a class, or a function of any kind, so that it has a name of its own?"""
-    if isinstance(value, _NAMED):
+    if issubclass(type(value), _NAMED):
         return True
     return callable(value) and type(value).__module__ == "numpy" and isinstance(getattr(value, "__name__", None), str)
 

@@ -268,7 +268,7 @@ class Printer:
         """A known value among the operands."""
         text = naming.literal(value) if self.full else naming.literal(_shortened(value))
         if text is None:
-            if isinstance(value, Function):
+            if type(value) is Function:
                 return f"const({self._function_name(value)})"
             symbol = self._symbol(value)
             return f"const({symbol})" if symbol else self._object(value)

@@ -59,7 +59,7 @@ class Head:
     @staticmethod
     def of(value: Any, known: Keyed | None) -> "Head":
         """The head of an argument."""
-        simple = type(value) is np.ndarray or isinstance(value, (np.generic, *NUMBERS)) or is_known(value)
+        simple = type(value) is np.ndarray or issubclass(type(value), (np.generic, *NUMBERS)) or is_known(value)
         tests: tuple[str, ...] = ()
         if type(value) is np.ndarray:
             tests = (f"{{0}}.ndim != {value.ndim}", f"{{0}}.size > {LARGER * value.size + SMALL}")

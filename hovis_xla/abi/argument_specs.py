@@ -24,6 +24,7 @@ from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Path, alike_as_spec, co
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
+from hovis.lattice.inspection import is_a
 
 #: Values of these are part of the key: the first by equality, the others by identity.
 WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
@@ -64,7 +65,7 @@ def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
     if kind is dict:
         known = len(value) <= WIDEST and all(is_known(k) or type(k) in (int, tuple) for k in value)
         return ((dict, constant(tuple(value))), list(value.values())) if known else None
-    if isinstance(value, tuple):
+    if issubclass(kind, tuple):
         return (kind, list(value)) if is_named_tuple(kind) and 0 < len(value) <= WIDEST else None
     found = attributes(value)
     return None if found is None else ((kind, tuple(found)), list(found.values()))
@@ -127,7 +128,7 @@ class Walk:
             if kind not in _FEW:
                 self.choices.append((path, known))
             return ("value", known), Const(value)
-        if isinstance(value, np.generic):
+        if issubclass(kind, np.generic):
             return kind, Type(kind) if value.dtype.kind in "biufc" else Unknown
         return self.container(value, path)
 
@@ -187,7 +188,7 @@ def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
 
 def is_mutable(value: Any) -> bool:
     """Would it matter that another argument is the same object?"""
-    return isinstance(value, list | dict | np.ndarray) or (attributes(value) is not None and not is_known(value))
+    return is_a(value, list | dict | np.ndarray) or (attributes(value) is not None and not is_known(value))
 
 
 def aliasing(values: list[Any]) -> Hashable:

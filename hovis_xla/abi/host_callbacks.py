@@ -20,6 +20,7 @@ from hovis.front.custom_rules import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.ufuncs import OPERATORS
 from hovis_xla.abi.bailout import to_python
 from hovis_xla.abi.primitive_results import MOST_PARTS, Tree, promised
@@ -305,7 +306,7 @@ def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
     if isinstance(operand, Struct):
         parts = [_operand(low, p, values) for p in operand.parts]
         return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts))
-    if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray):
+    if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
         return "known", operand.value
     if isinstance(operand, Known | Val):
         value = low.val(operand)

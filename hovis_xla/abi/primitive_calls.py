@@ -16,6 +16,7 @@ from hovis.front.custom_rules import Kept
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Location, Op
+from hovis.lattice.inspection import is_a
 from hovis_xla.abi.host_callbacks import is_own, rebuilt, take
 from hovis_xla.abi.ordered_effects import Act, Redo, Tree
 from hovis_xla.abi.primitive_results import promised
@@ -228,7 +229,7 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
     if isinstance(operand, OneOf) and not any(map(_is_array, operand.members)):
         return cast(Tree, low._tree_of_act(operand, leaves, name, False))
     if isinstance(operand, Known | Val) and not (isinstance(operand, Val) and operand.num.kind == EITHER):
-        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray):
+        if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
             return cast(Tree, low._tree_of_act(operand, leaves, name, False))
         leaves.append(low.val(operand))
         return "leaf", len(leaves) - 1

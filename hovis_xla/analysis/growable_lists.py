@@ -21,6 +21,7 @@ from hovis.ir import operations
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Const
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.aliasing import is_sharing
 from hovis_xla.analysis.exception_edges import convert_exception_edges
 from hovis_xla.analysis.loop_forest import body_ops, live_in, reachable, successors, terminator_operands
@@ -262,7 +263,7 @@ def _ways(block: Block) -> list[Edge]:
 
 def item_of(value: Any) -> Item | None:
     """What a value is as an item."""
-    if isinstance(value, Const) and isinstance(value.value, tuple) and value.value:
+    if isinstance(value, Const) and is_a(value.value, tuple) and value.value:
         parts = [item_of(Const(part)) for part in value.value]
     elif isinstance(value, Op) and value.callee is operations.make_tuple and value.args:
         parts = [item_of(part) for part in value.args]

@@ -18,6 +18,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.ir.quoting import place
 from hovis.lattice import Const
+from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.primitive_effects import looked_at, sees
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.emit.values import ARRAY, NotLowerable, Num, num_of_value
@@ -49,7 +50,7 @@ def key_of(callee: Any, args: Iterable[Any]) -> Any:
     """Which variable a call is about, given its arguments (what is not known: None)."""
     holder, name, *_ = itertools.chain(args, (None,))
     kind = _KINDS[callee]
-    if kind is setattr and not isinstance(holder, type):
+    if kind is setattr and not is_a(holder, type):
         return None
     return kind, id(holder), None if kind is operations.cell_set else name
 

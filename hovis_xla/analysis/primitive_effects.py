@@ -23,6 +23,7 @@ from hovis.ir import operations
 from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.lattice import Const
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.adjoints.cotangents import scatter
 from hovis.library.numpy.rules.aliasing import IN_PLACE, holds_nothing, is_array, is_flat, is_in, is_sharing
 from hovis.library.numpy.rules.manipulation import in_shape
@@ -149,7 +150,7 @@ def looked_at(op: Op) -> set[tuple[int, object]]:
         holder, name = ([*one.args, Const(None), Const(None)][:2]) if not isinstance(one.callee, Function) else (Const(None), Const(None))
         if is_in(one.callee, _OF_HOLDERS) and isinstance(holder, Const) and holder.value is not None:
             by_name = isinstance(name, Const) and type(name.value) is str and one.callee not in (operations.cell_get, operations.cell_set)
-            found.add((0 if isinstance(holder.value, type) else id(holder.value), name.value if by_name and isinstance(name, Const) else None))
+            found.add((0 if is_a(holder.value, type) else id(holder.value), name.value if by_name and isinstance(name, Const) else None))
     return found
 
 
@@ -262,7 +263,7 @@ def _ways(block: Block) -> list[Any]:
 
 def _is_holder(op: Op, k: int, value: Operand | Any) -> bool:
     """Is an operand, which is known, or is a part of what is, there for what is found in it by a name, or is put there?"""
-    if k or not isinstance(value, Const) or isinstance(value.value, np.ndarray):
+    if k or not isinstance(value, Const) or is_a(value.value, np.ndarray):
         return False
     return is_in(op.callee, _OF_HOLDERS) or is_in(op.callee, ACTS) or getattr(op.callee, "__objclass__", None) in type(value.value).__mro__
 

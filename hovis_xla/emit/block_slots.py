@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.lattice.constants import same_constant
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.memory_ssa import same_memory
@@ -41,7 +42,7 @@ def num_of(slot: Slot) -> Num | None:
     """What a slot is, if it can be an XLA value."""
     if isinstance(slot, Val):
         return slot.num
-    return num_of_value(slot.value) if isinstance(slot, Known) and not isinstance(slot.value, np.ndarray) else None
+    return num_of_value(slot.value) if isinstance(slot, Known) and not is_a(slot.value, np.ndarray) else None
 
 
 def same_slot(a: Slot, b: Slot) -> bool:

@@ -18,6 +18,7 @@ from hovis.base.once import once
 from hovis.ir import operations
 from hovis.ir.model import Location
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
+from hovis.lattice.inspection import is_a
 
 PYTHON: Final = "python"
 SCALAR: Final = "scalar"
@@ -174,7 +175,7 @@ class Handle:
 
 
 def is_handle(operand: object) -> bool:
-    return isinstance(operand, Known) and isinstance(operand.value, Handle)
+    return isinstance(operand, Known) and is_a(operand.value, Handle)
 
 
 def holds_handle(operand: object) -> bool:
@@ -323,11 +324,11 @@ def num_of_dtype(dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Num:
     return Num(ARRAY if shape else SCALAR, dtype, shape)
 
 
-def num_of_value(value: object) -> Num | None:
+def num_of_value(value: Any) -> Num | None:
     """What a known value is, if it is a number or an array of numbers."""
     if type(value) in CARRIERS:
         return python_num(type(value))
-    if isinstance(value, np.generic) and _supported(value.dtype):
+    if issubclass(type(value), np.generic) and _supported(value.dtype):
         return Num(SCALAR, value.dtype)
     if type(value) is np.ndarray and _supported(value.dtype):
         return Num(ARRAY, value.dtype, value.shape)
@@ -383,4 +384,4 @@ def is_numpy(operand: Operand) -> bool:
     """An array or a NumPy scalar?"""
     if isinstance(operand, Val):
         return operand.num.kind != PYTHON
-    return isinstance(operand, Known) and isinstance(operand.value, np.ndarray | np.generic)
+    return isinstance(operand, Known) and is_a(operand.value, np.ndarray | np.generic)

@@ -27,6 +27,7 @@ from hovis.ir.model import Block, Effect, Function, Op, Return, callees, edges
 from hovis.ir.operations import UNBOUND, make_object, make_tuple
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import same_constant
+from hovis.lattice.inspection import is_a
 from hovis.library.language.signature_language import is_atomic
 from hovis.passes.rewriting import copy
 from hovis_xla.abi.argument_plan import Writer, tested
@@ -84,7 +85,7 @@ class Graph:
             return found
         kind: Any = type(value)
         shape = None if kind in NUMBERS or is_known(value) or self._walk.policy.get(path) is KNOWN else structure(value)
-        if isinstance(value, tuple) and shape is not None:
+        if issubclass(kind, tuple) and shape is not None:
             return "tuple", kind, tuple([self._part(v, (*path, k)) for k, v in enumerate(value)])
         if (kind is set and not value) or shape is not None:
             return self._object(value, path, shape[1] if shape is not None else [])
@@ -94,7 +95,7 @@ class Graph:
         made = "leaf", len(self.leaves)
         self.leaves.append(value)
         self.specs.append(spec)
-        if isinstance(value, np.ndarray):
+        if is_a(value, np.ndarray):
             self._known[id(value)] = made
         return made
 
@@ -325,7 +326,7 @@ def _given(traced: tracing.Trace) -> tuple[list[Any], list[Any]]:
 
     def parts(part: Any) -> list[Any]:
         if isinstance(part, Fixed):
-            return [Const(v) for v in part.value] if isinstance(part.value, tuple) else []
+            return [Const(v) for v in part.value] if is_a(part.value, tuple) else []
         assert isinstance(part, Structure)
         return [Const(p.value) if isinstance(p, Fixed) else p.param for p in part.parts if isinstance(p, Fixed | Leaf)]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.aliasing import is_in, is_sharing
 from hovis.library.numpy.rules.ufuncs import OPERATORS
 from hovis_xla.analysis.stored_arrays import may_share
@@ -318,7 +319,7 @@ def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
 def _picks_first(index: Operand) -> bool:
     """Do the arrays of an index come before all else in it?  What another dimension is picked of is laid out by what was picked."""
     if isinstance(index, Known):
-        items: Sequence[Any] = index.value if isinstance(index.value, tuple) else (index.value,)
+        items: Sequence[Any] = index.value if is_a(index.value, tuple) else (index.value,)
     else:
         items = index.parts if isinstance(index, Struct) and index.callee is operations.make_tuple else (index,)
     arrays = [_is_array(item) for item in items]
@@ -327,7 +328,7 @@ def _picks_first(index: Operand) -> bool:
 
 def _is_array(item: Any) -> bool:
     if isinstance(item, Known):
-        return isinstance(item.value, np.ndarray | list)
+        return is_a(item.value, np.ndarray | list)
     if isinstance(item, Val):
         return item.num.kind == ARRAY
     return isinstance(item, Ragged) or (isinstance(item, Struct) and item.callee is not slice)
@@ -347,7 +348,7 @@ def _in_order(op: Op, args: Sequence[Operand]) -> bool:
     if is_in(op.callee, _OTHER_ORDERS) or (op.callee is operator.getitem and len(args) == 2 and not _picks_first(args[1])):
         return False
     for a in _arrays_in(args):
-        if isinstance(a, Known) and isinstance(a.value, np.ndarray) and not a.value.flags.c_contiguous:
+        if isinstance(a, Known) and is_a(a.value, np.ndarray) and not a.value.flags.c_contiguous:
             return False
         if isinstance(a, Val) and len(a.num.shape) > 1 and (a.place is None or not a.place.is_in_order()):
             return False

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.abi.signature import Keyed
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
@@ -101,7 +102,7 @@ def kind_of(slot: Slot, what: str) -> Kind:
     if isinstance(slot, Val):
         return slot.num
     if isinstance(slot, Known):
-        num = None if isinstance(slot.value, np.ndarray) else num_of_value(slot.value)
+        num = None if is_a(slot.value, np.ndarray) else num_of_value(slot.value)
         return num or Same(Keyed(slot.value))
     if isinstance(slot, Struct):
         return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)

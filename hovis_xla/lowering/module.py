@@ -14,6 +14,7 @@ import numpy as np
 from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
+from hovis.lattice.inspection import is_a
 from hovis_xla.abi import host_callbacks
 from hovis_xla.abi.ordered_effects import rereads, safely
 from hovis_xla.abi.run_record import Record
@@ -230,9 +231,9 @@ class Lowering(Calls):
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(self._builder(operand.callee, location)), parts, number
-        if isinstance(operand, Known) and isinstance(operand.value, Handle):
+        if isinstance(operand, Known) and is_a(operand.value, Handle):
             return "argument", operand.value.argument
-        if isinstance(operand, Known) and not isinstance(operand.value, Raised):
+        if isinstance(operand, Known) and not is_a(operand.value, Raised):
             num = num_of_value(operand.value)
             if num is not None and num.kind != ARRAY:
                 leaves.append(as_val(operand, num))

@@ -22,6 +22,7 @@ from hovis.ir.model import Effect, Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.adjoints.cotangents import scatter
 from hovis.library.numpy.rules.aliasing import IN_PLACE
 from hovis.library.numpy.types import array_like
@@ -220,7 +221,7 @@ class Calls(Arrays):
             leaves.append(Val(WHICH, operand.which))
             at = len(leaves) - 1
             return "oneof", at, tuple(self._tree_of_act(m, leaves, callee, lends) for m in operand.members)
-        if isinstance(operand, Known) and not isinstance(operand.value, np.ndarray | Raised | Handle):
+        if isinstance(operand, Known) and not is_a(operand.value, np.ndarray | Raised | Handle):
             return "known", operand.value
         if not isinstance(operand, Known | Val) or _is_raised(operand) or is_handle(operand):
             raise NotLowerable(f"{_name(callee)} of {_what(operand)}")
@@ -502,7 +503,7 @@ def _is_sequence(operand: Operand) -> bool:
 
 
 def _is_raised(operand: Operand) -> bool:
-    return isinstance(operand, Known) and isinstance(operand.value, Raised)
+    return isinstance(operand, Known) and is_a(operand.value, Raised)
 
 
 def _as_it_is(operand: Operand) -> Operand:
@@ -558,9 +559,9 @@ def _writes(callee: Any, args: list[Operand]) -> bool:
 
 
 def _constant(value: object) -> bool:
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 512:
+    if type(value) is int and value.bit_length() > 512:
         return False
-    return is_immutable(value) or isinstance(value, np.generic | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic | int | float))
+    return is_immutable(value) or issubclass(type(value), np.generic | np.dtype) or (is_a(value, type) and issubclass(value, np.generic | int | float))
 
 
 def _name(callee: object) -> str:
@@ -593,8 +594,8 @@ def _what(operand: Operand) -> str:
     if isinstance(operand, Val):
         return str(operand.num)
     if isinstance(operand, Known):
-        text = repr(operand.value)
-        return text if len(text) <= 40 else f"a {type(operand.value).__name__}"
+        text = repr(operand.value) if is_immutable(operand.value) else ""
+        return text if 0 < len(text) <= 40 else f"a {type(operand.value).__name__}"
     if isinstance(operand, OneOf):
         return " or ".join(map(_what, operand.members))
     return "a container" if isinstance(operand, Struct) else "a method"

@@ -17,6 +17,7 @@ from hovis.engine.state.heap import STORED, VObj
 from hovis.engine.state.type_lookup import ABSENT, FUNCTION, find, is_python_class, lookup
 from hovis.engine.state.values import Known, Ref, V, relabel
 from hovis.engine.traced import slot_protocols
+from hovis.lattice.inspection import is_a
 
 #: Builtin classes whose instances hold one value: the kind of its object where it can change.
 BASES: Final[dict[type, str]] = {list: "list", dict: "dict", tuple: "", str: "", int: "", float: ""}
@@ -66,7 +67,7 @@ def make(m: Machine, cls: type, value: V) -> Ref:
 def held(m: Machine, value: V) -> V | None:
     """What an instance holds, while that is known."""
     if type(value) is not Ref:
-        if type(value) is Known and isinstance(value.value, tuple) and type(value.value) is not tuple and is_python_class(type(value.value)):
+        if type(value) is Known and is_a(value.value, tuple) and type(value.value) is not tuple and is_python_class(type(value.value)):
             return Known(tuple.__getitem__(value.value, slice(None)), value.labels)
         return None
     obj = m.state.heap[value.aid]
@@ -167,7 +168,7 @@ def looked_at(m: Machine, fn: Any, args: list[V]) -> list[V] | None:
 
 def _int(m: Machine, value: V) -> V:
     """The int in an instance of a subclass of int, whose own ``__index__`` nobody asks (PyNumber_Index)."""
-    if type(value) is Known and isinstance(value.value, int) and type(value.value) is not bool:
+    if type(value) is Known and is_a(value.value, int) and type(value.value) is not bool:
         return value if type(value.value) is int else Known(int.__pos__(value.value), value.labels)
     inside = held(m, value)
     return value if inside is None or m.class_of(inside) is not int else inside

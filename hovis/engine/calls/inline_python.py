@@ -21,6 +21,7 @@ from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import ENDS, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
+from hovis.lattice.inspection import is_a
 
 #: Frames of one call string; beyond, calls stay calls.
 MAX_DEPTH: Final = 120
@@ -114,7 +115,7 @@ class Callee:
         self.defaults = _items(m, defaults)
         named = m.obj(kwdefaults, "dict")
         self.kwdefaults = dict(zip(named.keys, named.cells, strict=True)) if named else {}
-        if isinstance(kwdefaults, Known) and isinstance(kwdefaults.value, dict):
+        if isinstance(kwdefaults, Known) and is_a(kwdefaults.value, dict):
             self.kwdefaults = {k: Known(v) for k, v in kwdefaults.value.items()}
         self.unsure = (not self.defaults and not _nothing(defaults)) or (not self.kwdefaults and not _nothing(kwdefaults))
         self.cells = list(obj.closure)
@@ -136,7 +137,7 @@ def _items(m: Machine, value: V) -> list[V]:
     obj = m.obj(value, "tuple")
     if obj is not None:
         return list(obj.cells)
-    return [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else []
+    return [Known(v) for v in value.value] if isinstance(value, Known) and is_a(value.value, tuple) else []
 
 
 #: Long programs about objects that are better real.

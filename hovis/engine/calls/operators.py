@@ -26,6 +26,7 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import type_name
 from hovis.lattice import AbstractValue, Type, Union
 from hovis.lattice.constants import ATOMS
+from hovis.lattice.inspection import is_a
 
 NAMES: Final[dict[Any, tuple[str, str | None]]] = {
     operator.add: ("__add__", "__radd__"), operator.sub: ("__sub__", "__rsub__"), operator.mul: ("__mul__", "__rmul__"),
@@ -56,7 +57,7 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
     if known is not None:
         return finish(m, known, mode)
     args = [m.resolve(a) for a in args]
-    if isinstance(args[0], Known) and isinstance(args[0].value, enum.Flag) and (combined := enums.combined(m, fn, args)) is not None:
+    if isinstance(args[0], Known) and is_a(args[0].value, enum.Flag) and (combined := enums.combined(m, fn, args)) is not None:
         return finish(m, combined, mode)
     for a in args[:2]:
         cls = models.acting_class(m, a)
@@ -353,7 +354,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
             if found is not ABSENT:
                 return _enter(m, model, [Known(found), value], mode)
         return finish(m, Known(True, frozenset() if isinstance(value, Dyn) else value.labels), mode)
-    if isinstance(value, Known) and isinstance(value.value, types.ModuleType | FUNCTION | types.BuiltinFunctionType):
+    if isinstance(value, Known) and is_a(value.value, types.ModuleType | FUNCTION | types.BuiltinFunctionType):
         return finish(m, TRUE, mode)
     if isinstance(value, Known) and type(value.value) is type:
         return finish(m, TRUE, mode)

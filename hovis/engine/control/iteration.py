@@ -21,6 +21,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
 from hovis.lattice import ANY, AbstractValue, Array, Const, Items, Partial, Type, Untested
+from hovis.lattice.inspection import is_a
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
@@ -380,7 +381,7 @@ def alike(m: Machine, source: V) -> bool:
     if isinstance(source, Dyn):
         return True
     if isinstance(source, Known):
-        kinds = {type(x) for x in source.value[:100]} if not isinstance(source.value, str | bytes) else {str, int}  # type: ignore[index]
+        kinds = {type(x) for x in source.value[:100]} if not is_a(source.value, str | bytes) else {str, int}  # type: ignore[index]
         return len(kinds) == 1 and kinds <= {int, float, bool, complex}
     cells = m.state.heap[source.aid].cells
     if any(isinstance(c, Ref) for c in cells):
@@ -508,7 +509,7 @@ def known_items(m: Machine, value: V) -> list[V] | None:
         return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
     if isinstance(value, Dyn) and isinstance(value.type, Partial) and value.type.cls is tuple:
         return [m.emit(operator.getitem, [value, Known(k)], type=part, effect=Effect.PURE) for k, part in enumerate(value.type.parts)]
-    if isinstance(value, Known) and isinstance(value.value, type) and enums.is_enum(value.value):
+    if isinstance(value, Known) and is_a(value.value, type) and enums.is_enum(value.value):
         return enums.members(m, value.value, value.labels)
     return None
 

@@ -12,6 +12,7 @@ from hovis.engine.traced import slot_protocols
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Type
+from hovis.lattice.inspection import is_a
 
 _SEQUENCE: Final = 1 << 5
 _MAPPING: Final = 1 << 6
@@ -54,7 +55,7 @@ def _class(m: Machine, subject: V, cls: V, count: int, names: V) -> int | None:
 
 def _attributes(cls: V, count: int, names: V) -> tuple[bool, tuple[str, ...], str | None] | None:
     """Does the first pattern take the subject itself, which attributes are read, and what is wrong behind them; None: not known."""
-    if not isinstance(cls, Known) or not isinstance(cls.value, type) or not isinstance(names, Known):
+    if not isinstance(cls, Known) or not is_a(cls.value, type) or not isinstance(names, Known):
         return None
     kind, named = cls.value, names.value
     if not count:

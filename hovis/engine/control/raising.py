@@ -13,6 +13,7 @@ from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import SOME, Type, Union
+from hovis.lattice.inspection import is_a
 
 
 def raise_statement(m: Machine, args: list[V]) -> int | None:
@@ -20,7 +21,7 @@ def raise_statement(m: Machine, args: list[V]) -> int | None:
     if not args:
         return _bare(m)
     exception = m.resolve(args[0])
-    if isinstance(exception, Known) and isinstance(exception.value, type) and issubclass(exception.value, BaseException):
+    if isinstance(exception, Known) and is_a(exception.value, type) and issubclass(exception.value, BaseException):
         # a class is called first; what that gives is raised by the second half
         m.push(args[1] if len(args) > 1 else Known(_NOTHING))
         return m.call(exception, [], {}, "raise")
@@ -61,7 +62,7 @@ def _raise_instance(m: Machine, exception: V, cause: V | None) -> int | None:
 
 def _harmless_cause(m: Machine, cause: V) -> bool:
     if isinstance(cause, Known):
-        return cause.value is None or isinstance(cause.value, BaseException)
+        return cause.value is None or is_a(cause.value, BaseException)
     cls = m.class_of(cause)
     return cls is not None and issubclass(cls, BaseException)
 

@@ -25,6 +25,7 @@ from hovis.ir.model import Effect, Function, Op, Operand, Param, Raise, Return, 
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import AbstractValue, Const, Partial, Type, Union
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 
 #: Stands for all of an object, where not one attribute of it was read or is stored.
 WHOLE: Final = object()
@@ -425,7 +426,7 @@ def _parts(op: Op) -> Iterable[Operand]:
     """The operands that may be a part of the result: not the class of a new object, and of a function's globals those that its code names."""
     if op.callee is ops.make_object or op.callee is ops.make_stored:
         cls = op.args[0]
-        return (*op.args[1:], *(map(Const, _class_contents(cls.value)) if isinstance(cls, Const) and isinstance(cls.value, type) else ()))
+        return (*op.args[1:], *(map(Const, _class_contents(cls.value)) if isinstance(cls, Const) and is_a(cls.value, type) else ()))
     if op.callee is ops.make_function and isinstance(op.args[0], Const) and isinstance(op.args[1], Const):
         code, namespace = op.args[0].value, op.args[1].value
         if isinstance(code, types.CodeType) and isinstance(namespace, dict):

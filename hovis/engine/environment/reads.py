@@ -16,6 +16,7 @@ from hovis.engine.state.values import Known, V
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 
 
 class Reader:
@@ -164,7 +165,7 @@ class Reader:
 
     def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
         """Does what is to be read change too often to be folded?"""
-        places = id(held), id(getattr(held, "__dict__", None))
+        places = id(held), id(type_lookup.own_dict(held))
         if item is None:
             return any(at in places for _, at, _ in self.volatile)
         if (item[0], id(item[1]), item[2]) in self.volatile:
@@ -180,7 +181,8 @@ class Reader:
                 del self.guards[key]
 
     def _guard_contents(self, held: Any) -> None:
-        held = held if isinstance(held, list | dict) or not hasattr(held, "__dict__") or isinstance(held, type | ModuleType) else vars(held)
+        inner = None if is_a(held, list | dict | type | ModuleType) else type_lookup.own_dict(held)
+        held = held if inner is None else inner
         for kind in ("items", "dict", "cell"):
             key = (kind, id(held), None)
             if key in self.guards:

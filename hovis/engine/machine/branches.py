@@ -12,6 +12,7 @@ from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, Const, Type, Union, contains
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import PLAIN
+from hovis.lattice.inspection import is_a
 
 _SINGLETONS = (None, True, False, Ellipsis, NotImplemented, END, UNBOUND)
 
@@ -61,7 +62,7 @@ def _by_type(a: V, b: V) -> Known | None:
     if (value is END and not dyn.maybe_end) or (value is UNBOUND and not dyn.maybe_unbound):
         return Known(False)
     declines = value is NotImplemented and isinstance(dyn.value, Op) and dyn.value.callee in _ANSWERED
-    if declines or not _could_be(dyn.type, value) or (isinstance(value, type) and _of_another_class(dyn.value, value)):
+    if declines or not _could_be(dyn.type, value) or (is_a(value, type) and _of_another_class(dyn.value, value)):
         return Known(False)
     if isinstance(dyn.type, Type) and dyn.type.cls is type(None) and value is None:
         return Known(True)
@@ -146,7 +147,7 @@ def _is(state: State, cond: Op, truth: bool) -> None:
             _retype(state, a, without(getattr(a, "type", ANY), Type(type(END))), always=True)
         else:
             _remove(state, a, Type(type(b.value)) if b.value is None or b.value is UNBOUND else None)
-    elif truth and isinstance(b, Const) and isinstance(b.value, type) and isinstance(a, Op) and a.callee is type:
+    elif truth and isinstance(b, Const) and is_a(b.value, type) and isinstance(a, Op) and a.callee is type:
         _retype(state, a.args[0], Type(b.value))
 
 

@@ -17,6 +17,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 
 
 def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
@@ -137,6 +138,6 @@ _SENTINEL: Final = type(operations.END)
 
 def may_be_written(value: object) -> bool:
     """Is it an object that a callee which is given it may well write to?"""
-    if is_immutable(value) or isinstance(value, _SENTINEL | type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
+    if is_immutable(value) or is_a(value, _SENTINEL | type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
         return False
-    return not isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)
+    return not is_a(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)

@@ -9,10 +9,12 @@ from hovis.base.warning_filters import warnings_are
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import class_templates
 from hovis.engine.state.heap import History, VObj
+from hovis.engine.state.type_lookup import has_dict
 from hovis.engine.state.values import STRONG, TEST, Dyn, Known, Labels, Ref, V, labels_of
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.lattice.constants import PLAIN, is_immutable
+from hovis.lattice.inspection import is_a
 
 #: Never folded: what these do is not a matter of their arguments alone.
 UNFOLDABLE: Final = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
@@ -157,7 +159,7 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
             return _MISSING
         if type(held) in PLAIN or is_immutable(held):
             return held
-        return held if isinstance(held, type) or (callable(held) and not hasattr(held, "__dict__")) else _MISSING
+        return held if is_a(held, type) or (callable(held) and not has_dict(type(held))) else _MISSING
     if not isinstance(value, Ref) or not depth:
         return _MISSING
     obj = m.obj(value, "tuple", "list", "dict", "set", "slice", "range")

@@ -303,7 +303,7 @@ class Machine(Reader, abc.ABC):
     def _class_of(self, held: object) -> type:
         """The class of a known object; somebody may assign to its ``__class__``."""
         cls = type(held)
-        if not self.frozen and can_change(cls) and not isinstance(held, type):
+        if not self.frozen and can_change(cls) and not issubclass(type(held), type):
             self.guard("type", held, None, cls)
         return cls
 

@@ -14,6 +14,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
@@ -356,7 +357,7 @@ def _function(m: "Machine", obj: VObj) -> Operand:
 
 def _method(m: "Machine", obj: VObj) -> Operand:
     function, instance = obj.cells
-    if isinstance(function, Known) and not isinstance(function.value, _PYTHON_FUNCTION):
+    if isinstance(function, Known) and not is_a(function.value, _PYTHON_FUNCTION):
         # a builtin's bound method is made by reading the attribute
         name = Known(function.value.__name__)  # type: ignore[attr-defined]
         return build(m, getattr, [instance, name], obj.cls)

@@ -26,6 +26,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Type
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 
 #: What a read of an attribute does that runs nothing of the user's.
 QUIET: Final = Effect.READS | Effect.RAISES
@@ -44,10 +45,11 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     elif isinstance(value, Known):
         if value.labels and type(value.value) not in descriptors.NUMBERS:
             m.mark(value.labels, STRONG)
-        if isinstance(value.value, types.ModuleType):
-            return _of_module(m, value, value.value, name, mode)
-        if isinstance(value.value, type):
-            return _of_class(m, value, value.value, name, mode)
+        held: Any = value.value
+        if issubclass(type(held), types.ModuleType):
+            return _of_module(m, value, held, name, mode)
+        if issubclass(type(held), type):
+            return _of_class(m, value, held, name, mode)
     cls = m.class_of(value)
     if isinstance(value, Dyn) and value.lost and (cls is None or is_python_class(cls)):
         # objects have met here of which one would know what is in them
@@ -387,7 +389,7 @@ def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int |
 
 def get_super(m: Machine, cls: V, instance: V, name: str) -> int | None:
     """``super(cls, instance).name``."""
-    if not isinstance(cls, Known) or not isinstance(cls.value, type):
+    if not isinstance(cls, Known) or not is_a(cls.value, type):
         return left(m, m.emit(super, [cls, instance]), name, "value")
     return _of_super(m, VObj("super", super, (cls, instance)), name, "value")
 
@@ -396,7 +398,7 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     """What comes behind a class in the MRO (super_getattro)."""
     cls, instance = obj.cells
     assert isinstance(cls, Known)
-    assert isinstance(cls.value, type)
+    assert is_a(cls.value, type)
     start, bound_class = super_class(m, cls.value, m.resolve(instance))
     if start is None or name == "__class__":
         return left(m, m.emit(super, [cls, instance]), name, mode)
@@ -428,7 +430,7 @@ def _owner(cls: type, name: str) -> type | None:
 
 def super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
     """Whose MRO super() walks, if it takes the two, and whether the instance is itself a class (supercheck)."""
-    if isinstance(instance, Known) and isinstance(instance.value, type) and cls in instance.value.__mro__:
+    if isinstance(instance, Known) and is_a(instance.value, type) and cls in instance.value.__mro__:
         return instance.value, True
     start = m.class_of(instance)
     return (start, False) if start is not None and cls in start.__mro__ else (None, False)
@@ -445,12 +447,12 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
     if isinstance(value, Ref) and (function := m.obj(value, "function")) is not None:
         found = functions.get(m, value, function, name)
         return None if found is UNKNOWN else found is not ABSENT
-    if isinstance(value, Known) and isinstance(value.value, types.ModuleType):
+    if isinstance(value, Known) and is_a(value.value, types.ModuleType):
         held = value.value.__dict__
         if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
             return None
         return name in held if m.static(value, ("item", held, name, held.get(name, ops.UNBOUND))) else None
-    if isinstance(value, Known) and isinstance(value.value, type):
+    if isinstance(value, Known) and is_a(value.value, type):
         return _class_has(m, value.value, name)
     if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):
         return None

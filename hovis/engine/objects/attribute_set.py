@@ -17,6 +17,7 @@ from hovis.engine.traced import slot_protocols
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Array, Type, join
 from hovis.lattice import Any as AnyType
+from hovis.lattice.inspection import is_a
 
 #: What a store does that runs nothing of the user's.
 QUIET: Final = Effect.WRITES | Effect.RAISES
@@ -62,7 +63,7 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     if isinstance(target, Ref) and (generator := m.obj(target, "generator")) is not None and generators.rename(m, target, generator, name, value):
         return DONE
     if isinstance(target, Known):
-        if isinstance(target.value, type):
+        if is_a(target.value, type):
             return _set_on_class(m, target, target.value, name, value, mode)
         if functions.has_own(target.value, name):
             m.thaw(vars(target.value))
@@ -156,7 +157,7 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
 def _change_class(m: Machine, target: V, value: V) -> object:
     """``target.__class__ = value``: of a virtual instance, and to a class whose instances look the same."""
     obj = m.obj(target, "instance")
-    if obj is None or obj.node is not None or not isinstance(value, Known) or not isinstance(value.value, type):
+    if obj is None or obj.node is not None or not isinstance(value, Known) or not is_a(value.value, type):
         raise GiveUp("it changes the class of an object")
     new = value.value
     slots = any("__slots__" in base.__dict__ for cls in (obj.cls, new) for base in cls.__mro__)
@@ -209,7 +210,7 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
         if done is None:
             return complain(m, delattr, [target, Known(name)])
     if isinstance(target, Known):
-        if isinstance(target.value, type):
+        if is_a(target.value, type):
             return _delete_from_class(m, target, target.value, name, mode)
         if functions.has_own(target.value, name):
             m.thaw(vars(target.value))

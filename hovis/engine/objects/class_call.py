@@ -24,6 +24,7 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND, name_of_class
 from hovis.lattice import SOME, Type
 from hovis.lattice.constants import ATOMS, is_immutable
+from hovis.lattice.inspection import is_a
 from hovis.library.core import holding
 
 OBJECT_NEW: Final = object.__dict__["__new__"]
@@ -174,12 +175,12 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
         cls = None if slot is None else _cell_contents(m, frame.locals[slot])
         first = _cell_contents(m, first) if 0 in code.cells else first
         # the complaint of the original, where there is something to complain of
-        if cls is None or first is None or not _bound(first) or (isinstance(cls, Known) and not isinstance(cls.value, type)):
+        if cls is None or first is None or not _bound(first) or (isinstance(cls, Known) and not is_a(cls.value, type)):
             leave_caller(m, super)
         assert cls is not None
         assert first is not None
         args = [cls, first]
-    if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type) and attribute_get.super_class(m, args[0].value, m.resolve(args[1]))[0]:
+    if len(args) == 2 and isinstance(args[0], Known) and is_a(args[0].value, type) and attribute_get.super_class(m, args[0].value, m.resolve(args[1]))[0]:
         return finish(m, m.new(VObj("super", super, tuple(args))), mode)
     return finish(m, m.emit(super, args), mode)
 
@@ -190,7 +191,7 @@ def _bound(value: V) -> bool:
 
 
 def _cell_contents(m: Machine, cell: V | None) -> V | None:
-    if isinstance(cell, Known) and isinstance(cell.value, types.CellType):
+    if isinstance(cell, Known) and is_a(cell.value, types.CellType):
         if id(cell.value) in m.tables.thawed:
             return None
         m.read_static.add(id(cell.value))

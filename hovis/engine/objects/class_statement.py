@@ -32,6 +32,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Edge, Effect, Op
 from hovis.lattice import Type
 from hovis.lattice.constants import constant_key
+from hovis.lattice.inspection import is_a
 
 BUILD: Final = __build_class__
 #: Classes of one statement that are alive at the same time; beyond, they are left to CPython.
@@ -67,7 +68,7 @@ def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
     if meta is not None and not (isinstance(meta, Known) and _quiet(meta.value)):
         return "it has a metaclass"
     for base in args[2:]:
-        if not isinstance(base, Known) or not isinstance(base.value, type):
+        if not isinstance(base, Known) or not is_a(base.value, type):
             return "a base class is not known"
         if not _quiet(type(base.value)):
             return f"the metaclass of {base.value.__name__} is not type"
@@ -168,7 +169,7 @@ def complete(m: Machine, template: Template, methods: tuple[tuple[str, Any], ...
 
 def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
     """The class that a body has left in its namespace."""
-    classes = tuple(base.value for base in bases if isinstance(base, Known) and isinstance(base.value, type))
+    classes = tuple(base.value for base in bases if isinstance(base, Known) and is_a(base.value, type))
     for completed, method in m.tables.added_methods.get(body, ()):
         namespace = namespace.with_new(completed, Known(method))
     opened = m.tables.open_names.get(body, ())

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, SOME, AbstractValue, Const, Partial, Type, join
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
 from hovis.library.language.operators import ABS, TRUE_CLASSES, common, divmod_, fold_power, power, truth
 from hovis.library.language.signature_language import (
@@ -317,7 +318,7 @@ def _isinstance(a: AbstractValue, classes: AbstractValue) -> Answer | None:
 
 def _issubclass(a: AbstractValue, classes: AbstractValue) -> Answer | None:
     wanted = _classes(classes.value) if isinstance(classes, Const) else None
-    if wanted is None or not isinstance(a, Const) or not isinstance(a.value, type):
+    if wanted is None or not isinstance(a, Const) or not is_a(a.value, type):
         return None
     return Answer(Const(issubclass(a.value, tuple(wanted))))
 
@@ -375,7 +376,7 @@ for _cls in sorted(PLAIN_EXCEPTIONS, key=lambda cls: cls.__name__):
 
 def _raised(exception: AbstractValue) -> Answer | None:
     """An instance is raised as it is; a builtin class is called."""
-    if isinstance(exception, Const) and isinstance(exception.value, type):
+    if isinstance(exception, Const) and is_a(exception.value, type):
         return Answer(Type(exception.value), READS) if exception.value in PLAIN_EXCEPTIONS else None
     cls = class_of(exception)
     return Answer(Type(cls), READS) if cls is not None and issubclass(cls, BaseException) else None

@@ -10,6 +10,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, AbstractValue, Const, Type, forget, join
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
 from hovis.library.language.operators import CONTAINS, DELITEM, GETITEM, SETITEM
 from hovis.library.language.signature_language import (
@@ -290,7 +291,7 @@ def _hashed(cls: type) -> Any:
 
 
 def _instance(cls: AbstractValue, names: AbstractValue, *values: AbstractValue) -> Answer | None:
-    return Answer(Type(cls.value)) if isinstance(cls, Const) and isinstance(cls.value, type) else None
+    return Answer(Type(cls.value)) if isinstance(cls, Const) and is_a(cls.value, type) else None
 
 
 def _unpack(iterable: AbstractValue, *counts: AbstractValue) -> Answer | None:
@@ -367,7 +368,7 @@ def _steppable(value: AbstractValue) -> Answer:
 
 def _inherits(value: AbstractValue, cls: AbstractValue) -> Answer | None:
     known = class_of(value)
-    if not isinstance(cls, Const) or not isinstance(cls.value, type):
+    if not isinstance(cls, Const) or not is_a(cls.value, type):
         return None
     return Answer(BOOL if known is None else Const(cls.value in known.__mro__))
 

@@ -24,6 +24,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Refined, Type, join
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Library, Stand
 from hovis.library.language.signature_language import ANYTHING, BYTES, INT, NONE, PURE, RAISES, STR, Answer, class_of, moderate, row, tuple_of
 from hovis.library.language.stepping import END, Steps
@@ -163,7 +164,7 @@ def compile_pattern(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
     if len(args) != 2 or named:
         return None
     pattern, flags = args
-    if isinstance(pattern, Known) and isinstance(flags, Known) and isinstance(flags.value, int):
+    if isinstance(pattern, Known) and isinstance(flags, Known) and is_a(flags.value, int):
         if type(pattern.value) is re.Pattern and not flags.value:
             return pattern
         if type(pattern.value) in TEXTS:
@@ -370,7 +371,7 @@ def _by_function(m: Machine, args: list[V], named: dict[str, V]) -> bool:
     if not 3 <= len(args) <= 4 or named or not isinstance(args[0], Known):
         return False
     pattern, repl = plain(args[0].value), args[1]
-    function = isinstance(repl.value, FunctionType | MethodType) if isinstance(repl, Known) else m.obj(repl, "function", "method") is not None
+    function = is_a(repl.value, FunctionType | MethodType) if isinstance(repl, Known) else m.obj(repl, "function", "method") is not None
     counts = all(isinstance(a, Known) and type(a.value) is int and moderate(Const(a.value)) for a in args[3:])
     return pattern is not None and function and counts and m.class_of(args[2]) is type(pattern.pattern)
 
@@ -414,7 +415,7 @@ def _number(pattern: "re.Pattern[Any]", group: AbstractValue) -> int | None:
         return None
     if type(group.value) is str:
         return pattern.groupindex.get(group.value)
-    return int(group.value) if isinstance(group.value, int) and 0 <= group.value <= pattern.groups else None
+    return int(group.value) if is_a(group.value, int) and 0 <= group.value <= pattern.groups else None
 
 
 def _text_of(facts: Facts, number: int) -> AbstractValue:

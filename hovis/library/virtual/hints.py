@@ -10,6 +10,7 @@ from hovis.engine.state.heap import reachable
 from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V
 from hovis.ir.model import Param
 from hovis.lattice import Type
+from hovis.lattice.inspection import is_a
 from hovis.library.virtual.base import Args, Named, action
 
 #: What to do about it.
@@ -68,6 +69,6 @@ def _length(m: Machine, value: V) -> int | None:
     """How many items a range has."""
     obj = m.obj(value, "range")
     held: list[Any] = [cell.value for cell in obj.cells if isinstance(cell, Known)] if obj is not None else []
-    if isinstance(value, Known) and isinstance(value.value, range):
+    if isinstance(value, Known) and is_a(value.value, range):
         return len(value.value)
     return len(range(*held)) if len(held) == 3 else None

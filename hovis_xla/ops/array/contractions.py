@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.types.einsum_subscripts import Labels, Terms, parse, split
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
@@ -191,14 +192,14 @@ def _einsum(low: L, *operands: Operand, dtype: Operand = NONE, optimize: Operand
 
 def _terms(low: L, operands: Sequence[Operand]) -> tuple[list[T], Terms] | None:
     """The operands and their labels, from either way to write them."""
-    if isinstance(operands[0], Known) and isinstance(operands[0].value, str):
+    if isinstance(operands[0], Known) and is_a(operands[0].value, str):
         inputs, output = split(operands[0].value)
         given: Sequence[Operand] = operands[1:]
     else:
         given, lists = operands[: len(operands) // 2 * 2 : 2], [literal(o) for o in operands[1::2]]
         if len(operands) % 2:
             lists.append(literal(operands[-1]))
-        if not all(isinstance(s, Known) and isinstance(s.value, list | tuple) for s in lists):
+        if not all(isinstance(s, Known) and is_a(s.value, list | tuple) for s in lists):
             return None
         written = [list(s.value) for s in lists if isinstance(s, Known)]
         inputs, output = written[: len(given)], written[-1] if len(operands) % 2 else None
@@ -271,7 +272,7 @@ def _tensordot(low: L, a: Operand, b: Operand, axes: Operand = _TWO) -> Operand 
     if pair is None or not isinstance(axes, Known):
         return None
     x, y = pair
-    if isinstance(axes.value, int):
+    if is_a(axes.value, int):
         n = axes.value
         if not 0 <= n <= min(len(x.shape), len(y.shape)):
             return None

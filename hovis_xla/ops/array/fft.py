@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.fft import ALONG_MANY, ALONG_ONE, DOUBLING, HALVING, length
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
@@ -104,7 +105,7 @@ def _row_along_one(one: Any) -> Row:
     def row(low: L, a: Operand, n: Operand = NONE, axis: Operand = LAST, norm: Operand = NONE) -> Operand | None:
         t, how = array(low, a), _norm(norm)
         size = (None,) if isinstance(n, Known) and n.value is None else sizes(n, "the length of a transform")
-        if t is None or how is None or size is None or len(size) != 1 or not isinstance(axis, Known) or not isinstance(axis.value, int):
+        if t is None or how is None or size is None or len(size) != 1 or not isinstance(axis, Known) or not is_a(axis.value, int):
             return None
         if not -len(t.shape) <= axis.value < len(t.shape):
             return None
@@ -158,7 +159,7 @@ def _shift(half: Callable[[int], int]) -> Row:
         t = array(low, x)
         if t is None or not isinstance(axes, Known):
             return None
-        over = range(len(t.shape)) if axes.value is None else (axes.value,) if isinstance(axes.value, int) else axes.value
+        over = range(len(t.shape)) if axes.value is None else (axes.value,) if is_a(axes.value, int) else axes.value
         if not all(isinstance(k, int) and -len(t.shape) <= k < len(t.shape) for k in over):
             return None
         for axis in over:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Op
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
@@ -224,7 +225,7 @@ def _part(t: T, axis: int, start: int, stop: int) -> T:
 def parts_of(items: Operand) -> tuple[Operand, ...] | None:
     if isinstance(items, Struct) and items.callee in (operations.make_tuple, operations.make_list):
         return items.parts
-    if isinstance(items, Known) and isinstance(items.value, tuple | list):
+    if isinstance(items, Known) and is_a(items.value, tuple | list):
         return tuple(map(Known, items.value))
     return None
 
@@ -314,10 +315,10 @@ def _repeat(low: L, a: Operand, repeats: Operand, axis: Operand = NONE) -> Opera
         t, at = builder.reshape(t, (t.size,)), 0
     else:
         at = axis_of(axis, len(t.shape))
-    if isinstance(repeats.value, tuple | list):
+    if is_a(repeats.value, tuple | list):
         places = np.repeat(np.arange(t.shape[at]), repeats.value)
         return as_array(builder.take(t, builder.constant(places), at))
-    if not isinstance(repeats.value, int):
+    if not is_a(repeats.value, int):
         return None
     n = repeats.value
     wide = builder.broadcast(builder.reshape(t, (*t.shape[: at + 1], 1, *t.shape[at + 1 :])), (*t.shape[: at + 1], n, *t.shape[at + 1 :]))
@@ -404,7 +405,7 @@ def _known_array(fn: Callable[..., Any]) -> Row:
 
 
 def _arange(low: L, *bounds: Operand, dtype: Operand = NONE) -> Operand | None:
-    if len(bounds) == 1 and isinstance(bounds[0], Known) and isinstance(bounds[0].value, int):
+    if len(bounds) == 1 and isinstance(bounds[0], Known) and is_a(bounds[0].value, int):
         found = dtype_argument(dtype, np.int64)
         if found is None or np.dtype(found).kind == "b":
             return None
@@ -489,7 +490,7 @@ def _shape(low: L, a: Operand) -> Operand | None:
 def _len(low: L, a: Operand) -> Operand | None:
     if isinstance(a, Val) and a.num.shape:
         return Known(a.num.shape[0])
-    if isinstance(a, Known) and isinstance(a.value, np.ndarray) and a.value.ndim:
+    if isinstance(a, Known) and is_a(a.value, np.ndarray) and a.value.ndim:
         return Known(len(a.value))
     return Known(len(a.parts)) if isinstance(a, Struct) and is_sequence(a) else None
 
@@ -500,9 +501,9 @@ _OF_UFUNCS: Final = frozenset({"reduce", "accumulate", "outer", "reduceat", "at"
 
 def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     """``x.shape``, ``x.T`` …, and methods, which wait for their call."""
-    if isinstance(x, Known) and isinstance(x.value, np.dtype | np.finfo | np.iinfo) and isinstance(name, Known):
+    if isinstance(x, Known) and is_a(x.value, np.dtype | np.finfo | np.iinfo) and isinstance(name, Known):
         return Known(getattr(x.value, name.value))
-    if isinstance(x, Known) and isinstance(x.value, np.ufunc) and isinstance(name, Known) and name.value in _OF_UFUNCS:
+    if isinstance(x, Known) and is_a(x.value, np.ufunc) and isinstance(name, Known) and name.value in _OF_UFUNCS:
         return Bound(getattr(np.ufunc, name.value), x)
     if not isinstance(name, Known) or not is_numpy(x):
         return None
@@ -527,7 +528,7 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
 def _item(low: L, a: Operand, *at: Operand) -> Operand | None:
     """``x.item()``: a Python number; ``x.item(7)``: of the flat array; ``x.item(1, 2)``."""
     if at and isinstance(a, Val):
-        flat = len(at) == 1 and not (isinstance(at[0], Known) and isinstance(at[0].value, tuple))
+        flat = len(at) == 1 and not (isinstance(at[0], Known) and is_a(at[0].value, tuple))
         where = at[0] if len(at) == 1 else Struct(operations.make_tuple, at, Op(operations.make_tuple, ()))
         found = low.call(operator.getitem, [_flat(low, a) if flat else a, where], {})
         return _item(low, found) if isinstance(found, Val) and found.num.kind == SCALAR else None

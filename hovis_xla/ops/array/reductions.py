@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hovis.lattice import Array
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.types.arrays import ask, dtype_of
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
@@ -43,7 +44,7 @@ def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
         return None
     if axis.value is None:
         return tuple(range(rank))
-    found = axis.value if isinstance(axis.value, tuple) else (axis.value,)
+    found = axis.value if is_a(axis.value, tuple) else (axis.value,)
     if not all(isinstance(a, int | np.integer) for a in found):
         return None
     if not all(-rank <= a < rank for a in found) or len({a % rank for a in found}) < len(found):
@@ -230,7 +231,7 @@ def _variance(root: bool) -> Row:
         found = None if what is None else _dtype(np.mean, what.x, dtype)
         if what is None or found is None or found.kind not in "fc" or not _plain(out) or not isinstance(ddof, Known):
             return None
-        if not isinstance(ddof.value, int | float) or (found.kind == "c" and not _plain(dtype)):
+        if not is_a(ddof.value, int | float) or (found.kind == "c" and not _plain(dtype)):
             return None
         wide = np.dtype(np.float32) if found == np.float16 else found
         what = what._replace(x=builder.convert(what.x, wide))

@@ -16,6 +16,7 @@ from hovis.base.warning_filters import warnings_are
 from hovis.ir import operations
 from hovis.ir.model import Op
 from hovis.lattice import AbstractValue, Partial
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_result, resolved, ufunc_result
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
@@ -71,7 +72,7 @@ def loop_dtypes(u: np.ufunc, args: tuple[Operand, ...], dtype: Any = None, casti
             loops.append(np.dtype(bool) if cls is bool else cls)
         elif isinstance(arg, Val):
             loops.append(arg.num.dtype)
-        elif isinstance(arg, Known) and isinstance(arg.value, np.ndarray | np.generic):
+        elif isinstance(arg, Known) and is_a(arg.value, np.ndarray | np.generic):
             loops.append(arg.value.dtype)
         else:
             return None
@@ -84,7 +85,7 @@ def loop_dtypes(u: np.ufunc, args: tuple[Operand, ...], dtype: Any = None, casti
 def shape_of(operand: Operand) -> tuple[int, ...]:
     if isinstance(operand, Val):
         return operand.num.shape
-    return np.shape(operand.value) if isinstance(operand, Known) and isinstance(operand.value, np.ndarray) else ()
+    return np.shape(operand.value) if isinstance(operand, Known) and is_a(operand.value, np.ndarray) else ()
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -224,7 +225,7 @@ def _refuse_negative(low: L, a: Operand, b: Operand) -> None:
     dtypes = loop_dtypes(np.power, (a, b))
     if dtypes is None or dtypes[1].kind != "i":
         return
-    if isinstance(b, Known) and not isinstance(b.value, np.ndarray):
+    if isinstance(b, Known) and not is_a(b.value, np.ndarray):
         if b.value < 0:
             low.give_up()
         return
@@ -257,13 +258,13 @@ def operator_row(fn: Callable[..., Any], u: np.ufunc) -> Row:
 
 
 def _is_array(operand: Operand) -> bool:
-    return operand.num.kind == ARRAY if isinstance(operand, Val) else isinstance(operand, Known) and isinstance(operand.value, np.ndarray)
+    return operand.num.kind == ARRAY if isinstance(operand, Val) else isinstance(operand, Known) and is_a(operand.value, np.ndarray)
 
 
 def _unlike(fn: Any, args: tuple[Operand, ...]) -> Operand | None:
     """``scalar == None``, as for Python's numbers (of an array it is an array)."""
     scalar = all(isinstance(a, Known) or (isinstance(a, Val) and a.num.kind == SCALAR) for a in args)
-    nothing = any(isinstance(a, Known) and (a.value is None or isinstance(a.value, str)) for a in args)
+    nothing = any(isinstance(a, Known) and (a.value is None or is_a(a.value, str)) for a in args)
     return Known(fn is operator.ne) if scalar and nothing and fn in (operator.eq, operator.ne) else None
 
 

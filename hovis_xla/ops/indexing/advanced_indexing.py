@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import block_of, is_within, tensor
 from hovis_xla.emit.builder import T, add, compare, like, or_, select
@@ -128,7 +129,7 @@ def is_picking(item: Operand) -> bool:
         return True
     if isinstance(item, Val):
         return item.num.kind == ARRAY
-    return isinstance(item, Known) and isinstance(item.value, np.ndarray)
+    return isinstance(item, Known) and is_a(item.value, np.ndarray)
 
 
 def _num(low: L, item: Operand) -> Num:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit.values import ARRAY, PYTHON, SCALAR, Known, NotLowerable, Num, Operand, Stored, Struct, Val, num_of_value
 from hovis_xla.ops.indexing.stores import NOTHING
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
@@ -23,7 +24,7 @@ def _flat(low: L, a: Operand, name: Operand) -> Operand | None:
     """``a.flat``."""
     if not isinstance(name, Known) or name.value != "flat":
         return None
-    array = low.val(a) if isinstance(a, Val) or (isinstance(a, Known) and isinstance(a.value, np.ndarray)) else None
+    array = low.val(a) if isinstance(a, Val) or (isinstance(a, Known) and is_a(a.value, np.ndarray)) else None
     return None if array is None or array.num.kind != ARRAY else Struct(flat_of, (array,), object())
 
 
@@ -47,7 +48,7 @@ def _index(low: L, index: Operand) -> Operand | None:
         return found
     if isinstance(index, Struct) and index.callee is not slice:
         return None
-    return None if isinstance(index, Known) and isinstance(index.value, tuple) else index
+    return None if isinstance(index, Known) and is_a(index.value, tuple) else index
 
 
 def _getitem(low: L, a: Operand, index: Operand) -> Operand | None:

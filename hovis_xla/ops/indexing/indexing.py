@@ -12,6 +12,7 @@ from typing import Any, Final, TypeGuard
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.emit import builder
 from hovis_xla.emit.affine import difference
@@ -65,12 +66,12 @@ def _is_no_index(item: Operand) -> bool:
     """Is it a float or a complex number, or an array of these?"""
     if isinstance(item, Val | Ragged):
         return (item.num if isinstance(item, Val) else item.full).dtype.kind in "fc"
-    return isinstance(item, Known) and (isinstance(item.value, float | complex) or getattr(getattr(item.value, "dtype", None), "kind", "") in ("f", "c"))
+    return isinstance(item, Known) and (is_a(item.value, float | complex) or getattr(getattr(item.value, "dtype", None), "kind", "") in ("f", "c"))
 
 
 def is_integer(item: Operand) -> bool:
     if isinstance(item, Known):
-        return isinstance(item.value, int | np.integer) and not isinstance(item.value, bool)
+        return is_a(item.value, int | np.integer) and not is_a(item.value, bool)
     return isinstance(item, Val) and item.num.dtype.kind in "iu" and item.num.kind != ARRAY
 
 

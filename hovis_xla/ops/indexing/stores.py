@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.ufuncs import ufunc_result
 from hovis.library.numpy.types.arrays import dtype_of
 from hovis_xla.emit import builder
@@ -47,7 +48,7 @@ SAME_KIND: Final = Known("same_kind")
 
 def target_of(low: L, a: Operand) -> Stored | None:
     """An array that is stored into."""
-    if isinstance(a, Known) and isinstance(a.value, np.ndarray):
+    if isinstance(a, Known) and is_a(a.value, np.ndarray):
         a = low.val(a)
     if isinstance(a, Val) and a.num.kind == ARRAY and not isinstance(a, Stored):
         raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
@@ -366,7 +367,7 @@ def _masking(by_rank: bool) -> Row:
 
 def _put_along_axis(low: L, arr: Operand, indices: Operand, values: Operand, axis: Operand) -> Operand | None:
     target = target_of(low, arr)
-    if target is None or not isinstance(axis, Known) or not isinstance(axis.value, int) or isinstance(indices, Ragged):
+    if target is None or not isinstance(axis, Known) or not is_a(axis.value, int) or isinstance(indices, Ragged):
         return None
     if not advanced_indexing.is_picking(indices):
         return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
+from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.growable_lists import GROWS, AsTuple, Item, ItemsSeen, Listing, listings
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import as_val, num_of, tensor
@@ -139,7 +140,7 @@ def _arrays(a: Struct) -> Iterator[Stored]:
 def _store(low: L, item: Item, value: Operand, arrays: Iterator[Stored], at: T) -> None:
     """Put an item into its place."""
     if isinstance(item, tuple):
-        parts = [Known(v) for v in value.value] if isinstance(value, Known) and isinstance(value.value, tuple) else getattr(value, "parts", ())
+        parts = [Known(v) for v in value.value] if isinstance(value, Known) and is_a(value.value, tuple) else getattr(value, "parts", ())
         if len(parts) != len(item) or (isinstance(value, Struct) and value.callee is not operations.make_tuple):
             raise NotLowerable("items of different kinds in a list")
         for kind, part in zip(item, parts, strict=True):

@@ -18,6 +18,7 @@ from hovis.ir import operations
 from hovis.ir.model import Function, Op, Param, callees, edges
 from hovis.ir.operations import Slot
 from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.adjoints.cotangents import alike, apart, scatter, updated, zero_tape
 from hovis.library.numpy.adjoints.tangents import added, afresh
 from hovis.passes.rewriting import ByIdentity
@@ -255,7 +256,7 @@ def _added(low: L, a: Operand, b: Operand) -> Operand | None:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Known) and one.value is None:
             return other
-    if all(isinstance(x, Val) or (isinstance(x, Known) and isinstance(x.value, float | complex)) for x in (a, b)):
+    if all(isinstance(x, Val) or (isinstance(x, Known) and is_a(x.value, float | complex)) for x in (a, b)):
         found: Operand = low.call(operator.add, [a, b], {})
         return found
     return None

@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import block_of, is_within, tensor
@@ -139,7 +140,7 @@ def _parts(low: L, x: Operand) -> tuple[T, Counts] | None:
     """An array at full width, and what of it counts."""
     if isinstance(x, Ragged):
         return tensor(x.read()), x.counts
-    if isinstance(x, Val) or (isinstance(x, Known) and isinstance(x.value, np.ndarray)):
+    if isinstance(x, Val) or (isinstance(x, Known) and is_a(x.value, np.ndarray)):
         t = tensor(low.val(x))
         return t, (None,) * len(t.shape)
     return None
@@ -213,7 +214,7 @@ def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
     options = {**({"axis": rest[0]} if rest else {}), **kwargs}
     axis = options.get("axis", Known(0 if getattr(callee, "__name__", "") == "reduce" else None))
     allowed = {"axis", "ddof"} if callee in _SPREADS else {"axis", "dtype"}
-    if len(rest) > 1 or not set(options) <= allowed or not isinstance(axis, Known) or not isinstance(axis.value, int | None):
+    if len(rest) > 1 or not set(options) <= allowed or not isinstance(axis, Known) or not is_a(axis.value, int | None):
         return None
     t = tensor(x.read())
     rank = len(t.shape)
@@ -293,7 +294,7 @@ def _mean(low: L, t: T, counts: Counts, axes: Sequence[int]) -> Operand:
 
 def _spread(low: L, callee: Any, t: T, counts: Counts, axes: Sequence[int], ddof: Operand) -> Operand | None:
     """Variance, or standard deviation."""
-    if not isinstance(ddof, Known) or not isinstance(ddof.value, int):
+    if not isinstance(ddof, Known) or not is_a(ddof.value, int):
         return None
     if t.dtype.kind in "iub":
         t = builder.convert(t, np.dtype(np.float64))
@@ -387,7 +388,7 @@ def item(low: L, x: Ragged, index: Operand) -> Operand | None:
         return Ragged(x.full, x.base, x.counts, x.shown, x.write, False)
     if isinstance(index, Ragged) and index.full.dtype.kind == "b":
         return _chosen(low, x, index)
-    if isinstance(index, Known) and isinstance(index.value, slice) and (index.value.start, index.value.stop, index.value.step) == (None, None, -1):
+    if isinstance(index, Known) and is_a(index.value, slice) and (index.value.start, index.value.stop, index.value.step) == (None, None, -1):
         return _reversed(low, x)
     if (isinstance(index, Known) and type(index.value) is slice) or (isinstance(index, Struct) and index.callee is slice):
         return _sliced(low, x, index)

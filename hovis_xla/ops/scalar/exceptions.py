@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit.values import PYTHON, SCALAR, Known, NotLowerable, Operand, Raised, Struct, Val, raised
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
@@ -44,7 +45,7 @@ def is_no_use(callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> b
 
 
 def cls_of(x: Operand) -> type[BaseException] | None:
-    return x.value.cls if isinstance(x, Known) and isinstance(x.value, Raised) else None
+    return x.value.cls if isinstance(x, Known) and is_a(x.value, Raised) else None
 
 
 def _matches(low: L, x: Operand, classes: Operand) -> Operand | None:
@@ -52,7 +53,7 @@ def _matches(low: L, x: Operand, classes: Operand) -> Operand | None:
     wanted = classes.parts if isinstance(classes, Struct) and classes.callee is operations.make_tuple else (classes,)
     if cls is None or not all(isinstance(c, Known) for c in wanted):
         return None
-    flat = [one for c in wanted if isinstance(c, Known) for one in (c.value if isinstance(c.value, tuple) else (c.value,))]
+    flat = [one for c in wanted if isinstance(c, Known) for one in (c.value if is_a(c.value, tuple) else (c.value,))]
     if not all(isinstance(one, type) and issubclass(one, BaseException) for one in flat):
         raise NotLowerable("an except clause that is no class")
     return Known(any(one in cls.__mro__ for one in flat))
@@ -73,7 +74,7 @@ _PLAIN: Final[tuple[Any, ...]] = tuple(
 
 
 def _made(low: L, cls: Operand, *rest: Operand) -> Operand | None:
-    return raised(cls.value) if isinstance(cls, Known) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) else None
+    return raised(cls.value) if isinstance(cls, Known) and is_a(cls.value, type) and issubclass(cls.value, BaseException) else None
 
 
 def _type(low: L, x: Operand) -> Operand | None:

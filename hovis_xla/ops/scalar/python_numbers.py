@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.intervals import before
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import num_of, tensor
@@ -348,7 +349,7 @@ def _comparison(direction: str) -> Row:
 
 def _unlike(direction: str, a: Operand, b: Operand) -> Operand | None:
     """A number is never equal to None or to a string."""
-    sides = [x for x in (a, b) if isinstance(x, Known) and (x.value is None or isinstance(x.value, str))]
+    sides = [x for x in (a, b) if isinstance(x, Known) and (x.value is None or is_a(x.value, str))]
     if direction in ("EQ", "NE") and sides and any(class_of(x) is not None for x in (a, b)):
         return Known(direction == "NE")
     return None
@@ -383,7 +384,7 @@ def is_(low: L, a: Operand, b: Operand) -> Operand | None:
         # there is one True of each class
         return number(compare("EQ", tensor(low.val(a)), tensor(low.val(b)))) if truths[0] is truths[1] else Known(False)
     one = a if isinstance(a, Known) else b
-    if isinstance(one, Known) and class_of(one) is None and not isinstance(one.value, np.ndarray | np.generic):
+    if isinstance(one, Known) and class_of(one) is None and not is_a(one.value, np.ndarray | np.generic):
         return Known(False)
     return _is_one_array(low, a, b)
 
@@ -399,7 +400,7 @@ def _truth_class(x: Operand) -> type | None:
 
 def _is_one_array(low: L, a: Operand, b: Operand) -> Operand | None:
     """Are both the very array that owns some memory?  Arguments are taken to be different ones, which is tested where a call begins."""
-    arrays = [low.val(x) if isinstance(x, Known) else x for x in (a, b) if isinstance(x, Val) or (isinstance(x, Known) and isinstance(x.value, np.ndarray))]
+    arrays = [low.val(x) if isinstance(x, Known) else x for x in (a, b) if isinstance(x, Val) or (isinstance(x, Known) and is_a(x.value, np.ndarray))]
     places = [x.place for x in arrays if x.num.kind == ARRAY and x.place is not None]
     if len(places) < 2:
         return None

@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import same_slot, tensor
 from hovis_xla.emit.builder import T, and_, compare, like, or_, select
@@ -117,7 +119,7 @@ def _getitem(low: L, a: Operand, index: Operand) -> Operand | None:
 
 def is_index(x: Operand) -> bool:
     if isinstance(x, Known):
-        return isinstance(x.value, int | np.integer)
+        return is_a(x.value, int | np.integer)
     return isinstance(x, Val) and x.num.dtype.kind in "iub" and x.num.kind in (PYTHON, SCALAR) and not (x.num.kind == SCALAR and x.num.dtype.kind == "b")
 
 
@@ -152,7 +154,7 @@ def pick(low: L, items: Sequence[Operand], at: T) -> Operand:
 
 
 def _num(x: Operand) -> Num | None:
-    return x.num if isinstance(x, Val) else num_of_value(x.value) if isinstance(x, Known) and not isinstance(x.value, np.ndarray) else None
+    return x.num if isinstance(x, Val) else num_of_value(x.value) if isinstance(x, Known) and not is_a(x.value, np.ndarray) else None
 
 
 def _columns(x: Operand) -> Sequence[Operand] | None:
@@ -186,10 +188,9 @@ def _entry(low: L, entries: dict[Any, Any], key: Operand, default: Operand | Non
         return None
     low.environment.append((same_items, (entries, tuple(entries.items())), True))
     if isinstance(key, Known):
-        try:
-            return Known(entries[key.value]) if key.value in entries else default
-        except TypeError:
-            return None
+        # no hash of the user's is called while compiling
+        quiet = is_immutable(key.value) or type(key.value).__hash__ is object.__hash__  # type: ignore[comparison-overlap]
+        return (Known(entries[key.value]) if key.value in entries else default) if quiet else None
     if not all(type(k) in (int, bool, float, str, type(None)) for k in entries):
         return None
     nowhere = builder.constant(len(entries), INT64)
@@ -347,7 +348,7 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
     """``z.real``, and methods, which wait for their call."""
     cls = class_of(x)
     if cls is None or not isinstance(name, Known):
-        return Known(x.value.__name__) if isinstance(x, Known) and isinstance(x.value, type) and isinstance(name, Known) and name.value == "__name__" else None
+        return Known(x.value.__name__) if isinstance(x, Known) and is_a(x.value, type) and isinstance(name, Known) and name.value == "__name__" else None
     value = low.val(x)
     if name.value in ("real", "imag") and cls is complex:
         return number((builder.real if name.value == "real" else builder.imag)(tensor(value)))

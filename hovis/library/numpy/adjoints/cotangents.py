@@ -11,6 +11,7 @@ from hovis.errors import DerivativeError
 from hovis.ir.operations import Slot, make_tuple, slot_of, tape_of
 from hovis.lattice import ANY, AbstractValue, Array, Const, Partial, Type, Union, join
 from hovis.lattice import Any as AnyType
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.adjoints.tangents import fitted, spread, zeros_like
 from hovis.library.numpy.rules.manipulation import in_shape
 
@@ -126,7 +127,7 @@ MAY_COPY: Final = frozenset({np.reshape, np.ndarray.reshape, np.ravel, np.ndarra
 def is_basic(index: Any) -> bool:
     """Is what stands in the brackets an index of NumPy's basic kind, which gives a view?"""
     if isinstance(index, Const):
-        parts = index.value if isinstance(index.value, tuple) else (index.value,)
+        parts = index.value if is_a(index.value, tuple) else (index.value,)
         return all(part is None or part is Ellipsis or isinstance(part, slice) or type(part) is int or isinstance(part, np.integer) for part in parts)
     if getattr(index, "callee", None) is make_tuple:
         return all(map(is_basic, index.args))

@@ -14,6 +14,7 @@ from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Type
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Action, decides
 from hovis.library.numpy import NUMPY
 from hovis.library.numpy.types import shapes
@@ -202,7 +203,7 @@ def _now(fn: Callable[..., Any]) -> Action:
     """Done while tracing, on classes, dtypes and numbers that are known; what it gives never changes."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
-        if not all(isinstance(a, Known) for a in (*args, *kwargs.values())) or any(isinstance(a.value, np.ndarray) for a in args):  # type: ignore[union-attr]
+        if not all(isinstance(a, Known) for a in (*args, *kwargs.values())) or any(is_a(a.value, np.ndarray) for a in args):  # type: ignore[union-attr]
             return None
         try:
             found = fn(*(a.value for a in args), **{name: v.value for name, v in kwargs.items()})  # type: ignore[union-attr]

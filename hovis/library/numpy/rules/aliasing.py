@@ -9,6 +9,7 @@ import numpy as np
 from hovis.ir.model import Op, Operand
 from hovis.ir.operations import make_list, make_tuple
 from hovis.lattice import Array, Const, Type, Union
+from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.manipulation import in_shape
 from hovis.library.numpy.rules.ufuncs import SCALARS
 from hovis.library.numpy.types import einsum_subscripts
@@ -50,16 +51,16 @@ def is_array(value: object) -> bool:
     kind = getattr(value, "type", value)
     if isinstance(kind, Union):
         return all(map(is_array, kind.members))
-    return isinstance(kind, Array) or (isinstance(kind, Const) and isinstance(kind.value, np.ndarray))
+    return isinstance(kind, Array) or (isinstance(kind, Const) and is_a(kind.value, np.ndarray))
 
 
 def holds_nothing(value: object) -> bool:
     """Is it no array, and nothing that may hold one?"""
     kind = getattr(value, "type", value)
     if isinstance(kind, Const):
-        if isinstance(kind.value, tuple):  # an index, say
+        if is_a(kind.value, tuple):  # an index, say
             return all(holds_nothing(Const(part)) for part in kind.value)
-        return not isinstance(kind.value, np.ndarray | list | dict)
+        return not is_a(kind.value, np.ndarray | list | dict)
     if not isinstance(kind, Type) or isinstance(kind, Array):
         return False
     return kind.cls in (bool, int, float, complex, type(None)) or issubclass(kind.cls, np.generic)
@@ -122,7 +123,7 @@ def _is_idle(op: Op) -> bool:
     for place, name, idle in IDLE[op.callee]:
         given = op.args[place] if len(op.args) > place else named.get(name)
         if isinstance(given, Const):
-            if isinstance(given.value, int | tuple | list) and given.value in (idle, []):
+            if is_a(given.value, int | tuple | list) and given.value in (idle, []):
                 return True
         elif given is not None and not (isinstance(given, Op) and given.callee in (make_tuple, make_list) and given.args):
             return True
@@ -132,7 +133,7 @@ def _is_idle(op: Op) -> bool:
 def _rearranges(op: Op) -> bool:
     """Is it an einsum of one operand that sums nothing?"""
     text = op.args[0]
-    if not isinstance(text, Const) or not isinstance(text.value, str):
+    if not isinstance(text, Const) or not is_a(text.value, str):
         return sum(map(is_array, op.args)) == 1
     inputs, output = einsum_subscripts.split(text.value)
     kept = [c for c in inputs[0] if c is Ellipsis or inputs[0].count(c) == 1] if output is None else output

@@ -7,6 +7,7 @@ import numpy as np
 
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Type
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.numpy.rules.manipulation import shape_of, shape_rank
 from hovis.library.numpy.types.arrays import array_of, ask, dtype_of, is_numeric, nesting, python_number, rank_of, row
@@ -75,7 +76,7 @@ def _arange(*bounds: AbstractValue, **named: AbstractValue) -> AbstractValue | N
 
 def _is_wide(t: AbstractValue) -> bool:
     """An int beyond 64 bits: another dtype, or an error."""
-    return isinstance(t, Const) and isinstance(t.value, int) and not -(2**63) <= t.value < 2**63
+    return isinstance(t, Const) and is_a(t.value, int) and not -(2**63) <= t.value < 2**63
 
 
 def _small(t: AbstractValue) -> AbstractValue:
@@ -147,7 +148,7 @@ def _array_dims(obj: Facts, *rest: Facts, **named: Facts) -> Shape | None:
     if obj.parts is not None:
         inner = _array_dims(obj.parts[0]) if obj.parts else None
         return None if inner is None else (len(obj.parts), *inner)
-    if obj.known and isinstance(obj.value, list | tuple):
+    if obj.known and is_a(obj.value, list | tuple):
         return tuple(np.shape(obj.value))
     return obj.dims
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.lattice import AbstractValue, Array, Const
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import ask, asking, dtype_of, python_number, rank_of, row
@@ -77,7 +78,7 @@ def _frequencies(n: AbstractValue, d: AbstractValue | None = None, **named: Abst
 
 def _frequency_dims(halved: bool) -> Callable[..., Shape | None]:
     def rule(n: Facts, *rest: Facts, **named: Facts) -> Shape | None:
-        return (n.value // 2 + 1 if halved else n.value,) if isinstance(n.value, int) else None
+        return (n.value // 2 + 1 if halved else n.value,) if is_a(n.value, int) else None
 
     return rule
 

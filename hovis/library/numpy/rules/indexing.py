@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import COMPUTES, array_of, concerns, dtype_of, is_array, is_numeric, nesting, of_dtype, python_number, rank_of, row
@@ -91,7 +92,7 @@ def getitem_effect(a: AbstractValue, index: AbstractValue) -> Effect:
 def _facts_items(index: Facts) -> tuple[Facts, ...] | None:
     if index.parts is not None:
         return index.parts
-    if index.known and isinstance(index.value, tuple):
+    if index.known and is_a(index.value, tuple):
         return tuple(Facts(Const(v), (), v) for v in index.value)
     return (index,)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, join
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.numpy.types import einsum_subscripts, shapes
 from hovis.library.numpy.types.arrays import COMPUTES, array_of, ask, asking, concerns, dtype_of, is_array, is_numeric, python_number, rank_of, row
@@ -58,7 +59,7 @@ def _constants(t: AbstractValue) -> bool:
 
 
 def _einsum_dims(*operands: Facts, **named: Facts) -> Shape | None:
-    if operands[0].known and isinstance(operands[0].value, str):
+    if operands[0].known and is_a(operands[0].value, str):
         inputs, output = einsum_subscripts.split(operands[0].value)
         given = operands[1:]
     else:
@@ -96,7 +97,7 @@ def _matrix_power(a: AbstractValue, n: AbstractValue) -> AbstractValue | None:
     dtype = dtype_of(a)
     if dtype is None or not (python_number(n) is int or dtype.kind in "fc"):
         return None
-    sign = (n.value > 0) - (n.value < 0) if isinstance(n, Const) and isinstance(n.value, int) else None
+    sign = (n.value > 0) - (n.value < 0) if isinstance(n, Const) and is_a(n.value, int) else None
     return ask(np.linalg.matrix_power, a, Const(1 if sign is None else sign)) if sign is not None or dtype.kind in "fc" else None
 
 

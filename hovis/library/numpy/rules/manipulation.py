@@ -11,6 +11,7 @@ import numpy as np
 
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import array_of, ask, asking, concerns, dtype_of, is_array, is_numeric, python_number, rank_of, row
@@ -24,9 +25,9 @@ def shape_rank(t: AbstractValue | None) -> int | None:
     if isinstance(t, Partial) and t.cls in (tuple, list):
         return len(t.parts)
     if isinstance(t, Const):
-        if isinstance(t.value, tuple):
+        if is_a(t.value, tuple):
             return len(t.value)
-        return 1 if isinstance(t.value, int | np.integer) else None
+        return 1 if is_a(t.value, int | np.integer) else None
     dtype = dtype_of(t)
     return 1 if python_number(t) is int or (dtype is not None and dtype.kind in "iu" and not is_array(t)) else None
 
@@ -39,7 +40,7 @@ def shape_of(facts: Facts | None) -> Shape | None:
         return tuple(p.value if p.known else None for p in facts.parts)
     if not facts.known:
         return None
-    value = facts.value if isinstance(facts.value, tuple) else (facts.value,)
+    value = facts.value if is_a(facts.value, tuple) else (facts.value,)
     return value if all(isinstance(d, int) for d in value) else None
 
 
@@ -74,7 +75,7 @@ def in_shape(array: Any, shape: Any) -> Any:
 
 def _reshape_dims(x: Facts, *shape: Facts, **named: Facts) -> Shape | None:
     if len(shape) > 1:
-        new: Shape | None = tuple(s.value if isinstance(s.value, int) else None for s in shape)
+        new: Shape | None = tuple(s.value if is_a(s.value, int) else None for s in shape)
     else:
         new = shape_of(shape[0] if shape else named.get("shape"))
     return None if new is None else shapes.reshaped(x.dims, new)
@@ -113,7 +114,7 @@ def _swapaxes_dims(x: Facts, a: Facts, b: Facts) -> Shape | None:
 def _expand_dims(a: Facts, axis: Facts) -> Shape | None:
     if a.dims is None or not axis.known:
         return None
-    axes = axis.value if isinstance(axis.value, tuple) else (axis.value,)
+    axes = axis.value if is_a(axis.value, tuple) else (axis.value,)
     found = shapes.normalize_axes(axes, len(a.dims) + len(axes))
     if found is None:
         return None
@@ -126,7 +127,7 @@ def _squeeze(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> 
     axis = rest[0] if rest else named.get("axis")
     if not is_array(x) or not isinstance(axis, Const) or axis.value is None:
         return None
-    count = len(axis.value) if isinstance(axis.value, tuple) else 1
+    count = len(axis.value) if is_a(axis.value, tuple) else 1
     dtype = dtype_of(x)
     return array_of(dtype, rank_of(x) - count) if dtype is not None and count <= rank_of(x) else None
 
@@ -157,7 +158,7 @@ def _common(types: Sequence[AbstractValue]) -> "np.dtype[Any] | None":
 def _parts(t: AbstractValue) -> tuple[AbstractValue, ...] | None:
     if isinstance(t, Partial) and t.cls in (tuple, list):
         return t.parts
-    if isinstance(t, Const) and isinstance(t.value, tuple):
+    if isinstance(t, Const) and is_a(t.value, tuple):
         return tuple(map(Const, t.value))
     return None
 

@@ -13,6 +13,7 @@ import numpy as np
 from hovis.base.once import once
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Type
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.numpy.rules.creation import _dtype
 from hovis.library.numpy.rules.manipulation import shape_of, shape_rank
@@ -109,7 +110,7 @@ def _of_lengths(name: str) -> Primitive:
         return array_of(np.dtype(float), len(lengths)) if lengths else Type(float)
 
     def dims(source: Facts, *lengths: Facts) -> Shape | None:
-        return tuple(f.value if isinstance(f.value, int) else None for f in lengths)
+        return tuple(f.value if is_a(f.value, int) else None for f in lengths)
 
     return row(getattr(LEGACY, name), result, _DRAWS, fold=False, dims=for_engine(dims))
 
@@ -124,7 +125,7 @@ def _permutation(owner: Any) -> Primitive:
         return array_of(dtype, rank_of(x)) if dtype is not None and rank_of(x) else None
 
     def dims(source: Facts, x: Facts) -> Shape | None:
-        return (x.value if isinstance(x.value, int) else None,) if not rank_of(x.type) else x.dims
+        return (x.value if is_a(x.value, int) else None,) if not rank_of(x.type) else x.dims
 
     return row(owner.permutation, result, _DRAWS, fold=False, dims=for_engine(dims))
 

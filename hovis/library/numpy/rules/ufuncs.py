@@ -11,6 +11,7 @@ import numpy as np
 
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, forget, join
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 from hovis.library.language.signature_language import class_of
 from hovis.library.numpy.types import shapes
@@ -113,7 +114,7 @@ def ufunc_effect(u: np.ufunc) -> Callable[..., Effect]:
 
 def _may_overflow(t: AbstractValue) -> bool:
     """Is it a Python int that may not fit the dtype of the loop?"""
-    return python_number(t) is int and not (isinstance(t, Const) and isinstance(t.value, int) and 0 <= t.value < 128)
+    return python_number(t) is int and not (isinstance(t, Const) and is_a(t.value, int) and 0 <= t.value < 128)
 
 
 def elementwise_dims(*args: Facts, where: Facts | None = None, **named: Facts) -> Shape | None:

@@ -14,6 +14,7 @@ import numpy as np
 from hovis.base.warning_filters import warnings_are
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 
 #: Reads memory that others may write, and may fail: shapes that do not fit, or a float status under ``np.errstate``.
@@ -36,8 +37,8 @@ def dtype_of(t: AbstractValue) -> "np.dtype[Any] | None":
     (dtype('float32'), dtype('int8'), None)
     """
     if isinstance(t, Const):
-        value = t.value
-        if isinstance(value, np.generic) or type(value) is np.ndarray:
+        value: Any = t.value
+        if issubclass(type(value), np.generic) or type(value) is np.ndarray:
             return value.dtype if _plain(value.dtype) else None
         return None
     if isinstance(t, Array):
@@ -66,7 +67,7 @@ def rank_of(t: AbstractValue) -> int:
     """The number of dimensions: 0 for everything that is no array."""
     if isinstance(t, Array):
         return t.rank
-    return t.value.ndim if isinstance(t, Const) and isinstance(t.value, np.ndarray) else 0
+    return t.value.ndim if isinstance(t, Const) and is_a(t.value, np.ndarray) else 0
 
 
 def python_number(t: AbstractValue) -> type | None:

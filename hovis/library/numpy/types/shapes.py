@@ -15,6 +15,7 @@ import numpy as np
 from hovis.base.warning_filters import warnings_are
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.lattice import AbstractValue, Array, Partial, Type
+from hovis.lattice.inspection import is_a
 
 #: int, an opaque object, or None.
 Dim = Any
@@ -290,7 +291,7 @@ def _sample(a: Facts) -> Any:
         return list(parts) if isinstance(a.type, Partial) and a.type.cls is list else tuple(parts)
     if isinstance(a.type, Type) and issubclass(a.type.cls, float | complex | np.inexact):
         return a.type.cls(1)  # no shape is decided by it
-    if not a.known or (isinstance(a.value, np.ndarray) and a.value.size > MOST_ASKED) or (isinstance(a.value, int) and abs(a.value) > MOST_ASKED):
+    if not a.known or (is_a(a.value, np.ndarray) and a.value.size > MOST_ASKED) or (is_a(a.value, int) and abs(a.value) > MOST_ASKED):
         raise _Unasked
     return a.value
 

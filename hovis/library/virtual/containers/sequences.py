@@ -12,6 +12,7 @@ from hovis.engine.state.type_lookup import lookup
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
 from hovis.lattice import Array
+from hovis.lattice.inspection import is_a
 from hovis.library.virtual.base import CELLS, Args, Named, action, is_iterator, own, tuple_of, use
 
 
@@ -240,7 +241,7 @@ action(tuple)(_constructor("tuple", tuple))
 @action(tuple.__new__, counts=(2, 2))
 def tuple_new(m: Machine, args: Args, named: Named) -> Any:
     """The ``__new__`` of named tuples ends here."""
-    if len(args) != 2 or not isinstance(args[0], Known) or not isinstance(args[0].value, type) or not issubclass(args[0].value, tuple):
+    if len(args) != 2 or not isinstance(args[0], Known) or not is_a(args[0].value, type) or not issubclass(args[0].value, tuple):
         return None
     items = iteration.known_items(m, args[1])
     cls = args[0].value

@@ -20,6 +20,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.lattice.constants import ATOMS
+from hovis.lattice.inspection import is_a
 from hovis.library.language import container_models
 from hovis.library.virtual.base import Args, Named, action, own, use
 
@@ -128,7 +129,7 @@ def _called(m: Machine, key: V) -> bool:
     """Is key a function that is known, so that calling it here may dissolve it?"""
     if not isinstance(key, Known):
         return m.obj(key, "function", "method") is not None
-    if isinstance(key.value, types.FunctionType):
+    if is_a(key.value, types.FunctionType):
         return True
     library = m.library
     hashable = type(key.value).__hash__ is not None
@@ -137,7 +138,7 @@ def _called(m: Machine, key: V) -> bool:
 
 def _dissolves(m: Machine, key: V) -> bool:
     """Is key Python code that is known?"""
-    return m.obj(key, "function", "method") is not None or (isinstance(key, Known) and isinstance(key.value, types.FunctionType))
+    return m.obj(key, "function", "method") is not None or (isinstance(key, Known) and is_a(key.value, types.FunctionType))
 
 
 @action(list.sort)

@@ -17,6 +17,7 @@ from hovis.engine.state.type_lookup import is_python_class
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, either
 from hovis.ir.model import Effect
 from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
 from hovis.library.language import container_models
 from hovis.library.virtual.base import CELLS, Args, Named, action, kind_of
 from hovis.library.virtual.containers.dicts import dict_of
@@ -33,7 +34,7 @@ def _acts(m: Machine, value: V) -> bool:
     """Is it a function, a class, or an object with methods written in Python?"""
     if isinstance(value, Ref):
         return m.state.heap[value.aid].kind in ("function", "method", "instance", "class")
-    return isinstance(value, Known) and (isinstance(value.value, _FUNCTIONS) or is_python_class(type(value.value)))
+    return isinstance(value, Known) and (is_a(value.value, _FUNCTIONS) or is_python_class(type(value.value)))
 
 
 def _unknown(m: Machine, key: V) -> set[type] | None:

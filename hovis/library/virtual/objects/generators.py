@@ -11,6 +11,7 @@ from hovis.engine.traced import generator_protocol
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
 from hovis.lattice import RAISED, Type, leq
+from hovis.lattice.inspection import is_a
 from hovis.library.virtual.base import Args, Named, action
 
 
@@ -77,7 +78,7 @@ def throw(m: Machine, args: Args, named: Named) -> Any:
     obj = generators.virtual(m, args[0])
     if obj is None:
         return None
-    if isinstance(exception, Known) and isinstance(exception.value, type) and issubclass(exception.value, BaseException):
+    if isinstance(exception, Known) and is_a(exception.value, type) and issubclass(exception.value, BaseException):
         model: Any = generator_protocol.throw_instance
         return call_function(m, Known(model), model, [args[0], exception, Known(GENERATOR.throw)], {})
     if not leq(m.type_of(exception), RAISED):

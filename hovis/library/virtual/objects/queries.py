@@ -14,6 +14,7 @@ from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.engine.traced import slot_protocols
 from hovis.ir.model import Effect
 from hovis.lattice import Array, Type, Union
+from hovis.lattice.inspection import is_a
 from hovis.library.virtual.base import Args, Named, action, pushed
 
 
@@ -85,7 +86,7 @@ def _by_shown_class(m: Machine, value: V, classes: Any) -> Any:
 
 def _by_metaclass(m: Machine, args: Args) -> Any:
     """A class whose metaclass has an ``__instancecheck__`` written in Python."""
-    if not isinstance(args[1], Known) or not isinstance(args[1].value, type):
+    if not isinstance(args[1], Known) or not is_a(args[1].value, type):
         return None
     check = special(type(args[1].value), "__instancecheck__")
     if check is None:
@@ -95,7 +96,7 @@ def _by_metaclass(m: Machine, args: Args) -> Any:
 
 @action(issubclass, counts=(2, 2))
 def is_subclass(m: Machine, args: Args, named: Named) -> Any:
-    if len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].value, type):
+    if len(args) == 2 and isinstance(args[0], Known) and is_a(args[0].value, type):
         classes = _class_info(m, args[1])
         if classes is not None:
             return Known(m.is_subclass(args[0].value, classes), labels_of(*args))
@@ -130,7 +131,7 @@ def either_class(m: Machine, args: Args, named: Named) -> Any:
     a, b = args
     if not isinstance(a, Known) or not isinstance(b, Known) or not all(map(_joins, (a.value, b.value))):
         return None
-    if not isinstance(a.value, type | types.UnionType) and not isinstance(b.value, type | types.UnionType):
+    if not is_a(a.value, type | types.UnionType) and not is_a(b.value, type | types.UnionType):
         return None
     key = (either_class, *_members(a.value), None, *_members(b.value))
     if key not in m.tables.answers:

@@ -16,6 +16,7 @@ from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import ABSENT, find
 from hovis.engine.state.values import FALSE, NONE, TRUE, Known, Ref, V, labels_of, relabel
 from hovis.ir.operations import UNBOUND
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Action
 from hovis.library.virtual.base import VIRTUAL, Args, Named, action, use
 
@@ -28,7 +29,7 @@ def dispatch(m: Machine, args: Args, named: Named) -> Any:
     if len(args) != 2 or named:
         return None
     callee, cls = args[0], m.resolve(args[1])
-    if not isinstance(cls, Known) or not isinstance(cls.value, type):
+    if not isinstance(cls, Known) or not is_a(cls.value, type):
         return opaque(m, callee, [cls])
     classes, functions = _registry(m, callee)
     try:
@@ -58,7 +59,7 @@ def _can_register(of_class: Known) -> Action:
 
     def rule(m: Machine, args: Args, named: Named) -> Any:
         asked = m.resolve(args[1]) if len(args) == 2 and not named else NONE
-        if isinstance(asked, Known) and isinstance(asked.value, type):
+        if isinstance(asked, Known) and is_a(asked.value, type):
             return of_class
         return FALSE if m.class_of(asked) is types.FunctionType else None
 

@@ -15,6 +15,7 @@ from hovis.engine.state.type_lookup import is_python_class
 from hovis.engine.state.values import Known, Ref, V
 from hovis.ir.model import Effect
 from hovis.lattice import Type
+from hovis.lattice.inspection import is_a
 from hovis.library.language import container_models
 from hovis.library.language.signature_language import small
 from hovis.library.virtual.base import Args, Named, action, use
@@ -51,7 +52,7 @@ def format_object(m: Machine, args: Args, named: Named) -> Any:
 def _is_users(m: Machine, value: V) -> bool:
     """An object of this trace, of a class written in Python, or a member of an enumeration."""
     if isinstance(value, Known):
-        return isinstance(value.value, enum.Enum)
+        return is_a(value.value, enum.Enum)
     cls = m.class_of(value)
     if not isinstance(value, Ref) or m.obj(value, "instance") is None or cls is None:
         return False
