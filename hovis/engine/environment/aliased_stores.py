@@ -30,7 +30,7 @@ from hovis.lattice.inspection import is_a
 #: Stands for all of an object, where not one attribute of it was read or is stored.
 WHOLE: Final = object()
 #: So many objects are looked at; where there are more, all that was read may be meant.
-MOST: Final = 200_000
+MOST: Final = 50_000
 
 #: What was read of known objects: by id, the object, and the names of attributes (or WHOLE).
 Reads = Mapping[int, tuple[object, set[object]]]
@@ -366,6 +366,8 @@ class _Values:
         found = [*_parts(op), op.callee if isinstance(op.callee, (Op, Param)) else Const(op.callee)]
         if op.callee is getattr:
             found += self._held_by_classes(op.args[0], op.args[1])
+        elif (op.callee is ops.make_object or op.callee is ops.make_stored) and isinstance(op.args[0], Const):
+            found += map(Const, _class_contents(op.args[0].value))  # type: ignore[arg-type]
         return found
 
     def _held_by_classes(self, of: Operand, name: Operand) -> Iterator[Const]:
@@ -425,8 +427,7 @@ def _is_new(op: Op) -> bool:
 def _parts(op: Op) -> Iterable[Operand]:
     """The operands that may be a part of the result: not the class of a new object, and of a function's globals those that its code names."""
     if op.callee is ops.make_object or op.callee is ops.make_stored:
-        cls = op.args[0]
-        return (*op.args[1:], *(map(Const, _class_contents(cls.value)) if isinstance(cls, Const) and is_a(cls.value, type) else ()))
+        return op.args[1:]
     if op.callee is ops.make_function and isinstance(op.args[0], Const) and isinstance(op.args[1], Const):
         code, namespace = op.args[0].value, op.args[1].value
         if isinstance(code, types.CodeType) and isinstance(namespace, dict):
@@ -476,14 +477,16 @@ def _reached(origins: Iterable[Operand]) -> set[int] | None:
 
 def _led_to(held: Any, called: bool) -> Iterable[object]:
     """What an object leads to at once; called: functions are called, and may give what their globals are."""
-    if isinstance(held, types.ModuleType | types.CodeType | types.BuiltinFunctionType) or (isinstance(held, type) and not is_python_class(held)):
+    if is_a(held, types.ModuleType | types.CodeType | types.BuiltinFunctionType):
         return ()
+    if is_a(held, type):
+        return _class_contents(held)
     if type(held) is dict and "__builtins__" in held:
         return ()  # the globals of a module, which are stored to by name
-    if isinstance(held, types.FunctionType):
+    if is_a(held, types.FunctionType):
         names = _named_globals(held.__code__, held.__globals__) if called else ()
         return (held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__, *names)
-    if isinstance(held, weakref.ref):
+    if is_a(held, weakref.ref):
         return (weakref.ref.__call__(held), *gc.get_referents(held))
     inner = own_dict(held)
     return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
@@ -492,7 +495,7 @@ def _led_to(held: Any, called: bool) -> Iterable[object]:
 def _class_contents(cls: type) -> tuple[object, ...]:
     """What instances of a class find in it that can be stored into."""
     contents = (held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())
-    return tuple(held for held in contents if not isinstance(held, types.FunctionType | types.GetSetDescriptorType) and not is_immutable(held))
+    return tuple(held for held in contents if not is_a(held, types.FunctionType | types.GetSetDescriptorType) and not is_immutable(held))
 
 
 def _named_globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[object]:
