@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, NamedTuple, cast
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Op, Operand, Param
@@ -125,7 +126,10 @@ def moved(value: Operand, counter: Param, region: Region) -> int | None:
 
 def added(op: Op) -> int | None:
     """The number that an op adds to its first operand, if that is all that it does."""
-    number = op.args[1] if op.callee in ADDS | SUBTRACTS | {before} and len(op.args) == 2 else None
-    if not isinstance(number, Const) or type(number.value) is not int:
-        return None
-    return number.value if op.callee in ADDS else -number.value
+    sign = _SIGNS.get(op.callee) if type(op.callee) in _FUNCTIONS and len(op.args) == 2 else None
+    number = op.args[1] if sign else None
+    return sign * number.value if sign and isinstance(number, Const) and type(number.value) is int else None
+
+
+_FUNCTIONS: Final = (BuiltinFunctionType, FunctionType)
+_SIGNS: Final[dict[object, int]] = {**dict.fromkeys(ADDS, 1), **dict.fromkeys(SUBTRACTS, -1), before: -1}

@@ -14,7 +14,6 @@ computed while tracing; it is computed in the walk.
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import BuiltinFunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -25,16 +24,12 @@ from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Oper
 from hovis.lattice import Array, Const, Type, Union
 from hovis.passes import pipeline
 from hovis.passes.rewriting import replace_in, replaced
+from hovis.passes.scalar.instcombine import computed, is_computed
 from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
 
 _TESTS: Final = frozenset({operator.lt, operator.gt, operator.le, operator.ge, operator.ne, operator.eq})
-#: What may be done in the walk, of numbers that are known in front.
-_KNOWN: Final = _TESTS | {
-    operator.add, operator.sub, operator.mul, operator.iadd, operator.isub, operator.imul, operator.not_, bool,
-}  # fmt: skip
-_NUMBERS: Final = (int, float, bool)
 
 #: So many blocks are looked at for one pair of places.
 MOST_BLOCKS: Final = 40
@@ -208,7 +203,7 @@ class _Peeled(Match):
         """Is what was taken to be known that, and what was expected of it?"""
         known: dict[Operand, Operand] = {}
         for op, args in self.folded.items():
-            found = _compute(op, [known.get(a, self._of(a)) for a in args])
+            found = computed(op, [known.get(a, self._of(a)) for a in args])
             if found is None or (op in self.bound and self.bound[op] != found):
                 return False
             known[op] = found
@@ -232,7 +227,7 @@ class _Peeled(Match):
         rest, begun, end = list(a.ops), not stays, a.terminator
         for _ in range(MOST_BLOCKS):
             for op in b.ops:
-                known = _compute(op, [self._of(self._seen(x, loop)) for x in op.args])
+                known = computed(op, [self._of(self._seen(x, loop)) for x in op.args])
                 if known is not None:
                     loop[op] = known
                     continue
@@ -313,7 +308,7 @@ class _Peeled(Match):
     def _fold(self, op: Op, loop: Bound) -> bool:
         """Take an op of the loop, which is not in front, for one of numbers that are known there; may it be?"""
         args = tuple([self._seen(a, loop) for a in op.args])
-        if not _is_computed(op) or not all(isinstance(a, Const) or a in self.unbound for a in args) or self.folded.setdefault(op, args) != args:
+        if not is_computed(op) or not all(isinstance(a, Const) or a in self.unbound for a in args) or self.folded.setdefault(op, args) != args:
             return False
         loop.pop(op, None)
         self.unbound.add(op)
@@ -357,22 +352,6 @@ class _Peeled(Match):
         middle.terminator = Jump(edge, getattr(middle.terminator, "location", None))
         self.sweep.put_before(self.region.heads[0], self.target)
         return middle, edge
-
-
-def _is_computed(op: Op) -> bool:
-    """Is it one of those that are done in the walk?"""
-    return isinstance(op.callee, BuiltinFunctionType | type) and op.callee in _KNOWN and not op.kwargs and not op.effect
-
-
-def _compute(op: Op, args: Sequence[Operand]) -> Const | None:
-    """What it gives, if it is known of what."""
-    values = [a.value for a in args if isinstance(a, Const) and type(a.value) in _NUMBERS]
-    if len(values) < len(args) or not _is_computed(op):
-        return None
-    try:
-        return Const(op.callee(*values))  # type: ignore[operator]
-    except ArithmeticError:
-        return None
 
 
 def _may_wait(ops: Sequence[Op], stays: bool) -> bool:

@@ -17,6 +17,7 @@ from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.passes.rewriting import replace_operands
+from hovis.passes.scalar.instcombine import computed
 from hovis_xla.analysis.loop_forest import Region, fits, successors
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import is_read, leaves_memory, read_if
@@ -26,11 +27,7 @@ from hovis_xla.loops.driver import Rewriting, Sweep
 #: A test of more operations stays where it is.
 TEST_OPS: Final = 12
 
-#: What may be done while compiling, of the numbers that the first round begins with.
-_KNOWN: Final = frozenset({
-    operator.add, operator.sub, operator.mul, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-    operator.and_, operator.not_, getattr, bool,
-})  # fmt: skip
+#: The classes of numbers that Python's own loops count and compare.
 _NUMBERS: Final = (int, float, complex, bool)
 
 #: What has been asked before a loop is looked for so many blocks back.
@@ -159,24 +156,25 @@ class _Turning:
 
     def _is_known(self, part: Operand, truth: bool, starts: dict[Operand, Operand]) -> bool:
         """Does a part of the test come out so before the first round, by what is known?"""
-        found: dict[Operand, Any] = {}
-        if self._value(part, starts, found) is not truth:
+        found: dict[Operand, Const] = {}
+        value = self._value(part, starts, found)
+        if value is None or value.value is not truth:
             return False
         self.test.update({op: None for op in found if isinstance(op, Op) and op not in self.brought})
         return True
 
-    def _value(self, value: Operand, starts: dict[Operand, Operand], found: dict[Operand, Any]) -> Any:
-        """What it is before the first round; None, if that is not known."""
+    def _value(self, value: Operand, starts: dict[Operand, Operand], found: dict[Operand, Const]) -> Const | None:
+        """What it is before the first round, if that is known."""
         first = starts[value] if value in self.brought else value
         if isinstance(first, Const):
-            return first.value
-        if not isinstance(value, Op) or first is not value or value not in self.last.ops or value.callee not in _KNOWN or value.kwargs:
+            return first
+        if not isinstance(value, Op) or first is not value or value not in self.last.ops:
             return None
         args = [self._value(a, starts, found) for a in value.args]
-        if not args or type(args[0]) not in _NUMBERS or any(a is None for a in args):
-            return None
-        found[value] = value.callee(*args)  # type: ignore[operator]
-        return found[value]
+        made = computed(value, [a for a in args if a is not None]) if None not in args else None
+        if made is not None:
+            found[value] = made
+        return made
 
     def _is_one(self, value: Operand) -> bool:
         """Of parameters that go on with the same value: do they begin with the same, too?"""

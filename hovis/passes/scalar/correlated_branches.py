@@ -9,10 +9,10 @@ import operator as o
 from typing import Final
 
 from hovis.ir.analysis.control_flow import Dominators, operands, predecessors, terminator_operands
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Value, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Function, Jump, Op, Operand, Param, Value, edges
 from hovis.lattice import Const
 from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, replaced
-from hovis.passes.scalar.instcombine import FOLDED, computed
+from hovis.passes.scalar.instcombine import computed, is_computed
 
 #: Ops of a block that an edge may go past; they are done on the edge.
 MAX_OPS: Final = 4
@@ -136,7 +136,7 @@ def _jump_threading(function: Function) -> bool:
             break
         if not isinstance(block.terminator, Branch) or len(block.ops) > MAX_OPS or not block.params:
             continue
-        if not all(op.effect == Effect.PURE and not op.kwargs and _folds(op) for op in block.ops):
+        if not all(map(is_computed, block.ops)):
             continue
         into = incoming[block]
         if len(into) < 2 or not any(isinstance(arg, Const) for _, edge in into for arg in edge.args):
@@ -162,13 +162,6 @@ def _jump_threading(function: Function) -> bool:
 
 
 jump_threading = Pass(_jump_threading, ways=True)
-
-
-def _folds(op: Op) -> bool:
-    try:
-        return op.callee in FOLDED
-    except TypeError:
-        return False
 
 
 def _headers(function: Function) -> set[Block]:
@@ -205,7 +198,7 @@ def _past(function: Function, block: Block, edge: Edge, users: set[Block], aroun
     made: list[Op] = []
     for op in block.ops:
         args = replaced(op.args, new)
-        result = computed(op.callee, args) if all(isinstance(a, Const) for a in args) else None
+        result = computed(op, args)
         if result is None:
             copied = Op(op.callee, args, (), op.type, None, op.effect, op.location, op.name)
             made.append(copied)

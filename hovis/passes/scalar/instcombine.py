@@ -5,7 +5,7 @@ Only what holds for *every* value of the exact types: ``1 * x`` is x for an exac
 """
 
 import operator as o
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hovis.ir import operations
@@ -50,12 +50,12 @@ def _simpler(op: Op) -> Operand | None:
     """A known operand that is the result of op."""
     if op.effect != Effect.PURE or op.kwargs or isinstance(op.callee, Param | Op | Function):
         return None
+    if op.args and all(isinstance(arg, Const) for arg in op.args) and is_computed(op):
+        return computed(op, op.args)
     try:
         rule = RULES.get(op.callee)
     except TypeError:
         return None
-    if op.args and all(isinstance(arg, Const) for arg in op.args) and op.callee in FOLDED:
-        return _folded(op.callee, [arg.value for arg in op.args])  # type: ignore[union-attr]
     return rule(*op.args) if rule is not None else None
 
 
@@ -74,12 +74,22 @@ def _turn(branch: Branch) -> bool:
 
 _ARITHMETIC: Final = (o.add, o.sub, o.mul, o.truediv, o.floordiv, o.mod, o.pow, o.lshift, o.rshift, o.and_, o.or_, o.xor, o.neg, o.pos, o.invert)
 _COMPARISONS: Final = (o.lt, o.le, o.eq, o.ne, o.gt, o.ge)
-FOLDED: Final = frozenset({*_ARITHMETIC, *_COMPARISONS, o.not_, o.truth, o.is_, o.is_not, o.contains, o.getitem, abs, bool, len})
+FOLDED: Final = frozenset({*_ARITHMETIC, *_COMPARISONS, o.not_, o.truth, o.is_, o.is_not, o.contains, o.getitem, abs, bool, getattr, len})
 
 
-def computed(callee: Any, args: tuple[Operand, ...]) -> Const | None:
-    """The result of a call with known arguments, if it is one of FOLDED and safe to compute now."""
-    return _folded(callee, [arg.value for arg in args if isinstance(arg, Const)]) if callee in FOLDED else None
+def is_computed(op: Op) -> bool:
+    """Is it one of FOLDED, and nothing but that?"""
+    try:
+        return op.effect == Effect.PURE and not op.kwargs and op.callee in FOLDED
+    except TypeError:
+        return False
+
+
+def computed(op: Op, args: Sequence[Operand]) -> Const | None:
+    """The result of an op for these arguments, if they are known, and it is safe to compute now."""
+    if not all(isinstance(arg, Const) for arg in args) or not is_computed(op):
+        return None
+    return _folded(op.callee, [arg.value for arg in args])  # type: ignore[union-attr]
 
 
 def _folded(callee: Any, values: list[Any]) -> Const | None:
