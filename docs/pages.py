@@ -1,4 +1,4 @@
-"""Writes docs/modules.md and docs/passes.md: what is said in docstrings, and what the goldens of the passes show.
+"""Write docs/modules.md, docs/passes.md and docs/tuning.md, and the figure in ARCHITECTURE.md: from docstrings, comments, imports and goldens.
 
     python docs/pages.py
 """
@@ -8,6 +8,8 @@ import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import networkx
 
 from hovis.passes import PASSES
 from hovis_xla.lowering import pipeline
@@ -76,7 +78,105 @@ def passes() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES = {"modules.md": modules, "passes.md": passes}
+# ------------------------------------------------------------------------------------------------- numbers
+
+
+def is_number(value: ast.expr) -> bool:
+    """Is an expression made of numbers alone?"""
+    match value:
+        case ast.Constant(number):
+            return type(number) in (int, float)
+        case ast.BinOp(left, _, right):
+            return is_number(left) and is_number(right)
+        case ast.UnaryOp(_, operand):
+            return is_number(operand)
+    return False
+
+
+def numbers(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The constants of a module that are numbers: name, value, and the comment above, which those that follow at once share."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    reason, last = "", 0
+    for node in ast.parse(text).body:
+        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(target, ast.Name):
+            continue
+        above = node.lineno - 1
+        while lines[above - 1].startswith("#:"):
+            above -= 1
+        if above < node.lineno - 1 or node.lineno != last + 1:
+            reason = " ".join(line.removeprefix("#:").strip() for line in lines[above : node.lineno - 1])
+        last = node.end_lineno or node.lineno
+        if target.id.strip("_").isupper() and node.value is not None and is_number(node.value):
+            yield target.id, ast.unparse(node.value), reason.replace("``", "`").replace("|", "\\|")
+
+
+def tuning() -> str:
+    """The page of numbers."""
+    lines = [
+        "# Numbers", "",
+        "Every number that hovis decides by, with its reason: bounds that keep tracing and compiling short, measured costs, limits of other software.",
+        "Made from the comments in the modules by `python docs/pages.py`. A constant without a line of its own shares that of the one above it.",
+        "Those of the engine hang on `benchmarks/trace.py`, those of `hovis.jit` on `benchmarks/dispatch.py`, those of `hovis_xla` on `benchmarks/xla.py`",
+        "and `benchmarks/grad.py`: who changes one runs these before and after.", "",
+    ]  # fmt: skip
+    for package in ("hovis", "hovis_xla"):
+        lines += [f"## {package}", "", "| module | constant | value | reason |", "|---|---|---|---|"]
+        for path in sorted((ROOT / package).rglob("*.py")):
+            module = ".".join(path.relative_to(ROOT / package).with_suffix("").parts)
+            lines += [f"| `{module}` | `{name}` | {value} | {reason} |" for name, value, reason in numbers(path)]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+# ------------------------------------------------------------------------------------------------- the figure
+
+
+def folder(module: str) -> str | None:
+    """The package of a module that stands in the figure."""
+    parts = module.split(".")
+    if parts[0] not in ("hovis", "hovis_xla") or len(parts) < 2:
+        return None
+    depth = 3 if parts[:2] == ["hovis", "library"] else 2
+    path = ROOT.joinpath(*parts[:depth])
+    return ".".join(parts[:depth]) if path.is_dir() else None
+
+
+def imports() -> networkx.DiGraph:
+    """Which package imports which, without what follows from the rest."""
+    graph = networkx.DiGraph()
+    for package in ("hovis", "hovis_xla"):
+        for path in (ROOT / package).rglob("*.py"):
+            here = folder(".".join(path.relative_to(ROOT).with_suffix("").parts))
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+                names = [f"{node.module}.{one.name}" for one in node.names] + names if names else names
+                there = {folder(name) for name in names} - {None, here}
+                if here is not None and path.stem != "__init__":
+                    graph.add_edges_from((here, one) for one in there)
+    graph.remove_edges_from([(a, b) for a, b in graph.edges if networkx.has_path(graph, b, a)])
+    return networkx.transitive_reduction(graph)
+
+
+def figure() -> str:
+    """The figure of packages, in Mermaid's notation."""
+    graph = imports()
+    lines = ["```mermaid", "flowchart TD"]
+    lines += [f"    {a.replace('.', '_')}[{a}] --> {b.replace('.', '_')}[{b}]" for a, b in sorted(graph.edges)]
+    return "\n".join([*lines, "```"])
+
+
+BEGIN, END = "<!-- made by docs/pages.py -->\n", "<!-- end -->\n"
+
+
+def architecture() -> str:
+    """ARCHITECTURE.md with its figure."""
+    before, _, rest = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition(BEGIN)
+    return before + BEGIN + figure() + "\n" + END + rest.partition(END)[2]
+
+
+PAGES = {"modules.md": modules, "passes.md": passes, "tuning.md": tuning, "../ARCHITECTURE.md": architecture}
 
 if __name__ == "__main__":
     for page, text in PAGES.items():

@@ -73,6 +73,7 @@ def attributes(x: Any) -> tuple[str, ...] | None:
 
 #: What has methods, and no data that is differentiated.
 _FOREIGN: Final = ("functools", "types", "typing", "hovis", "hovis_xla")
+#: Flag of classes that Python code has made (CPython: Py_TPFLAGS_HEAPTYPE).
 _HEAP: Final = 1 << 9
 
 

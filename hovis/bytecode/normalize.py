@@ -41,8 +41,10 @@ CLASS_BODY = "it is a module or the body of a class"
 _NAMES = frozenset({"GetName", "SetName", "DelName", "Locals", "GetNameOr"})
 _HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap", "setup_annotations"})
 _RESTORING = frozenset({"SWAP", "STORE_FAST", "STORE_FAST_STORE_FAST"})
+#: The number of an intrinsic (CPython: Include/internal/pycore_intrinsics.h).
 _STOPITERATION_ERROR = 3  # Include/internal/pycore_intrinsics.h
 
+#: So many code objects are kept as they were read; the oldest go first.
 _LIMIT = 4096
 _known: dict[int, Code] = {}
 

@@ -38,6 +38,7 @@ from hovis_xla.jaxlib.adapter import Program, Recipe
 
 MAGIC: Final = b"hovis_xla cache 1\n"
 _DIGEST: Final = hashlib.sha256().digest_size
+#: Bytes of the length of a file's header.
 _LENGTH: Final = 8
 #: What compiles faster than this (seconds) is not worth a file.
 WORTH: Final = 0.02

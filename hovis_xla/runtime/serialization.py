@@ -33,6 +33,7 @@ from hovis_xla.runtime.executable import Executable
 
 MAGIC: Final = b"hovis_xla 4\n"
 _DIGEST: Final = hashlib.sha256().digest_size
+#: Bytes of the length of a file's header.
 _LENGTH: Final = 8
 
 _NUMBERS: Final = (PYTHON, SCALAR, ARRAY, EITHER)

@@ -46,6 +46,7 @@ def base_of(cls: type) -> type | None:
     return found if all(base in (found, object) or _is_plain(base) for base in cls.__mro__) else None
 
 
+#: Flag of abstract classes (CPython: Py_TPFLAGS_IS_ABSTRACT).
 _ABSTRACT: Final = 1 << 20
 
 

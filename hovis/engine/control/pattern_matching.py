@@ -14,6 +14,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.lattice.inspection import is_a
 
+#: Flags of classes that patterns go by (CPython: Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING, _Py_TPFLAGS_MATCH_SELF).
 _SEQUENCE: Final = 1 << 5
 _MAPPING: Final = 1 << 6
 _MATCH_SELF: Final = 1 << 22

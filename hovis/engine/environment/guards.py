@@ -16,6 +16,7 @@ from hovis.engine.environment.logging_calls import fate
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable, same_constant
 
+#: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE).
 _HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE_TYPE: Final = 1 << 8
 

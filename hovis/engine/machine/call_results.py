@@ -73,6 +73,7 @@ def _changes_classes(callee: object) -> bool:
     return not own or callee in (operations.apply, operations.apply_positional)
 
 
+#: Flag of classes that Python code has made (CPython: Py_TPFLAGS_HEAPTYPE).
 _HEAP_TYPE: Final = 1 << 9
 
 

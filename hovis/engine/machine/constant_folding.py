@@ -32,6 +32,7 @@ REBUILT: Final = frozenset(
 )
 
 _NUMBERS: Final = frozenset({int, float, bool, complex, str, bytes, type(None)})
+#: Bits of an int that may be folded: writing out a larger one takes longer than computing it.
 _LARGE: Final = 200_000
 _MISSING: Final = object()
 

@@ -51,6 +51,7 @@ def _own_layout(cls: type) -> bool:
     return all(base in MODELLED or base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
 
 
+#: Flag of classes that Python code has made (CPython: Py_TPFLAGS_HEAPTYPE).
 _HEAP_TYPE: Final = 1 << 9
 
 

@@ -23,6 +23,7 @@ UNKNOWN: Final = instances.UNKNOWN
 _NAMES: Final = {"__name__": 2, "__qualname__": 3}
 _HELD: Final = ("__doc__", "__module__")
 _TYPE_PARAMS: Final = "__type_params__"
+#: Which cells of a function of the trace hold its defaults and its annotations.
 _DEFAULTS: Final = 0
 _ANNOTATIONS: Final = 2
 

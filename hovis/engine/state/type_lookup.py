@@ -11,6 +11,7 @@ from typing import Any, Final
 from hovis.ir.operations import UNBOUND
 
 FUNCTION: Final = types.FunctionType
+#: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IS_ABSTRACT).
 _HEAP_TYPE: Final = 1 << 9
 _ABSTRACT: Final = 1 << 20
 

@@ -62,6 +62,7 @@ def inherits(value: object, cls: type) -> bool:
     return cls in type(value).__mro__
 
 
+#: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE).
 _HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE: Final = 1 << 8
 

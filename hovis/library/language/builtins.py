@@ -280,6 +280,7 @@ row(BUILTINS, slice, _slice, True)
 
 #: Builtin classes whose instances show no other ``__class__`` than their own.
 _HONEST: Final = frozenset({cls for cls in vars(builtins).values() if isinstance(cls, type)} - {super}) | TRUE_CLASSES
+#: Flag of classes that Python code has made (CPython: Py_TPFLAGS_HEAPTYPE).
 _HEAP_TYPE: Final = 1 << 9
 
 

@@ -127,6 +127,7 @@ def _repeats_of_repeat(least: int, most: Any, inner: Iterable[Any], fails: bool)
 
 #: What matches one character.
 _SINGLE: Final = frozenset({"LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY"})
+#: A part of a pattern that is repeated more often than this may match in any number of ways.
 FEW: Final = 3
 
 

@@ -22,6 +22,7 @@ from hovis_xla.ops.scalar.python_numbers import L, Row
 #: The transforms that go forward: all others divide by the length, unless they are told otherwise.
 _FORWARD: Final = frozenset({np.fft.fft, np.fft.rfft, np.fft.hfft})
 _SWAPPED: Final = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+#: So many axes XLA transforms in one operation, and so many frequencies are written out as a constant.
 _ONE_OPERATION: Final = 3
 _MOST_FREQUENCIES: Final = 1 << 16
 
