@@ -37,10 +37,22 @@ def _seldom() -> Iterator[None]:
             _meanwhile = max(_before[0], PATIENCE) if _before[0] else 0, _before[1], max(_before[2], RARELY)
             gc.set_threshold(*_meanwhile)
         _at_work += 1
+    counted = [None]
     try:
         yield
     finally:
-        with _lock:
+        try:
+            _leave(counted)
+        finally:
+            _leave(counted)  # what another thread sets may have arrived in the midst of it
+
+
+def _leave(counted: list[None]) -> None:
+    """Put the thresholds back, once."""
+    global _at_work
+    with _lock:
+        if counted:
+            counted.clear()
             _at_work = max(_at_work - 1, 0)
             if not _at_work and gc.get_threshold() == _meanwhile:
                 gc.set_threshold(*_before)

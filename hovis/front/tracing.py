@@ -12,7 +12,7 @@ from typing import Any, Final
 from hovis.arguments.signature import Signature
 from hovis.arguments.spec_parts import annotated, part_of
 from hovis.backend.entry import prologue
-from hovis.base import deadline, own_code
+from hovis.base import deadline, interrupts, own_code
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import alone, once
 from hovis.bytecode.normalize import UNREADABLE
@@ -281,6 +281,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
+        interrupts.let_through(error)
         if os.environ.get("HOVIS_DEBUG"):
             raise
         raise GiveUp(f"tracing failed: {type(error).__name__}: {error}") from error

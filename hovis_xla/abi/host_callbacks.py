@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
 from hovis.front.custom_rules import Kept
 from hovis.ir import operations
@@ -73,11 +74,11 @@ class HostCall:
             given = [_given(num, value) for num, value in zip(self.nums, values, strict=True)]
             leaves: list[np.ndarray[Any, Any]] = []
             fits = take(self.tree, apply(self.fn, self.args, self.names, given), self.results, leaves)
-        except Exception:
-            fits = False  # Python will raise it
         except BaseException as error:
-            self.failures.append(error)
-            raise
+            if not isinstance(error, Exception) or interrupts.is_from_outside(error):
+                self.failures.append(error)
+                raise
+            fits = False  # Python will raise it
         if not fits:
             leaves = [np.zeros(r.shape, r.dtype) for r in self.results]
         return (np.asarray(not fits), *leaves)
@@ -169,7 +170,8 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
         try:
             with np.errstate(all="ignore"), warnings_are("ignore"):
                 tree = _tree(apply(fn, args, names, given), leaves)
-        except Exception:
+        except Exception as error:
+            interrupts.let_through(error)
             continue  # perhaps it raises for these values only
         if tree is None or len(leaves) > MOST_PARTS or _share(leaves, given):
             return None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hovis.base import interrupts
 from hovis.front.custom_rules import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, callees
@@ -102,7 +103,8 @@ def _variable(op: Op) -> Variable:
         raise NotLowerable("an attribute of a class that has a class of its own", op.location)
     try:
         num = num_of_value(read(*where))
-    except Exception:
+    except Exception as error:
+        interrupts.let_through(error)
         num = None
     if num is None or num.kind == ARRAY:
         raise NotLowerable("a variable that outlives the call, and holds no number", op.location)

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from hovis.base import interrupts
 from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Block, Function, Location, Op, Return, callees
 from hovis.lattice import Type
@@ -343,6 +344,7 @@ def lower(
             except ir.MLIRError as error:
                 raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+                interrupts.let_through(error)
                 if os.environ.get("HOVIS_DEBUG"):
                     raise
                 # a mistake of the compiler's: the user's function is not to fail for it

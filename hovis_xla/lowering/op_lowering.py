@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from hovis.base import deadline
+from hovis.base import deadline, interrupts
 from hovis.base.once import once
 from hovis.front.custom_rules import Kept
 from hovis.ir import operations
@@ -279,6 +279,7 @@ class Calls(Arrays):
         except ItemsSeen:
             raise
         except Exception as error:
+            interrupts.let_through(error)
             if os.environ.get("HOVIS_DEBUG"):
                 raise
             raise NotLowerable(f"{_name(op.callee)}: {type(error).__name__}: {error}", op.location) from error
@@ -452,6 +453,7 @@ class Calls(Arrays):
         except FloatingPointError:
             return None
         except Exception as error:
+            interrupts.let_through(error)
             raise Raises(f"{_name(callee)}({', '.join(map(_what, args))})", type(error)) from None
         return Known(found) if _constant(found) else None
 

@@ -1,12 +1,17 @@
-"""Signals while hovis traces and compiles: run as a process of its own, `python -m tests.interrupted.tracing SEED COUNT WAY`.
+"""Signals while hovis traces and compiles: run as a process of its own, `python -m tests.interrupted.tracing SEED COUNT WAY [threads]`.
 
 A handler raises at random moments, exceptions of classes among them that tracing itself may meet.  It comes to the caller, and the next call
-is right, and compiled: nothing was taken for a failure, no lock is held, the collector of garbage is as it was.
+is right, and compiled: nothing was taken for a failure, no lock is held, the collector of garbage is as it was.  With `threads`, another thread
+sets the exception (`PyThreadState_SetAsyncExc`).
 """
+import _thread
+import concurrent.futures
+import ctypes
 import gc
 import random
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -22,6 +27,20 @@ class Beyond(BaseException):
     pass
 
 
+class Late(ValueError):
+    pass
+
+
+class Gone(LookupError):
+    pass
+
+
+class Unfit(TypeError):
+    pass
+
+
+#: What other threads set: of classes that hovis's own handlers for single errors do not name.
+SET = (Custom, Beyond, Late, Gone, Unfit, KeyboardInterrupt, TimeoutError)
 KINDS = (ValueError, TimeoutError, KeyboardInterrupt, Custom, Beyond, LookupError, AttributeError, AssertionError, RecursionError, TypeError)
 
 PYTHON = '''
@@ -71,6 +90,64 @@ def is_whole(way, residual):
     return not any(trace.fallback for trace in ([residual.trace] if way == "specialize" else residual.traces))
 
 
+class Setting:
+    """A thread that sets an exception in this one, after a while.  No lock of `threading` is taken for it, which the exception would leave locked."""
+
+    def __init__(self, kind, seconds):
+        self.kind, self.until, self.target = kind, time.perf_counter() + seconds, threading.get_ident()
+        self.wanted, self.done = True, False
+        _thread.start_new_thread(self.run, ())
+
+    def run(self):
+        while self.wanted and time.perf_counter() < self.until:
+            time.sleep(0.0002)
+        if self.wanted:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(self.kind))
+        self.done = True
+
+    def end(self):
+        """Wait for it, and for what it has set."""
+        self.wanted = False
+        while not self.done:
+            time.sleep(0.0002)
+
+
+def by_threads(seed, count, way):
+    draw = random.Random(seed)
+    make, source, args = WAYS[way]
+    collector, raised, span = gc.get_threshold(), 0, 0.3
+    module = {"np": np, "SALT": 1}
+    exec(source, module)
+    make(module["f"])(*args)
+    for _ in range(count):
+        module = {"np": np, "SALT": draw.randrange(10 ** 9)}
+        exec(source, module)
+        fn, kind = module["f"], draw.choice(SET)
+        start, residual, setting = time.perf_counter(), None, None
+        try:
+            setting = Setting(kind, draw.uniform(0.0001, span))
+            residual = make(fn)
+            residual(*args)
+            span = 1.2 * (time.perf_counter() - start)
+            setting.end()
+        except BaseException as error:
+            # in the midst of a program of XLA it comes out of that as what XLA makes of it
+            assert (type(error) is kind and not error.args) or (way == "xla" and kind.__name__ in str(error)), repr(error)
+            raised += 1
+        while setting is not None:
+            try:
+                setting.end()
+                setting = None
+            except kind:
+                raised += 1
+        residual = residual or make(fn)
+        found, expected = residual(*args), fn(*args)
+        assert all(map(np.allclose, found, expected)) if way == "xla" else found == expected
+        assert is_whole(way, residual), residual.explain() if way == "xla" else hovis.explain(residual)
+        assert gc.get_threshold() == collector
+    print(f"{way}: {raised} of {count} were set by another thread")
+
+
 def main(seed, count, way):
     draw = random.Random(seed)
     make, source, args = WAYS[way]
@@ -103,11 +180,17 @@ def main(seed, count, way):
         residual = residual or make(fn)
         found, expected = residual(*args), fn(*args)
         assert all(map(np.allclose, found, expected)) if way == "xla" else found == expected
-        assert is_whole(way, residual), residual
+        assert is_whole(way, residual), residual.explain() if way == "xla" else hovis.explain(residual)
         assert gc.get_threshold() == collector
         assert signal.getsignal(signal.SIGALRM) is handler
     print(f"{way}: {raised} of {count} were interrupted")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    first, most, kind_of_jit = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    if sys.argv[4:] != ["threads"]:
+        main(first, most, kind_of_jit)
+    else:
+        by_threads(first, most, kind_of_jit)
+        with concurrent.futures.ThreadPoolExecutor(1) as other:
+            other.submit(by_threads, first, most, kind_of_jit).result()

@@ -10,6 +10,7 @@ import operator
 from types import MethodDescriptorType
 from typing import Any, Final
 
+from hovis.base import interrupts
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.type_lookup import find, is_python_class
 from hovis.engine.state.values import STRONG, Known, V
@@ -88,7 +89,8 @@ def combined(m: Machine, fn: Any, args: list[V]) -> V | None:
         return None
     try:
         made = fn(*held)
-    except Exception:
+    except Exception as error:
+        interrupts.let_through(error)
         return None
     if type(made) not in (cls, int):
         return None

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import class_templates
@@ -97,6 +98,7 @@ def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int
     try:
         result = _run(rule.fn, values, named)
     except Exception as error:
+        interrupts.let_through(error)
         return _known_raise(m, error)
     return virtual(m, result, labels)
 

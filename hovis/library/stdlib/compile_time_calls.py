@@ -29,6 +29,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
 from hovis.engine.environment.footprints import followed, footprint
 from hovis.engine.machine.call_results import opaque
@@ -80,7 +81,8 @@ def _called(fn: Callable[..., Any]) -> Any:
         try:
             with warnings_are("error"):
                 found, codes = followed(fn, values, keywords, _ends(m.library))
-        except Exception:
+        except Exception as error:
+            interrupts.let_through(error)
             return None
         if weight(found) > 4 * MOST:
             return None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
+from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
 from hovis.engine.calls import models
 from hovis.engine.calls.inline_python import call_function
@@ -68,7 +69,8 @@ def shape(pattern: "re.Pattern[Any]") -> Shape:
         try:
             parsed = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
             return Shape(frozenset({0} | _taking_part(parsed)), _repeats(parsed, False)[0], _repeats(parsed, True)[0])
-        except Exception:
+        except Exception as error:
+            interrupts.let_through(error)
             return Shape(frozenset({0}), float("inf"), float("inf"))
 
 
@@ -156,7 +158,8 @@ def compiled(pattern: str | bytes, flags: int) -> "re.Pattern[Any] | None":
     try:
         with warnings_are("error"):
             return plain(re.compile(pattern, flags))
-    except Exception:
+    except Exception as error:
+        interrupts.let_through(error)
         return None
 
 

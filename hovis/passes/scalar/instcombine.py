@@ -8,6 +8,7 @@ import operator as o
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from hovis.base import interrupts
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import reverse_postorder
 from hovis.ir.matching import same
@@ -100,7 +101,8 @@ def _folded(callee: Any, values: list[Any]) -> Const | None:
         return None
     try:
         result = callee(*values)
-    except Exception:
+    except Exception as error:
+        interrupts.let_through(error)
         return None
     return Const(result) if is_immutable(result) else None
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.base import interrupts
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
 from hovis_xla.emit.values import PYTHON, SCALAR, Known, NotLowerable, Operand, Raised, Struct, Val, raised
@@ -39,7 +40,8 @@ def is_no_use(callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> b
         callee(*samples)
     except TypeError:
         return True
-    except Exception:
+    except Exception as error:
+        interrupts.let_through(error)
         return False
     return False
 

@@ -50,6 +50,11 @@ def test_tracing(way):
     run("tests.interrupted.tracing", 0, int(12 * MORE), way)
 
 
+@pytest.mark.parametrize("way", ["jit", "specialize", "xla"])
+def test_exceptions_that_another_thread_sets(way):
+    run("tests.interrupted.tracing", 0, int(6 * MORE), way, "threads")
+
+
 def test_alarms_at_any_moment():
     run("tests.interrupted.anywhere", "--part", max(1, int(30 / MORE)))
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.base import interrupts
 from hovis.engine.calls.builtins import primitive
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import Dyn, Known, V
@@ -207,7 +208,8 @@ def _now(fn: Callable[..., Any]) -> Action:
             return None
         try:
             found = fn(*(a.value for a in args), **{name: v.value for name, v in kwargs.items()})  # type: ignore[union-attr]
-        except Exception:
+        except Exception as error:
+            interrupts.let_through(error)
             return None  # it raises at run time as well
         return Known(found)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
@@ -167,7 +168,8 @@ def _ask(fn: Callable[..., object], types: tuple[AbstractValue, ...], named: tup
                 return describe(fn(*args, **kwargs))
         except NotMine:
             return None
-        except Exception:
+        except Exception as error:
+            interrupts.let_through(error)
             # NumPy refuses: perhaps only so small an array; at run time it says so again, in its own words
             continue
     return None

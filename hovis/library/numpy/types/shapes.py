@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.lattice import AbstractValue, Array, Partial, Type
@@ -273,7 +274,8 @@ def sampled(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, F
         options = {name: _sample(a) for name, a in named.items()}
         with np.errstate(all="ignore"), warnings_are("ignore"):
             return fn(*given, **options)
-    except Exception:
+    except Exception as error:
+        interrupts.let_through(error)
         return None
 
 
