@@ -18,6 +18,7 @@ from hovis.passes.cfg.simplify_cfg import simplify_cfg
 from hovis.passes.cfg.tail_merging import tail_merging, warm_tail_merging
 from hovis.passes.functions.argument_elimination import argument_elimination
 from hovis.passes.functions.inlining import inlining
+from hovis.passes.functions.unpeel_recursion import unpeel_recursion
 from hovis.passes.loops.licm import licm, sinking
 from hovis.passes.loops.loop_deletion import loop_deletion
 from hovis.passes.loops.loop_idioms import loop_idioms
@@ -42,7 +43,7 @@ PASSES: Final[dict[str, Pass]] = {
         simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, loop_gvn, gvn, load_store_forwarding,
         correlated_branches, jump_threading, dce, effect_refinement, handler_elimination, reraise_elimination, poll_elimination, poll_delay, loop_deletion,
         tail_merging, warm_tail_merging, loop_versioning, loop_idioms, licm, sinking, strength_reduction, cross_jumping, list_append_merging,
-        block_order,
+        unpeel_recursion, block_order,
     )
 }  # fmt: skip
 
@@ -54,7 +55,7 @@ FORMER: Final = {
     "passing": "reraise_elimination", "spare_polls": "poll_elimination", "delayed_polls": "poll_delay", "idle_loops": "loop_deletion",
     "tails": "tail_merging", "warm_tails": "warm_tail_merging", "versions": "loop_versioning", "counting": "loop_idioms", "hoisting": "licm",
     "strength": "strength_reduction", "endings": "cross_jumping", "building": "list_append_merging",
-    "order": "block_order",
+    "peeled": "unpeel_recursion", "order": "block_order",
 }  # fmt: skip
 
 _CLEAN: Final = ["reraise_elimination", "poll_elimination", "simplify_cfg", "trivial_phis", "dce", "effect_refinement", "handler_elimination"]
@@ -68,7 +69,7 @@ _INSTEAD: Final = {"tail_merging": ("warm_tail_merging",)}
 _READABLE: Final = [other for name in _DEFAULT for other in _INSTEAD.get(name, (name,))]
 _LATE: Final = [
     "loop_versioning", "loop_idioms", "simplify_cfg", "trivial_phis", "instcombine", "dce", "licm", "sinking", "strength_reduction",
-    "cross_jumping", "list_append_merging", "block_order",
+    "cross_jumping", "list_append_merging", "unpeel_recursion", "block_order",
 ]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength_reduction"]
 

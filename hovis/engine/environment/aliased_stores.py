@@ -112,17 +112,17 @@ class _Candidates:
         return self.found[key]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _having(special: str) -> Callable[[type], bool]:
     return lambda cls: lookup(cls, special) is not None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _derived_from(owner: type) -> Callable[[type], bool]:
     return lambda cls: issubclass(cls, owner)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _with_builtin(method: str) -> Callable[[type], bool]:
     return lambda cls: isinstance(lookup(cls, method), types.MethodDescriptorType | types.WrapperDescriptorType)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hovis
-from hovis.ir import Branch, Builder, Effect, Jump, Location, Return, callees, parse, show, verify
+from hovis.ir import Branch, Builder, Effect, Function, Jump, Location, Return, callees, parse, show, verify
 from hovis.ir import operations as ops
 from hovis.ir.builder import BOOL, FLOAT, INT
 from hovis.lattice import ANY, Const, Type
@@ -595,6 +595,42 @@ def test_a_list_that_nobody_reads_is_not_made():
     made = run(b.function, ["load_store_forwarding"], verify=True)
     assert [op.callee for op in made.ops()] == [ops.make_list, list.append, o.getitem]
     assert evaluate(made, 5) == 2
+
+
+# ---------------------------------------------------------------------------------------------- functions that recurse
+
+
+def power_of(name, *, order=(0, 1), first=2, calls=None):
+    """x ** n by recursion; order: which parameter is x; calls: what it calls (else itself)."""
+    b = Builder(name, INT, INT, result=INT)
+    x, n = (b.params[k] for k in order)
+    base, step = b.block(), b.block()
+    b.branch(b.op(o.lt, n, first, type=BOOL), (base,), (step,))
+    b.at(base)
+    b.ret(x)
+    b.at(step)
+    less = b.op(o.sub, n, 1, type=INT)
+    callee, places = calls or (b.function, order)
+    rest = b.op(callee, *(given for _, given in sorted(zip(places, (x, less), strict=True))), type=INT, effect=Effect.RAISES)
+    b.ret(b.op(o.mul, x, rest, type=INT))
+    verify(b.function)
+    return b.function
+
+
+def test_the_first_round_of_a_recursion_is_the_function_itself():
+    inner = power_of("inner", order=(1, 0))
+    outer = power_of("outer", calls=(inner, (1, 0)))
+    made = default(outer)
+    verify(made)
+    assert [op.callee for op in made.ops() if isinstance(op.callee, Function)] == [made]
+    assert evaluate(made, 3, 4) == evaluate(outer, 3, 4) == 81
+
+
+@pytest.mark.parametrize("other", [{"first": 3}, {"first": 1}])
+def test_a_recursion_that_begins_otherwise_stays(other):
+    inner = power_of("inner")
+    made = default(power_of("outer", calls=(inner, (0, 1)), **other))
+    assert all(op.callee is not made for op in made.ops())
 
 
 def test_a_call_may_do_no_more_than_what_is_called():
