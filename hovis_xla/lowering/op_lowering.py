@@ -307,45 +307,66 @@ class Calls(Arrays):
         raise NotLowerable("a call of something that is not known")
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
-        """What a call gives: folded, a container, or by its row."""
-        if self.outliving and callee in persistent_scalars.CALLS:
-            found = self._outliving(callee, args)
+        """What a call gives: by the first rule that it is a matter of, or computed."""
+        for rule in _RULES:
+            found = rule(self, callee, args, kwargs, op)
             if found is not None:
                 return found
+        return self._computed(callee, *self._as_arrays(callee, args, kwargs), op)
+
+    def _of_scalar_that_lasts(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        return self._outliving(callee, args) if self.outliving and callee in persistent_scalars.CALLS else None
+
+    def _of_environment(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
         if callee is operations.poll:
             raise NotLowerable("a loop that Ctrl-C may end, which is caught here", op.location if op is not None else None)
-        if callee in ENVIRONMENT:
-            if op is not None and op.effect & Effect.CLOCK:
-                name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
-                raise NotLowerable(f"{name}, which may be changed meanwhile to end the loop", op.location)
-            return self._environment(callee, args)
-        if op is not None and acts(op):
-            return self._act(callee, args, kwargs, op)
-        if op is not None and makes_text(op) and not any(map(_is_raised, args)):
-            return Struct(functools.partial(callee, **self._all_known(kwargs)) if kwargs else callee, tuple(map(_as_it_is, args)), object())
+        if callee not in ENVIRONMENT:
+            return None
+        if op is not None and op.effect & Effect.CLOCK:
+            name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
+            raise NotLowerable(f"{name}, which may be changed meanwhile to end the loop", op.location)
+        return self._environment(callee, args)
+
+    def _of_act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        return self._act(callee, args, kwargs, op) if op is not None and acts(op) else None
+
+    def _of_text(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        if op is None or not makes_text(op) or any(map(_is_raised, args)):
+            return None
+        return Struct(functools.partial(callee, **self._all_known(kwargs)) if kwargs else callee, tuple(map(_as_it_is, args)), object())
+
+    def _of_either_number(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
         either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
-        if either is not None and callee not in BUILDERS and "out" not in kwargs and not _writes(callee, args):
-            return self._both_ways(either, callee, args, kwargs, op)
+        if either is None or callee in BUILDERS or "out" in kwargs or _writes(callee, args):
+            return None
+        return self._both_ways(either, callee, args, kwargs, op)
+
+    def _of_one_of_several(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
         several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
-        if several is not None and callee not in BUILDERS:
-            return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
+        if several is None or callee in BUILDERS:
+            return None
+        return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
+
+    def _of_container(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
         if op is not None and op in self.listings:
             return growable_lists.make(self, self.listings[op], args)
         if callee in BUILDERS:
             return Struct(callee, tuple(args), object())
-        if any(map(growable_lists.is_listing, args)):
-            grown = growable_lists.call(self, callee, args, kwargs)
-            if grown is not None:
-                return grown
+        if not any(map(growable_lists.is_listing, args)):
+            return None
+        grown = growable_lists.call(self, callee, args, kwargs)
+        if grown is None:
             raise NotLowerable(f"{_name(callee)} of a list that grows")
-        if isinstance(callee, type) and issubclass(callee, BaseException):
-            made = exceptions.make(self, callee, args)
-            if made is not None:
-                return made
-        folded = self._fold(callee, args, kwargs)
-        if folded is not None:
-            return folded
-        args, kwargs = self._as_arrays(callee, args, kwargs)
+        return grown
+
+    def _of_exception(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        return exceptions.make(self, callee, args) if isinstance(callee, type) and issubclass(callee, BaseException) else None
+
+    def _of_constants(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        return self._fold(callee, args, kwargs)
+
+    def _computed(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
+        """What a call of arrays and numbers gives: by their shapes, as a view, or by its row."""
         if ragged_arrays.concerns(args, kwargs) and callee not in _BY_PART:
             return ragged_arrays.call(self, callee, args, kwargs)
         sized = ragged_creation.shaped(self, callee, args, kwargs)
@@ -506,6 +527,13 @@ def _is_sequence(operand: Operand) -> bool:
 
 def _is_raised(operand: Operand) -> bool:
     return isinstance(operand, Known) and is_a(operand.value, Raised)
+
+
+#: What a call may be a matter of, before it is computed, in this order.
+_RULES: Final = (
+    Calls._of_scalar_that_lasts, Calls._of_environment, Calls._of_act, Calls._of_text, Calls._of_either_number, Calls._of_one_of_several,
+    Calls._of_container, Calls._of_exception, Calls._of_constants,
+)  # fmt: skip
 
 
 def _as_it_is(operand: Operand) -> Operand:

@@ -1,6 +1,7 @@
 """What a trace learns: tables that survive a restart, and what asks for one."""
 
 import sys
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
@@ -45,73 +46,73 @@ SPARINGLY: Final = Unrolling(64, 2_000, 2)
 REDIRECTED: Final = ("stdin", "stdout", "stderr")
 
 
+@dataclass(eq=False)
 class Tables:
     """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
 
-    def __init__(self, unrolling: Unrolling = FREELY, collecting: Unrolling = FREELY) -> None:
-        self.unrolling = unrolling
-        #: the same where lists grow meanwhile
-        self.collecting = collecting
-        self.used: dict[Any, dict[int, int]] = {}
-        self.forced: dict[Any, dict[int, int]] = {}
-        #: forced slots of loops that count rounds without a known end: the first value is as unknown as the others
-        self.counted: set[Any] = set()
-        #: slots that vary independently of others -> the strength of use up to which they stay out of keys
-        self.unkeyed: dict[int, int] = {}
-        #: by site: lists (where they are reached from, and the steps within an item) whose items are joined, however many there are
-        self.stacks: dict[Any, set[tuple[int, tuple[Any, ...]]]] = {}
-        self.merge: dict[int, set[int]] = {}
-        #: codes whose recursion ran too deep; or where only numbers differed between the activations
-        self.recursive: set[CodeType] = set()
-        self.counting: set[CodeType] = set()
-        #: codes that call themselves whatever they are given
-        self.endless: set[CodeType] = set()
-        #: codes → from where they are called; with what is known of the arguments, in which call strings, by which entry (see function_sharing)
-        self.entered: dict[Any, set[tuple[int, int]]] = {}
-        self.copies: dict[Any, dict[int, Any]] = {}
-        self.shared: set[Any] = set()
-        #: the place that made generators → how often states were told apart by where these stand
-        self.generator_splits: dict[Any, int] = {}
-        #: "virtual": there are some; "real": in a last attempt none of them is
-        self.generators = ""
-        self.not_entered: dict[CodeType, str] = {}
-        #: those of them that look at the frames above them, or call what does
-        self.frame_readers: set[CodeType] = set()
-        #: the code that has to be traced, where it is called by what is
-        self.wanted: CodeType | None = None
-        self.not_virtual: set[Any] = set()
-        #: objects that were watched, and are stored into somewhere
-        self.rewritten: set[int] = set()
-        self.thawed: dict[int, object] = {}
-        self.thawed_globals: set[tuple[int, str]] = {(id(sys.__dict__), name) for name in REDIRECTED}
-        #: (class, name) → of what type the attributes of classes are that the traced code writes to
-        self.thawed_attributes: dict[tuple[int, str], Any] = {}
-        self.kept: dict[int, object] = {}
-        #: the last attempt, which has to succeed: no states are told apart by what is known in them
-        self.coarse = False
-        #: something is one of a few constants because it was looked up in a known table
-        self.looked_up = False
-        self.watched: dict[int, dict[int, int]] = {}
-        #: slots that hold one value with others when a state arrives first, and another one later, by site
-        self.unshared: dict[Any, set[int]] = {}
-        #: where the residual looks at the environment again: ways meet there on which it has been found to be another
-        self.looks: dict[int, set[int]] = {}
-        self.paths = Paths()
-        self.contexts = Paths()
-        self.reasons: dict[Any, tuple[str, Location | None, str]] = {}
-        #: loop heads whose rounds are told apart, as the user wishes
-        self.unrolled: set[tuple[int, int]] = set()
-        #: heads of loops where no paths meet, which are gone through round by round, and yet are part of a loop that stays one: signals are looked for
-        self.polled: set[tuple[int, int]] = set()
-        self.static_size = 0
-        self.answers: dict[Any, Any] = {}
-        self.templates: dict[Any, class_templates.Template] = {}
-        self.real_classes: dict[CodeType, str] = {}
-        self.eager_classes = False
-        #: are there weak references to objects of the trace?  Then a variable that nobody reads any more keeps what it holds
-        self.weakly = False
-        #: is it asked whether two tuples of the trace are one?  Then where ways meet they are no copies
-        self.tuples_seen = False
-        self.open_names: dict[CodeType, tuple[str, ...]] = {}
-        #: bodies of classes → the methods that a decorator adds at once (see class_statement.complete)
-        self.added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = {}
+    unrolling: Unrolling = FREELY
+    #: the same where lists grow meanwhile
+    collecting: Unrolling = FREELY
+    used: dict[Any, dict[int, int]] = field(default_factory=dict)
+    forced: dict[Any, dict[int, int]] = field(default_factory=dict)
+    #: forced slots of loops that count rounds without a known end: the first value is as unknown as the others
+    counted: set[Any] = field(default_factory=set)
+    #: slots that vary independently of others -> the strength of use up to which they stay out of keys
+    unkeyed: dict[int, int] = field(default_factory=dict)
+    #: by site: lists (where they are reached from, and the steps within an item) whose items are joined, however many there are
+    stacks: dict[Any, set[tuple[int, tuple[Any, ...]]]] = field(default_factory=dict)
+    merge: dict[int, set[int]] = field(default_factory=dict)
+    #: codes whose recursion ran too deep; or where only numbers differed between the activations
+    recursive: set[CodeType] = field(default_factory=set)
+    counting: set[CodeType] = field(default_factory=set)
+    #: codes that call themselves whatever they are given
+    endless: set[CodeType] = field(default_factory=set)
+    #: codes → from where they are called; with what is known of the arguments, in which call strings, by which entry (see function_sharing)
+    entered: dict[Any, set[tuple[int, int]]] = field(default_factory=dict)
+    copies: dict[Any, dict[int, Any]] = field(default_factory=dict)
+    shared: set[Any] = field(default_factory=set)
+    #: the place that made generators → how often states were told apart by where these stand
+    generator_splits: dict[Any, int] = field(default_factory=dict)
+    #: "virtual": there are some; "real": in a last attempt none of them is
+    generators: str = ""
+    not_entered: dict[CodeType, str] = field(default_factory=dict)
+    #: those of them that look at the frames above them, or call what does
+    frame_readers: set[CodeType] = field(default_factory=set)
+    #: the code that has to be traced, where it is called by what is
+    wanted: CodeType | None = None
+    not_virtual: set[Any] = field(default_factory=set)
+    #: objects that were watched, and are stored into somewhere
+    rewritten: set[int] = field(default_factory=set)
+    thawed: dict[int, object] = field(default_factory=dict)
+    thawed_globals: set[tuple[int, str]] = field(default_factory=lambda: {(id(sys.__dict__), name) for name in REDIRECTED})
+    #: (class, name) → of what type the attributes of classes are that the traced code writes to
+    thawed_attributes: dict[tuple[int, str], Any] = field(default_factory=dict)
+    kept: dict[int, object] = field(default_factory=dict)
+    #: the last attempt, which has to succeed: no states are told apart by what is known in them
+    coarse: bool = False
+    #: something is one of a few constants because it was looked up in a known table
+    looked_up: bool = False
+    watched: dict[int, dict[int, int]] = field(default_factory=dict)
+    #: slots that hold one value with others when a state arrives first, and another one later, by site
+    unshared: dict[Any, set[int]] = field(default_factory=dict)
+    #: where the residual looks at the environment again: ways meet there on which it has been found to be another
+    looks: dict[int, set[int]] = field(default_factory=dict)
+    paths: Paths = field(default_factory=Paths)
+    contexts: Paths = field(default_factory=Paths)
+    reasons: dict[Any, tuple[str, Location | None, str]] = field(default_factory=dict)
+    #: loop heads whose rounds are told apart, as the user wishes
+    unrolled: set[tuple[int, int]] = field(default_factory=set)
+    #: heads of loops where no paths meet, which are gone through round by round, and yet are part of a loop that stays one: signals are looked for
+    polled: set[tuple[int, int]] = field(default_factory=set)
+    static_size: int = 0
+    answers: dict[Any, Any] = field(default_factory=dict)
+    templates: dict[Any, class_templates.Template] = field(default_factory=dict)
+    real_classes: dict[CodeType, str] = field(default_factory=dict)
+    eager_classes: bool = False
+    #: are there weak references to objects of the trace?  Then a variable that nobody reads any more keeps what it holds
+    weakly: bool = False
+    #: is it asked whether two tuples of the trace are one?  Then where ways meet they are no copies
+    tuples_seen: bool = False
+    open_names: dict[CodeType, tuple[str, ...]] = field(default_factory=dict)
+    #: bodies of classes → the methods that a decorator adds at once (see class_statement.complete)
+    added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
