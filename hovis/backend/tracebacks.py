@@ -65,18 +65,36 @@ def _home(file: str) -> str:
     return next(found, "")
 
 
-def _entry(at: Location, rest: TracebackType | None, frame: FrameType) -> TracebackType:
-    """A traceback entry that says ``at``, put in by the residual with that frame."""
-    watching = sys.gettrace()
-    if watching is not None:
-        # a debugger is not to see how the frame comes about
-        sys.settrace(None)
-    # the frame of a generator has no caller: that of a function would keep these frames alive, and the exception with them
-    code = _stub_code(at.file, at.function, at.first_line, (at.line, at.end_line, at.col, at.end_col))
-    made = FunctionType(code, _scope(at.file, frame))().gi_frame
-    if watching is not None:
-        sys.settrace(watching)
-    return TracebackType(rest, made, 0, at.first_line if at.line is None else at.line)
+class _Inlined:
+    """An inlined call that stands in tracebacks of one residual."""
+
+    __slots__ = ("at", "line", "stub")
+
+    def __init__(self, at: Location) -> None:
+        self.at = at
+        self.line = at.first_line if at.line is None else at.line
+        #: makes frames that say ``at``
+        self.stub: FunctionType | None = None
+
+    def entry(self, rest: TracebackType | None, frame: FrameType) -> TracebackType:
+        """A traceback entry, put in by the residual with that frame."""
+        watching = sys.gettrace()
+        if watching is not None:
+            # a debugger is not to see how the frame comes about
+            sys.settrace(None)
+        # the frame of a generator has no caller: that of a function would keep these frames alive, and the exception with them
+        made = (self.stub or self._stub(frame))().gi_frame
+        if watching is not None:
+            sys.settrace(watching)
+        return TracebackType(rest, made, 0, self.line)
+
+    def _stub(self, frame: FrameType) -> FunctionType:
+        at = self.at
+        scope = _scope(at.file, frame)
+        stub = FunctionType(_stub_code(at.file, at.function, at.first_line, (at.line, at.end_line, at.col, at.end_col)), scope)
+        if scope:
+            self.stub = stub
+        return stub
 
 
 def _put_back(code: CodeType) -> bool:
@@ -92,7 +110,7 @@ class Tracebacks:
         #: offsets in bytes where the inlined calls change, and from there on: has the residual an entry of its own, and
         #: what are the calls, outermost first
         self.starts: list[int] = []
-        self.chains: list[tuple[bool, tuple[Location, ...]]] = []
+        self.chains: list[tuple[bool, tuple[_Inlined, ...]]] = []
 
     def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[bool, tuple[Location, ...]]]) -> None:
         """Remember which instruction stands where."""
@@ -101,20 +119,25 @@ class Tracebacks:
             if place is not last:
                 last = place
                 self.starts.append(2 * offset)
-                self.chains.append(chain(place))
+                shown, calls = chain(place)
+                self.chains.append((shown, tuple(map(_Inlined, calls))))
 
     def __call__(self, exception: BaseException) -> None:
         """The residual's own entries stand first, those of what it called (or put back earlier) behind."""
         frame = _getframe(1)
-        seen = set()
-        at: BaseException | None = exception
+        trace = exception.__traceback__
+        if trace is None or trace.tb_frame is not frame:
+            return
+        exception.__traceback__ = self._repair(trace, frame)
+        # what was caught here on the way may never have been looked at so far
+        at = exception.__cause__ or exception.__context__
+        seen = {id(exception)}
         while at is not None and id(at) not in seen:
             seen.add(id(at))
             trace = at.__traceback__
             if trace is None or trace.tb_frame is not frame:
                 break
             at.__traceback__ = self._repair(trace, frame)
-            # what was caught here on the way may never have been looked at so far
             at = at.__cause__ or at.__context__
 
     def _repair(self, trace: TracebackType, frame: FrameType) -> TracebackType | None:
@@ -124,23 +147,31 @@ class Tracebacks:
         at: TracebackType | None = trace
         while at is not None and (at.tb_frame is frame or _put_back(at.tb_frame.f_code)):
             if at.tb_frame is frame and not at.tb_lasti & 1:
-                at = self._right(at)
+                right, last = self._right(at)
                 if before is None:
-                    first = at
+                    first = right
                 else:
-                    before.tb_next = at
-                if at is None or at.tb_frame is not frame:
+                    before.tb_next = right
+                if last is None:
+                    at = right
                     continue
+                at = last
             before, at = at, at.tb_next
         return first
 
-    def _right(self, at: TracebackType) -> TracebackType | None:
-        """An entry with those of the inlined calls behind it; without itself, where it is none of the user's."""
-        rest = _without_helpers(at.tb_next)
+    def _right(self, at: TracebackType) -> tuple[TracebackType | None, TracebackType | None]:
+        """An entry with those of the inlined calls behind it; without itself, where it is none of the user's.  And the last one of these."""
+        rest = at.tb_next if at.tb_next is None else _without_helpers(at.tb_next)
+        frame = at.tb_frame
         shown, chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
+        last: TracebackType | None = None
         for place in reversed(chain):
-            rest = _entry(place, rest, at.tb_frame)
-        return rest if not shown else TracebackType(rest, at.tb_frame, at.tb_lasti | 1, at.tb_lineno or at.tb_frame.f_code.co_firstlineno)
+            rest = place.entry(rest, frame)
+            last = last or rest
+        if shown:
+            rest = TracebackType(rest, frame, at.tb_lasti | 1, at.tb_lineno or frame.f_code.co_firstlineno)
+            last = last or rest
+        return rest, last
 
 
 class Trim:
@@ -166,13 +197,13 @@ class Untrim:
     __slots__ = ("chain",)
 
     def __init__(self, chain: tuple[Location, ...]) -> None:
-        self.chain = chain
+        self.chain = tuple(map(_Inlined, chain))
 
     def __call__(self, exception: BaseException) -> None:
         trace, frame = exception.__traceback__, _getframe(1)
         if trace is None or trace.tb_frame is not frame:
             for at in reversed(self.chain):
-                trace = _entry(at, trace, frame)
+                trace = at.entry(trace, frame)
             exception.__traceback__ = trace
 
 
