@@ -25,7 +25,7 @@ from hovis.library.core import Stand
 FUNCTION: Final = types.FunctionType
 
 #: The vocabulary of the IR: Python functions that are primitives.
-OPERATIONS: Final = frozenset(value for value in vars(operations).values() if isinstance(value, FUNCTION))
+OPERATIONS: Final = frozenset(value for value in vars(operations).values() if type(value) is FUNCTION)
 
 METHOD: Final = types.MethodType
 BUILD_CLASS: Final = builtins.__build_class__
@@ -99,7 +99,7 @@ def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: l
 
 def builtin_callable(fn: object) -> bool:
     """Is fn a callable of C code, without Python code of its own to enter?"""
-    return issubclass(type(fn), _BUILTINS) or not isinstance(find(type(fn), "__call__"), FUNCTION)
+    return issubclass(type(fn), _BUILTINS) or type(find(type(fn), "__call__")) is not FUNCTION
 
 
 _BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)

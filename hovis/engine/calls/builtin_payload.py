@@ -52,7 +52,7 @@ _ABSTRACT: Final = 1 << 20
 
 def _is_plain(base: type) -> bool:
     new = base.__dict__.get("__new__")
-    return is_python_class(base) and (new is None or (isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION)))
+    return is_python_class(base) and (new is None or (isinstance(new, staticmethod) and type(new.__func__) is FUNCTION))
 
 
 def make(m: Machine, cls: type, value: V) -> Ref:
@@ -244,7 +244,7 @@ def of_dict(m: Machine, inside: V, instance: V, key: V) -> "tuple[Any, list[V]] 
     missing = find(_class(m, instance), "__missing__")
     if missing is ABSENT:
         return operator.getitem, [inside, key]
-    return (slot_protocols.subscript, [inside, Known(missing), instance, key]) if isinstance(missing, FUNCTION) else None
+    return (slot_protocols.subscript, [inside, Known(missing), instance, key]) if type(missing) is FUNCTION else None
 
 
 def _of_like(m: Machine, value: V, base: Any) -> V:

@@ -19,6 +19,7 @@ from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of, relabel
 from hovis.engine.traced import slot_protocols
 from hovis.ir.model import Effect, Param
 from hovis.lattice import Const
+from hovis.lattice.inspection import is_a
 from hovis.library.core import Stand, real
 
 #: The stand-in has nothing to say of a call.
@@ -97,7 +98,7 @@ def create(m: Machine, stand: Stand, args: list[V], kwargs: dict[str, V], mode: 
         return NOT_MINE
     init = lookup(stand.cls, "__init__")
     made = VObj("model", stand.real, extra=(stand, where))
-    if not isinstance(init, FUNCTION):
+    if type(init) is not FUNCTION:
         return NOT_MINE if args or kwargs else finish(m, m.new(made), mode)
     if not fits(m, init, [Known(None), *args], kwargs):
         return NOT_MINE
@@ -117,7 +118,7 @@ def call_method(m: Machine, fn: Any, obj: VObj, args: list[V], kwargs: dict[str,
 def call_special(m: Machine, name: str, obj: VObj, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
     """A special method of a stand-in, if it has one that takes these arguments."""
     method = lookup(stand_of(obj).cls, name)
-    if not isinstance(method, FUNCTION) or not fits(m, method, args, kwargs):
+    if type(method) is not FUNCTION or not fits(m, method, args, kwargs):
         return NOT_MINE
     return call_function(m, Known(method), method, args, kwargs, mode)
 
@@ -143,7 +144,7 @@ def _find_method(m: Machine, obj: VObj, fn: Any) -> Any:
     if lookup(stand.real, name) is not fn:
         return None
     found = lookup(stand.cls, name)
-    return found if isinstance(found, FUNCTION) and found is not fn else None
+    return found if type(found) is FUNCTION and found is not fn else None
 
 
 def opened(m: Machine, value: Known) -> Ref | None:
@@ -192,7 +193,7 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
             return finish(m, relabel(obj.cells[index], value.labels), mode)
         if isinstance(own, property):
             return m.call(Known(own.fget), [value], {}, mode)
-        if not isinstance(own, FUNCTION):
+        if type(own) is not FUNCTION:
             assert own is not None, name
             return finish(m, Known(own, value.labels), mode)
         return finish(m, m.new(VObj("method", METHOD, (Known(own), value)), labels_of(value)), mode)
@@ -202,9 +203,9 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
     if held is not None:
         return finish(m, held, mode)
     raw = lookup(obj.cls, name)
-    if isinstance(own, property) and isinstance(own.fget, FUNCTION):
+    if isinstance(own, property) and type(own.fget) is FUNCTION:
         return m.call(Known(own.fget), [value], {}, mode)
-    if isinstance(raw, (FUNCTION, *C_METHODS)) and not isinstance(raw, C_CLASS_METHOD):
+    if is_a(raw, (FUNCTION, *C_METHODS)) and not is_a(raw, C_CLASS_METHOD):
         return finish(m, m.new(VObj("method", bound_class(raw), (Known(raw), value)), labels_of(value)), mode)
     found = m.emit(getattr, [value, Known(name)], effect=Effect.OPAQUE)
     distrust(m, value)

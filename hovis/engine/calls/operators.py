@@ -147,7 +147,7 @@ def _contains(m: Machine, args: list[V], mode: str) -> Any:
     found = models.special(m, args[0], "__contains__")
     if found is ABSENT or (found is NOT_MODELLED and models.virtual(m, args[0]) is not None):
         steps = models.special(m, args[0], "__iter__"), models.special(m, args[0], "__getitem__")
-        if steps[0] is NOT_MODELLED or (steps[0] is ABSENT and not isinstance(steps[1], FUNCTION)):
+        if steps[0] is NOT_MODELLED or (steps[0] is ABSENT and type(steps[1]) is not FUNCTION):
             return NOT_MODELLED
         return _enter(m, slot_protocols.contained_by_iteration, args, mode)
     return NOT_MODELLED if found is NOT_MODELLED else _enter(m, slot_protocols.contained, [Known(found), *args], mode)
@@ -182,9 +182,9 @@ def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list
     left = _candidate(a, names[0], b)
     # of operands of one class only comparisons ask both
     right = _candidate(b, names[1] or "", a) if a is not b or fn in COMPARISONS else None
-    if left is NOT_MODELLED and isinstance(right, FUNCTION):
+    if left is NOT_MODELLED and type(right) is FUNCTION:
         left = _slot(fn, a, names[0])
-    if right is NOT_MODELLED and isinstance(left, FUNCTION):
+    if right is NOT_MODELLED and type(left) is FUNCTION:
         right = _slot(fn, b, names[1] or "")
     if left is NOT_MODELLED or right is NOT_MODELLED:
         return None
@@ -202,7 +202,7 @@ def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list
 def _candidate(cls: type, name: str, other: type) -> Any:
     """What cls has for an operator: a Python function, None if it has nothing to say to the other operand."""
     found = find(cls, name)
-    if isinstance(found, FUNCTION):
+    if type(found) is FUNCTION:
         return found
     if found is ABSENT or (cls in MODEST and is_python_class(other) and not issubclass(other, cls)):
         return None
@@ -221,7 +221,7 @@ def _slot(fn: Any, cls: type, name: str) -> Any:
 def _unequal(cls: type) -> Any:
     """``object.__ne__`` of a class: the contrary of its ``__eq__`` (object_richcompare)."""
     equal = find(cls, "__eq__")
-    if isinstance(equal, FUNCTION):
+    if type(equal) is FUNCTION:
         if equal not in _CONTRARIES:
             _CONTRARIES[equal] = slot_protocols.contrary(equal)
         return _CONTRARIES[equal]

@@ -101,7 +101,7 @@ def iter_instance(m: Machine, value: V, mode: str) -> Any:
     cls = models.written_class(m, value)
     if cls is None:
         return NOT_MODELLED
-    if found is ABSENT and isinstance(find(cls, "__getitem__"), FUNCTION):
+    if found is ABSENT and type(find(cls, "__getitem__")) is FUNCTION:
         if m.user_site() in m.tables.not_virtual:
             return NOT_MODELLED
         return m.call(Known(slot_protocols.by_position), [value], {}, mode)
@@ -193,7 +193,7 @@ def _step_model(m: Machine, iterator: Ref, mode: str) -> int | None:
         return _step_unknown(m, iterator, mode)
     stand = models.stand_of(acted)
     found = lookup(stand.cls, "__next__" if mode == "value" else "step")
-    if not isinstance(found, FUNCTION):
+    if type(found) is not FUNCTION:
         return _step_unknown(m, Dyn(m.operand(iterator), Type(acted.cls)), mode)
     method = Known(found)
     if mode == "value":

@@ -150,11 +150,11 @@ def with_enter(m: Machine) -> int | None:
 
 def _bound(m: Machine, manager: V, cls: type, raw: Any) -> V | None:
     """A special method of the class, bound (_PyObject_LookupSpecial); None: only the real one knows."""
-    if isinstance(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
+    if is_a(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
         return m.new(VObj("method", bound_class(raw), (Known(raw), manager)))
-    if isinstance(raw, staticmethod):
+    if is_a(raw, staticmethod):
         return Known(raw.__func__)
-    if isinstance(raw, classmethod) and isinstance(raw.__func__, FUNCTION):
+    if is_a(raw, classmethod) and is_a(raw.__func__, FUNCTION):
         return m.new(VObj("method", types.MethodType, (Known(raw.__func__), Known(cls))))
     return Known(raw) if not hasattr(type(raw), "__get__") else None
 

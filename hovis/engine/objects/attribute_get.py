@@ -73,7 +73,7 @@ def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int |
     hook = None if found is ABSENT else Known(found)
     if own_getattribute(cls):
         getter = find(cls, "__getattribute__")
-        if not isinstance(getter, FUNCTION):
+        if type(getter) is not FUNCTION:
             return left(m, value, name, mode)
         access = Access(name, value, Known(cls), mode, hook)
         return descriptors.run(m, Known(getter), [value, Known(name)], access)
@@ -103,7 +103,7 @@ def generic(m: Machine, access: Access, cls: type) -> int | None:
         if is_immutable(constant) or isinstance(constant, type) or type(constant) in m.library.fixed or type(constant).__module__ == "numpy":
             return finish(m, Known(constant, value.labels), access.mode)
     raw = class_attribute(m, cls, name)
-    if isinstance(raw, Thawed):
+    if type(raw) is Thawed:
         return _thawed(m, access, cls, raw)
     if raw is not ABSENT and type(raw) is not FUNCTION and answers_first(raw):
         return _data(m, access, cls, raw)
@@ -288,7 +288,7 @@ def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int 
     hook = None if found is ABSENT else Known(found)
     getter = find(meta, "__getattribute__")
     if getter is not type.__dict__["__getattribute__"]:
-        if not isinstance(getter, FUNCTION):
+        if type(getter) is not FUNCTION:
             return left(m, value, name, mode)
         return descriptors.run(m, Known(getter), [value, Known(name)], Access(name, value, Known(meta), mode, hook))
     asked = Access(name, value, Known(meta), mode, hook)
@@ -298,7 +298,7 @@ def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int 
     if from_meta is not ABSENT and answers_first(from_meta):
         return _data_of_class(m, asked, cls, from_meta)
     raw = class_attribute(m, cls, name)
-    if isinstance(raw, Thawed):
+    if type(raw) is Thawed:
         return left(m, value, name, mode, QUIET if raw.plain else Effect.OPAQUE, raw.kind if raw.plain else ANY)
     if raw is not ABSENT:
         if type(raw).__module__ == "enum":
@@ -377,7 +377,7 @@ def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int |
         return finish(m, obj.cells[1], mode)
     if obj.cls is not types.MethodType:
         return get(m, obj.cells[0], name, mode) if name in ("__name__", "__qualname__", "__doc__") else left(m, value, name, mode)
-    if name == "__func__" and not (isinstance(obj.cells[0], Known) and not isinstance(obj.cells[0].value, FUNCTION)):
+    if name == "__func__" and not (isinstance(obj.cells[0], Known) and type(obj.cells[0].value) is not FUNCTION):
         return finish(m, obj.cells[0], mode)
     if name in ("__name__", "__qualname__", "__doc__", "__module__") or find(obj.cls, name) is ABSENT:
         return get(m, obj.cells[0], name, mode)
@@ -457,7 +457,7 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
     if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):
         return None
     raw = class_attribute(m, cls, name)
-    if isinstance(raw, Thawed):
+    if type(raw) is Thawed:
         return None
     if raw is not ABSENT and answers_first(raw):
         if instances.is_slot(raw) and isinstance(value, Ref) and m.obj(value, "instance") is not None:
@@ -482,14 +482,14 @@ def _class_has(m: Machine, cls: type, name: str) -> bool | None:
     if find(meta, "__getattribute__") is not type.__dict__["__getattribute__"]:
         return None
     from_meta, raw = class_attribute(m, meta, name), class_attribute(m, cls, name)
-    if isinstance(from_meta, Thawed) or isinstance(raw, Thawed):
+    if type(from_meta) is Thawed or type(raw) is Thawed:
         return None
     if from_meta is not ABSENT and answers_first(from_meta):
         if name == "__abstractmethods__" and from_meta is type.__dict__[name]:
             return name in cls.__dict__
         return True if name in _FIXED else None
     if raw is not ABSENT:
-        return True if descriptors.runs_nothing(raw) or isinstance(raw, property) or type(raw).__module__ == "enum" else None
+        return True if descriptors.runs_nothing(raw) or is_a(raw, property) or type(raw).__module__ == "enum" else None
     if from_meta is not ABSENT:
         return True if descriptors.runs_nothing(from_meta) else None
     return False if find(meta, "__getattr__") is ABSENT else None
@@ -527,6 +527,6 @@ def _asks_quietly(m: Machine, value: V, name: str) -> bool:
     if cls is None or own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or not isinstance(value, Dyn):
         return False
     raw = class_attribute(m, cls, name)
-    return not isinstance(raw, Thawed) and (raw is ABSENT or descriptors.runs_nothing(raw))
+    return type(raw) is not Thawed and (raw is ABSENT or descriptors.runs_nothing(raw))
 
 

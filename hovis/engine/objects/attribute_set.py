@@ -78,7 +78,7 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     if isinstance(target, Dyn) and m.doubts() and is_data(cls, name):
         return left(m, setattr, [target, Known(name), value])
     hook = find(cls, "__setattr__")
-    if isinstance(hook, FUNCTION):
+    if type(hook) is FUNCTION:
         return run(m, Known(hook), [target, Known(name), value], mode)
     if hook not in _SETATTR:
         return left(m, setattr, [target, Known(name), value])
@@ -111,7 +111,7 @@ def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str
     """By a data descriptor, or into the instance (_PyObject_GenericSetAttrWithDict)."""
     raw, fn = class_attribute(m, cls, name), _setter(cls)
     told = [target, Known(name), value]
-    if isinstance(raw, Thawed):
+    if type(raw) is Thawed:
         return _store(m, target, name, value, False) if raw.plain and has_dict(cls) else left(m, fn, told)
     slot = instances.is_slot(raw)
     if raw is not ABSENT and not slot and is_data_descriptor(raw):
@@ -133,7 +133,7 @@ _SHAPING: Final = frozenset({"shape", "dtype", "strides"})
 def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) -> Any:
     """What C code looks after."""
     told, fn = [target, Known(name), value], _setter(cls)
-    if isinstance(raw, property):
+    if is_a(raw, property):
         return complain(m, fn, told)
     if name == "__dict__" and instances.dict_descriptor(cls) and isinstance(target, Ref) and instances.give_dictionary(m, target, value):
         return DONE
@@ -221,7 +221,7 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
     if cls is None:
         return left(m, delattr, [target, Known(name)])
     hook = find(cls, "__delattr__")
-    if isinstance(hook, FUNCTION):
+    if type(hook) is FUNCTION:
         return run(m, Known(hook), [target, Known(name)], mode)
     if hook not in _DELATTR:
         return left(m, delattr, [target, Known(name)])
@@ -232,14 +232,14 @@ def generic_delete(m: Machine, target: V, cls: type, name: str, mode: str) -> An
     """By a data descriptor, or from the instance (_PyObject_GenericSetAttrWithDict)."""
     raw, fn = class_attribute(m, cls, name), delattr if find(cls, "__delattr__") in _DELATTR else object.__delattr__
     told = [target, Known(name)]
-    if isinstance(raw, Thawed):
+    if type(raw) is Thawed:
         return left(m, fn, told)
     slot = instances.is_slot(raw)
     if raw is not ABSENT and not slot and is_data_descriptor(raw):
         called = descriptors.deleter(raw, target)
         if called is not NOT_MODELLED:
             return run(m, called[0], called[1], mode)
-        return complain(m, fn, told) if isinstance(raw, property) else left(m, fn, told)
+        return complain(m, fn, told) if is_a(raw, property) else left(m, fn, told)
     if isinstance(target, Ref):
         done = instances.remove(m, target, name, slot)
         if done is None:
@@ -256,11 +256,11 @@ def _set_on_class(m: Machine, target: Known, cls: type, name: str, value: V, mod
     """type_setattro: the class's dictionary, for good."""
     if find(type(cls), "__setattr__") is not type.__dict__["__setattr__"]:
         hook = find(type(cls), "__setattr__")
-        if isinstance(hook, FUNCTION):
+        if type(hook) is FUNCTION:
             return run(m, Known(hook), [target, Known(name), value], mode)
     else:
         raw = class_attribute(m, type(cls), name)
-        if raw is not ABSENT and not isinstance(raw, Thawed) and is_data_descriptor(raw):
+        if raw is not ABSENT and type(raw) is not Thawed and is_data_descriptor(raw):
             called = descriptors.setter(raw, target, value)
             if called is not NOT_MODELLED:
                 return run(m, called[0], called[1], mode)
@@ -275,7 +275,7 @@ def _set_on_class(m: Machine, target: Known, cls: type, name: str, value: V, mod
 
 def _delete_from_class(m: Machine, target: Known, cls: type, name: str, mode: str) -> Any:
     hook = find(type(cls), "__delattr__")
-    if isinstance(hook, FUNCTION):
+    if type(hook) is FUNCTION:
         return run(m, Known(hook), [target, Known(name)], mode)
     template = class_templates.template_of(cls)
     if template is not None:

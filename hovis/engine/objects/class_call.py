@@ -66,7 +66,7 @@ def type_call(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: 
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
     if new is OBJECT_NEW:
         return _by_object_new(m, cls, init, args, kwargs, mode)
-    if isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION):
+    if isinstance(new, staticmethod) and type(new.__func__) is FUNCTION:
         head: list[V] = [Known(cls), Known(new.__func__)]
         model: Any = slot_protocols.construct_new if init is OBJECT_INIT else slot_protocols.construct_both
         return call_function(m, Known(model), model, [*head, *args], kwargs, mode)
@@ -100,7 +100,7 @@ def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict
 def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     """A class that derives from one of C code: the object is real from the beginning."""
     if isinstance(new, types.BuiltinFunctionType) and lookup(cls, "__del__") is None:
-        if issubclass(cls, BaseException) and (kwargs or isinstance(init, FUNCTION) or issubclass(cls, OSError | UnicodeError)):
+        if issubclass(cls, BaseException) and (kwargs or type(init) is FUNCTION or issubclass(cls, OSError | UnicodeError)):
             return finish(m, _of_class(opaque(m, cls, args, kwargs), cls), mode)
         if issubclass(cls, BaseException):
             return finish(m, m.emit(cls, args, kwargs, Type(cls), Effect.PURE), mode)
@@ -139,7 +139,7 @@ def new_of_builtin(m: Machine, base: type, args: list[V]) -> Any:
 def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> object:
     """``BaseException.__new__`` and what initializes."""
     init = lookup(cls, "__init__")
-    if isinstance(init, FUNCTION):
+    if type(init) is FUNCTION:
         made = exceptions.make(m, cls, m.new(VObj("tuple", tuple, tuple(args))))
         return call_function(m, Known(slot_protocols.construct), slot_protocols.construct, [made, Known(init), *args], kwargs, mode)
     if not isinstance(init, types.WrapperDescriptorType) or not exceptions.takes(cls, kwargs):
@@ -148,7 +148,7 @@ def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode:
 
 
 def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    if isinstance(init, FUNCTION):
+    if type(init) is FUNCTION:
         made = m.new(VObj("instance", cls))
         return call_function(m, Known(slot_protocols.construct), slot_protocols.construct, [made, Known(init), *args], kwargs, mode)
     if init is OBJECT_INIT:

@@ -14,6 +14,7 @@ from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.type_lookup import ABSENT, find, is_data_descriptor, own_getattribute
 from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.lattice import ANY, Type
+from hovis.lattice.inspection import is_a
 
 #: Instructions that go by the classes of all that they take.
 _BY_CLASS: Final = frozenset({
@@ -49,7 +50,7 @@ def _asks(callee: V) -> bool:
     if not isinstance(callee, Known):
         return False
     held: Any = callee.value
-    return isinstance(held, type) or (type(held) is types.BuiltinFunctionType and isinstance(held.__self__, types.ModuleType))
+    return is_a(held, type) or (type(held) is types.BuiltinFunctionType and isinstance(held.__self__, types.ModuleType))
 
 
 def _is_of_class(cls: Any, name: str, op: str) -> bool:

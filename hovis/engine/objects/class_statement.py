@@ -75,7 +75,7 @@ def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
     made = _init_subclass([base.value for base in args[2:] if isinstance(base, Known)])
     if made is None and len(kwargs) > (meta is not None):
         return "it has keyword arguments"
-    return None if made is None or isinstance(made, FUNCTION) else "its __init_subclass__ is no function"
+    return None if made is None or type(made) is FUNCTION else "its __init_subclass__ is no function"
 
 
 def _quiet(meta: object) -> bool:

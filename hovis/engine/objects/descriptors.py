@@ -44,7 +44,7 @@ def get(m: Machine, raw: Any, access: Access) -> Any:
         return finish(m, Known(raw, access.labels), access.mode)
     if type(raw) in ENTERED_THROUGH:
         return _method(m, raw, access)
-    if isinstance(getter, FUNCTION):
+    if type(getter) is FUNCTION:
         instance = NONE if access.value is None else access.value
         return run(m, Known(getter), [Known(raw), instance, access.owner], access)
     rule = _GETTERS.get(getter)
@@ -54,7 +54,7 @@ def get(m: Machine, raw: Any, access: Access) -> Any:
 def runs_nothing(raw: Any) -> bool:
     """Does reading this attribute by way of the class run no code of the user's?"""
     getter = find(type(raw), "__get__")
-    return getter is ABSENT or type(raw) in ENTERED_THROUGH or (not isinstance(getter, FUNCTION) and getter in _GETTERS and getter is not _PROPERTY)
+    return getter is ABSENT or type(raw) in ENTERED_THROUGH or (type(getter) is not FUNCTION and getter in _GETTERS and getter is not _PROPERTY)
 
 
 def run(m: Machine, fn: V, args: list[V], access: Access) -> int | None:
@@ -81,7 +81,7 @@ def asked(m: Machine, status: int | None, depth: int, access: Access) -> int | N
 def setter(raw: Any, value: V, new: V) -> Any:
     """What ``raw.__set__(value, new)`` calls, with its arguments; NOT_MODELLED."""
     found = find(type(raw), "__set__")
-    if isinstance(found, FUNCTION):
+    if type(found) is FUNCTION:
         return Known(found), [Known(raw), value, new]
     if found is property.__dict__["__set__"] and raw.fset is not None:
         return Known(raw.fset), [value, new]
@@ -91,7 +91,7 @@ def setter(raw: Any, value: V, new: V) -> Any:
 def deleter(raw: Any, value: V) -> Any:
     """What ``raw.__delete__(value)`` calls, with its arguments; NOT_MODELLED."""
     found = find(type(raw), "__delete__")
-    if isinstance(found, FUNCTION):
+    if type(found) is FUNCTION:
         return Known(found), [Known(raw), value]
     if found is property.__dict__["__delete__"] and raw.fdel is not None:
         return Known(raw.fdel), [value]
@@ -124,7 +124,7 @@ def _static_method(m: Machine, raw: Any, access: Access) -> Any:
 
 def _class_method(m: Machine, raw: Any, access: Access) -> Any:
     """cm_descr_get; what is no function is bound by its own ``__get__`` in some versions."""
-    if not isinstance(raw.__func__, FUNCTION):
+    if type(raw.__func__) is not FUNCTION:
         return NOT_MODELLED
     return finish(m, m.new(VObj("method", types.MethodType, (_now(m, raw.__func__), access.owner)), access.labels), access.mode)
 

@@ -84,13 +84,13 @@ def lookup(cls: type, name: str) -> Any:
 def special(cls: type, name: str) -> Any:
     """A special method that is Python code (or None: absent, builtin, or something stranger)."""
     found = lookup(cls, name)
-    return found if isinstance(found, FUNCTION) else None
+    return found if type(found) is FUNCTION else None
 
 
 def method(cls: type, name: str) -> Any:
     """A special method: the Python function, ABSENT, or NOT_MODELLED for None, C code and stranger things."""
     found = find(cls, name)
-    return found if found is ABSENT or isinstance(found, FUNCTION) else NOT_MODELLED
+    return found if found is ABSENT or type(found) is FUNCTION else NOT_MODELLED
 
 
 def bound_class(function: object) -> type:
@@ -121,7 +121,7 @@ def has_plain_layout(cls: type) -> bool:
 def _new_is_python(base: type) -> bool:
     """A class of C code has a ``__new__`` that is."""
     new = base.__dict__.get("__new__")
-    return new is None or (isinstance(new, staticmethod) and isinstance(new.__func__, FUNCTION))
+    return new is None or (isinstance(new, staticmethod) and type(new.__func__) is FUNCTION)
 
 
 def _layout_is_plain(base: type) -> bool:
@@ -162,7 +162,7 @@ _HARMLESS_HOOKS: Final = frozenset({"_collections_abc", "collections.abc", "cont
 def has_own_hook(cls: type) -> bool:
     """Has cls a ``__subclasshook__`` written by the user?"""
     hook = getattr(find(cls, "__subclasshook__"), "__func__", None)
-    return isinstance(hook, FUNCTION) and hook.__module__ not in _HARMLESS_HOOKS
+    return type(hook) is FUNCTION and hook.__module__ not in _HARMLESS_HOOKS
 
 
 def has_dict(cls: type) -> bool:
@@ -235,7 +235,7 @@ def answers_first(raw: Any) -> bool:
 def own_getattribute(cls: type) -> bool:
     """Does cls look attributes up in another way than ``object``?"""
     found = lookup(cls, "__getattribute__")
-    return isinstance(found, FUNCTION) or issubclass(cls, _OWN_WAY)
+    return type(found) is FUNCTION or issubclass(cls, _OWN_WAY)
 
 
 #: Classes of C code with a tp_getattro that is not the generic one (those with a case of their own left out).

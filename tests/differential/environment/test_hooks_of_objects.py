@@ -101,6 +101,13 @@ f"{q.z}"
 max(q.z, n)
 [q, n].index(n)
 q if n > 2 else n
+Holder.held.z, Holder().held.z + n
+holder.held.z + n, holder.held is q
+setattr(holder, "held", n), holder.held, delattr(holder, "held"), holder.held is q
+holder(n), holder[n], holder + n, len(holder), [*holder], holder == n, n in holder, -holder
+n if holder else 2
+str(holder), hash(holder), format(holder), int(holder)
+setattr(Holder, "held", q), Holder.held.z
 """.strip().splitlines()
 SHAPES = {
     "known": "def fn(n):\n    return {0}\n",
@@ -118,10 +125,15 @@ else:
     WAYS["xla"] = hovis_xla.jit
 
 
+SPECIAL = "call getitem add len iter eq contains neg bool str hash format int enter exit".split()
+
+
 def log_of(text, cls, shape, way):
     """What the hooks log while a function is made and called, and what it gives."""
     q = cls(4)
     scope = {"q": q, "Told": Told, "items": [q, 5], "pair": (q, 2), "table": {"a": q}, "keyed": {q: 1}}
+    scope["Holder"] = type("Holder", (), {"held": q} | {f"__{name}__": q for name in SPECIAL})
+    scope["holder"] = scope["Holder"]()
     exec(SHAPES[shape].format(text), scope)
     LOG.clear()
     fn = way(scope["fn"])

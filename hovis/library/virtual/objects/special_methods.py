@@ -33,7 +33,7 @@ def to_text(m: Machine, args: Args, named: Named) -> Any:
         return None
     for name in ("__str__", "__repr__"):
         found = find(cls, name)
-        if isinstance(found, FUNCTION):
+        if type(found) is FUNCTION:
             text = [Known(found), args[0], Known("__str__")]  # object_str leaves the test to PyObject_Str
             return pushed(m, lambda: m.call(Known(slot_protocols.text), text, {}))  # noqa: B023
         if found is not object.__dict__["__str__"]:
@@ -48,7 +48,7 @@ def to_formatted(m: Machine, args: Args, named: Named) -> Any:
         return None
     spec = args[1] if len(args) == 2 else Known("")
     found = find(cls, "__format__")
-    if isinstance(found, FUNCTION):
+    if type(found) is FUNCTION:
         return pushed(m, lambda: m.call(Known(slot_protocols.formatted), [Known(found), args[0], spec], {}))
     if found is object.__dict__["__format__"] and m.class_of(spec) is str:
         return pushed(m, lambda: m.call(Known(slot_protocols.formatted_as_text), [args[0], spec], {}))
@@ -63,7 +63,7 @@ def to_hash(m: Machine, args: Args, named: Named) -> Any:
     found = find(cls, "__hash__")
     if found is None:
         return m.raise_new(TypeError, f"unhashable type: '{name_of_class(m.class_of(args[0]) or cls)}'")
-    if not isinstance(found, FUNCTION):
+    if type(found) is not FUNCTION:
         return None
     return pushed(m, lambda: m.call(Known(slot_protocols.hashed), [Known(found), args[0]], {}))
 
