@@ -41,7 +41,7 @@ _IN_PLACE: Final = ("iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imod", "
 _OPERATORS: Final = frozenset(id(getattr(operator, name)) for name in (*_IN_PLACE, "setitem", "delitem"))
 _INTO_FIRST: Final = _OPERATORS | frozenset(map(id, (ops.list_extend, ops.dict_update, ops.dict_merge, ops.cell_set)))
 _CALLS: Final = frozenset({"apply", "apply_positional", "apply_all", "begun", "yield_", "yield_from"})
-#: They may run code of what is not known, which is not taken to store into what it is given; or do nothing to what is already there.
+#: They store nothing themselves; what they run is what the classes of their operands have for them.
 _READERS: Final = frozenset(
     id(fn)
     for fn in (
@@ -51,6 +51,19 @@ _READERS: Final = frozenset(
     )
     if id(fn) not in _INTO_FIRST
 )
+#: What they ask the classes of their operands for; the others, for any special method.
+_ASKING: Final[dict[int, tuple[str, ...]]] = {
+    id(fn): tuple([f"__{name}__" for name in names.split()])
+    for fn, names in {
+        getattr: "getattribute getattr", hasattr: "getattribute getattr", setattr: "setattr", delattr: "delattr",
+        object.__setattr__: "", object.__delattr__: "", next: "next", iter: "iter getitem", len: "len", repr: "repr", str: "str repr", bool: "bool len",
+        hash: "hash", callable: "", id: "", type: "", operator.is_: "", operator.is_not: "", isinstance: "getattribute instancecheck class",
+        operator.eq: "eq", operator.ne: "ne eq", operator.lt: "lt gt", operator.gt: "lt gt", operator.le: "le ge", operator.ge: "le ge",
+        operator.getitem: "getitem", operator.truth: "bool len", operator.not_: "bool len", operator.contains: "contains iter getitem eq next",
+    }.items()
+}  # fmt: skip
+#: By code that they run, objects are made and unmade.
+_UNASKED: Final = frozenset(("__init__", "__new__", "__init_subclass__", "__class_getitem__", "__set_name__", "__del__"))
 #: What they give is new.
 _NEW: Final = frozenset(
     map(id, (ops.make_tuple, ops.make_list, ops.make_set, ops.make_dict, ops.make_object, ops.make_stored, ops.make_cell, ops.make_function))
@@ -68,6 +81,7 @@ class Found(NamedTuple):
 
     objects: list[object]
     attributes: list[tuple[type, str]]
+
 
 def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) -> Found:
     """Find what was read and may be meant by a store into something unknown: known objects, and attributes that known classes were asked for."""
@@ -93,20 +107,24 @@ class _Candidates:
         self.values = values
         self.reads = list(reads.values())
         self.names: dict[str, set[type]] = {}
+        #: unknown code is not taken to change methods
+        self.methods: set[str] = set()
         for guard in values.asked:
             if not (guard.name.startswith("__") and guard.name.endswith("__")):
                 self.names.setdefault(guard.name, set()).update(base for base in guard.holder.__mro__ if can_change(base))
+                if any(is_a(held, types.FunctionType | staticmethod | classmethod | property) for _, held in guard.value):
+                    self.methods.add(guard.name)
         self.found: dict[object, tuple[list[object], list[tuple[type, str]]]] = {}
 
     def of(self, store: "_Store") -> tuple[list[object], list[tuple[type, str]]]:
         """The objects that a store may mean, and the attributes of classes."""
         owned = store.fits(dict) and self.values.is_dictionary(store.target)
-        key = store.name, store.fits, store.kind, owned
+        key = store.name, store.fits, store.kind, owned, store.unknown
         if key not in self.found:
             objects = [held for held, parts in self.reads if store.is_of(parts) and store.may_mean(held, owned)]
             classes = []
-            if store.fits is _has_attributes:
-                named = {name: ones for name, ones in self.names.items() if store.name in (name, WHOLE)}
+            if store.fits is _has_attributes or (store.unknown and store.fits is _any):
+                named = {name: ones for name, ones in self.names.items() if store.name in (name, WHOLE) and not (store.unknown and name in self.methods)}
                 classes = [(cls, name) for name, ones in named.items() for cls in ones if _may_be(store.kind, cls)]
             self.found[key] = objects, classes
         return self.found[key]
@@ -115,6 +133,28 @@ class _Candidates:
 @functools.lru_cache(maxsize=256)
 def _having(special: str) -> Callable[[type], bool]:
     return lambda cls: lookup(cls, special) is not None
+
+
+@functools.lru_cache(maxsize=256)
+def _running(specials: tuple[str, ...] | None, attribute: object) -> Callable[[type], bool]:
+    """Classes that run code where they are asked for special methods (None: for any), or for an attribute (None: for none; WHOLE: for any)."""
+
+    def runs(cls: type) -> bool:
+        if not is_python_class(cls):
+            return False
+        if attribute is not None and any(map(_runs_code, [lookup(cls, attribute)] if type(attribute) is str else _class_contents(cls))):
+            return True
+        if specials is not None:
+            return any(type(lookup(cls, name)) is types.FunctionType for name in specials)
+        held = (one for base in cls.__mro__ if is_python_class(base) for one in vars(base).items())
+        return any(type(one) is types.FunctionType and name.startswith("__") and name not in _UNASKED for name, one in held)
+
+    return runs
+
+
+def _runs_code(found: object) -> bool:
+    """Does what stands in a class run code where the attribute is read or stored?"""
+    return is_a(found, property) or any(type(lookup(type(found), name)) is types.FunctionType for name in ("__get__", "__set__", "__delete__"))
 
 
 @functools.lru_cache(maxsize=256)
@@ -162,6 +202,10 @@ def _stores(op: Op) -> Iterator[_Store]:
     """What op may store into; what is known by name is seen to while tracing."""
     callee = id(op.callee)
     into = op.args[0] if op.args and _is_unknown(op.args[0]) else None
+    if op.effect._value_ & Effect.OPAQUE._value_ and (callee in _READERS or callee in _BY_NAME or callee in _OPERATORS):
+        fits = _running(_ASKING.get(callee), _asked_for(op))
+        for target in filter(_is_unknown, op.operands()):
+            yield _Store(target, fits=fits, unknown=True)
     if callee in _BY_NAME:
         if into is not None:
             name = op.args[1]
@@ -178,6 +222,14 @@ def _stores(op: Op) -> Iterator[_Store]:
         for target in (*op.operands(), *([op.callee] if isinstance(op.callee, (Op, Param)) else [])):
             if _is_unknown(target):
                 yield _Store(target, unknown=True)
+
+
+def _asked_for(op: Op) -> object:
+    """The attribute that an op reads or stores; WHOLE: any, None: none."""
+    if id(op.callee) not in _BY_NAME and op.callee is not getattr and op.callee is not hasattr:
+        return None
+    name = op.args[1] if len(op.args) > 1 else None
+    return name.value if isinstance(name, Const) and type(name.value) is str else WHOLE
 
 
 def _is_proxy(value: object) -> bool:
@@ -321,8 +373,11 @@ class _Values:
 
     @functools.cached_property
     def _origins(self) -> dict[Op | Param, int]:
-        """By value, the constants from which it is computed, and calls of unknown code."""
-        return self._solve(lambda value: self.sources.get(value, ()) if isinstance(value, Param) else self._loaded_from(value), _is_call)
+        """By value, the constants from which it is computed, calls of unknown code, and questions for classes."""
+        return self._solve(
+            lambda value: self.sources.get(value, ()) if isinstance(value, Param) else self._loaded_from(value),
+            lambda value: _runs(value) or _is_class_of(value),
+        )
 
     def _solve(self, following: Callable[[Op | Param], Iterable[Operand]], itself: Callable[[Op | Param], bool]) -> dict[Op | Param, int]:
         """By value, the constants that it leads to, and the values that stand for themselves."""
@@ -442,6 +497,18 @@ def _is_call(value: Op | Param) -> bool:
     return id(value.callee) not in _READERS and id(value.callee) not in _KEEPERS and not isinstance(value.callee, types.MethodDescriptorType)
 
 
+def _runs(value: Op | Param) -> bool:
+    """May it run code that is not looked into, be it only a hook?"""
+    return isinstance(value, Op) and bool(value.effect._value_ & Effect.OPAQUE._value_) and (id(value.callee) in _READERS or _is_call(value))
+
+
+def _is_class_of(value: Op | Param) -> bool:
+    """Is it the class of something?"""
+    if not isinstance(value, Op):
+        return False
+    return value.callee is type or (value.callee is getattr and isinstance(value.args[1], Const) and value.args[1].value == "__class__")
+
+
 def _keeps(op: Op) -> Iterable[Operand]:
     """What of its operands op puts where others may load it from."""
     callee = id(op.callee)
@@ -457,11 +524,13 @@ def _reached(origins: Iterable[Operand]) -> set[int] | None:
     found: dict[int, object] = {}
     todo: list[object] = []
     classes: set[type] = set()
-    called = False
+    called = asked = False
     for one in origins:
         if isinstance(one, Const):
             todo.append(one.value)
-        called |= isinstance(one, Op)
+        elif isinstance(one, Op):
+            called |= _runs(one)
+            asked |= _is_class_of(one)
     while todo:
         held = todo.pop()
         if id(held) not in found and not is_immutable(held):
@@ -470,6 +539,8 @@ def _reached(origins: Iterable[Operand]) -> set[int] | None:
             if type(held) not in classes:
                 classes.add(type(held))
                 todo += _class_contents(type(held))
+                if asked:
+                    found.update((id(base), base) for base in type(held).__mro__)
             if len(found) > MOST or type(held) in weakref.ProxyTypes:
                 return None
     return set(found)
@@ -488,6 +559,8 @@ def _led_to(held: Any, called: bool) -> Iterable[object]:
         return (held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__, *names)
     if is_a(held, weakref.ref):
         return (weakref.ref.__call__(held), *gc.get_referents(held))
+    if is_a(held, types.GeneratorType):
+        return (*gc.get_referents(held), *_named_globals(held.gi_code, held.gi_frame.f_globals if held.gi_frame is not None else {}))
     inner = own_dict(held)
     return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
 

@@ -207,3 +207,105 @@ def test_what_cannot_be_meant_stays_known():
     assert "o.b" not in text and "table[" not in text
 
 
+
+
+class Hooked:
+    """What is done with it changes it, by code of its class."""
+
+    shared = 0
+
+    def __init__(self):
+        self.__dict__.update(seen=0, other=Plain())
+        self.other.seen = 0
+
+    def _count(self, *args):
+        self.__dict__["seen"] += 1
+        return 1
+
+    def __setattr__(self, name, value):
+        self.__dict__["seen"] = value
+
+    def __iter__(self):
+        self._count()
+        return iter([1])
+
+    def __getattr__(self, name):
+        return self._count()
+
+    @property
+    def asked(self):
+        return self._count()
+
+    @asked.setter
+    def asked(self, value):
+        self._count()
+
+    @property
+    def inner(self):
+        return COUNTED
+
+    @classmethod
+    def share(cls, n):
+        cls.shared += n
+
+    __getitem__ = __setitem__ = __add__ = __iadd__ = __radd__ = __neg__ = __len__ = __next__ = __contains__ = __bool__ = __delattr__ = __lt__ = _count
+
+
+class Setter:
+    """Stores by the setter of a property."""
+
+    def __init__(self):
+        self.seen = 0
+
+    asked = property(None, lambda self, value: setattr(self, "seen", self.seen + value), lambda self: setattr(self, "seen", 9))
+
+
+COUNTED = Plain()
+HOOKS = ("x.missing = n", "del x.missing", "x.missing", "x.asked", "[y for y in x]", "x[0]", "x[0] = n", "x + 1", "1 + x", "-x", "len(x)", "next(x)",
+         "n in x", "bool(x)", "x < n", "x += 1", "hasattr(x, 'none')", "x.inner.seen += 1", "type(x).shared += 1", "x.__class__.shared += n",
+         "getattr(x, name)", "setattr(x, name, n)")  # fmt: skip
+
+
+def seen_by(way, cls, lines):
+    scope = {"o": cls(), "Hooked": Hooked, "COUNTED": COUNTED}
+    reads = "(o.seen, COUNTED.seen, Hooked.shared)"
+    exec(f"def fn(n, name):\n    before = {reads}\n    for x in [o] * n:\n        {lines}\n    return before, {reads}", scope)
+    COUNTED.seen = Hooked.shared = 0
+    fn = way(scope["fn"])
+    return [outcome(fn, n, "asked") for n in (2, 0, 3)]
+
+
+@pytest.mark.parametrize("store", HOOKS)
+def test_hooks_store_into_known_objects(store):
+    assert seen_by(hovis.specialize, Hooked, store) == seen_by(lambda fn: fn, Hooked, store)
+
+
+@pytest.mark.parametrize("store", ["x.asked = n", "del x.asked", "setattr(x, name, n)", "x.asked += n"])
+def test_setters_store_into_known_objects(store):
+    assert seen_by(hovis.specialize, Setter, store) == seen_by(lambda fn: fn, Setter, store)
+
+
+def test_a_class_that_unknown_code_is_given():
+    text = "def fn(n):\n    before = Hooked.shared\n    for x in [Hooked, Derived] * n:\n        if x is Hooked: x.share(n)\n    return before, Hooked.shared"
+    results = []
+    for way in (lambda fn: fn, hovis.specialize):
+        scope = {"Hooked": Hooked, "Derived": Derived}
+        exec(text, scope)
+        Hooked.shared = 0
+        results.append(outcome(way(scope["fn"]), 3))
+    assert results[0] == results[1] == ("returned", (0, 9))
+
+
+def test_a_known_generator_gives_what_its_code_names():
+    def fn(n):
+        before = COUNTED.seen
+        for _ in range(n):
+            next(generator).seen += 1
+        return before, COUNTED.seen
+
+    def each():
+        while True:
+            yield COUNTED
+
+    generator, COUNTED.seen = each(), 0
+    assert hovis.specialize(fn)(3) == (0, 3)
