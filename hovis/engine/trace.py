@@ -241,13 +241,16 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
 
 def _reads_less(engine: PythonEngine, stored: aliased_stores.Found) -> bool:
     """The residual may store into known objects, or classes: the next trace reads them at run time; False: there is none that it does not read so already."""
-    thawed = [one for held in stored.objects for one in engine.thaw_later(held)]
+    thawed: list[Any] = [one for held in stored.objects for one in engine.thaw_later(held)]
+    thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and engine.leave_function(held)]
+    places = {(id(held), name) for held, name in stored.globals} - engine.tables.thawed_globals
+    engine.tables.thawed_globals |= places
     tables = engine.tables
     attributes = [(cls, name) for cls, name in stored.attributes if (held := tables.thawed_attributes.get((id(cls), name))) is None or held.kind is not ANY]
     for cls, name in attributes:
         tables.thawed_attributes[id(cls), name] = Thawed(ANY, False)
         tables.kept[id(cls)] = cls
-    return bool(thawed or attributes)
+    return bool(thawed or attributes or places)
 
 
 def _know_less(engine: PythonEngine, why: str) -> bool:

@@ -12,6 +12,7 @@ it is computed, or whatever was stored anywhere; stores distinguish objects by c
 import functools
 import gc
 import operator
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,10 +78,11 @@ _READING: Final = frozenset(
 
 
 class Found(NamedTuple):
-    """What is to be read at run time: known objects, and attributes of classes."""
+    """What is to be read at run time: known objects, attributes of classes, and globals of modules."""
 
     objects: list[object]
     attributes: list[tuple[type, str]]
+    globals: list[tuple[dict[str, Any], str]]
 
 
 def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) -> Found:
@@ -89,15 +91,20 @@ def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) ->
     candidates = _Candidates(reads, values)
     objects: dict[int, object] = {}
     attributes: set[tuple[type, str]] = set()
+    variables: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
     for op in values.ops:
         if op.effect._value_ & _WRITES:
             for store in _stores(op):
                 meant, classes = candidates.of(store)
-                if meant or classes:
+                spaces = candidates.namespaces(store)
+                if meant or classes or spaces:
                     reached = values.reached_from(store.target, store.unknown)
                     objects.update((id(held), held) for held in meant if reached is None or id(held) in reached)
                     attributes.update((cls, name) for cls, name in classes if reached is None or id(cls) in reached)
-    return Found(list(objects.values()), list(attributes))
+                    for at, held, name in spaces:
+                        if reached is None or at in reached:
+                            variables[id(held), name] = held, name
+    return Found(list(objects.values()), list(attributes), list(variables.values()))
 
 
 class _Candidates:
@@ -105,7 +112,8 @@ class _Candidates:
 
     def __init__(self, reads: Reads, values: "_Values") -> None:
         self.values = values
-        self.reads = list(reads.values())
+        self.reads = [(held, parts) for held, parts in reads.values() if not _is_namespace(held)]
+        self.spaces: list[tuple[Any, set[Any]]] = [(held, parts) for held, parts in reads.values() if _is_namespace(held)]
         self.names: dict[str, set[type]] = {}
         #: unknown code is not taken to change methods
         self.methods: set[str] = set()
@@ -115,6 +123,17 @@ class _Candidates:
                 if any(is_a(held, types.FunctionType | staticmethod | classmethod | property) for _, held in guard.value):
                     self.methods.add(guard.name)
         self.found: dict[object, tuple[list[object], list[tuple[type, str]]]] = {}
+
+    def namespaces(self, store: "_Store") -> list[tuple[int, dict[str, Any], str]]:
+        """The globals that a store by name into a module, or by key into its dictionary, may mean, each with the id of that."""
+        if store.unknown or not store.fits(dict):
+            return []
+        found = []
+        for held, parts in self.spaces if _may_be(store.kind, {}) or _may_be(store.kind, sys) else ():
+            module = sys.modules.get(held.get("__name__", ""))
+            at = id(module) if store.fits is _has_attributes else id(held)
+            found += [(at, held, name) for name in parts if name is not WHOLE and store.name in (name, WHOLE)]
+        return found
 
     def of(self, store: "_Store") -> tuple[list[object], list[tuple[type, str]]]:
         """The objects that a store may mean, and the attributes of classes."""
@@ -128,6 +147,11 @@ class _Candidates:
                 classes = [(cls, name) for name, ones in named.items() for cls in ones if _may_be(store.kind, cls)]
             self.found[key] = objects, classes
         return self.found[key]
+
+
+def _is_namespace(held: object) -> bool:
+    """Is it the dictionary of a module?"""
+    return type(held) is dict and "__builtins__" in held
 
 
 @functools.lru_cache(maxsize=256)
@@ -195,7 +219,7 @@ class _Store:
 
 def _has_attributes(cls: type) -> bool:
     """May instances be given attributes?  (The dictionary of an object may have been read by itself.)"""
-    return cls is dict or has_dict(cls) or slots_of(cls) != {}
+    return cls is dict or cls is types.CellType or has_dict(cls) or slots_of(cls) != {}
 
 
 def _stores(op: Op) -> Iterator[_Store]:

@@ -1,8 +1,8 @@
 """What the traced code reads of its environment, and writes to it: guards, and what is thawed (see guards)."""
 
 from collections import deque
-from types import ModuleType
-from typing import Any
+from types import CellType, FunctionType, ModuleType
+from typing import Any, Final
 
 from hovis.engine.environment.aliased_stores import WHOLE
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
@@ -17,6 +17,9 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
+
+#: What calls of a known function rely on, by kinds of guards.
+_CALLED_BY: Final = {"function": ("__code__",), "defaults": ("__defaults__", "__kwdefaults__")}
 
 
 class Reader:
@@ -75,6 +78,8 @@ class Reader:
 
     def read_part(self, held: object, name: object) -> None:
         """An attribute of a known object was read (or is not there), an item of a container, or all of it."""
+        if type(held) is CellType:
+            name = "cell_contents"
         found = self.static_parts.get(id(held))
         if found is None:
             self.static_parts[id(held)] = held, {name}
@@ -103,6 +108,10 @@ class Reader:
         if class_templates.ALL and class_templates.of(holder) is not None:
             return
         key = (kind, id(holder), name)
+        for part in _CALLED_BY.get(kind, ()):
+            self.read_part(holder, part)
+        if kind == "item" and "__builtins__" in holder:
+            self.read_part(holder, name)
         self._tell(key, kind, value)
         if self.frozen:
             if key in self.volatile:
@@ -270,6 +279,12 @@ class Reader:
         thawed = [held for held in (value, type_lookup.own_dict(value)) if id(held) not in self.tables.thawed and not is_immutable(held)]
         self.tables.thawed.update((id(held), held) for held in thawed)
         return thawed
+
+    def leave_function(self, fn: FunctionType) -> bool:
+        """What a known function does when it is called is changed: from now on it is called as it is; False: it is so already."""
+        known = fn.__code__ in self.tables.not_entered
+        self.tables.not_entered.setdefault(fn.__code__, "its code or its defaults are changed by the traced code")
+        return not known
 
     def thaw_item(self, container: object, key: object) -> None:
         """A known container is written to by key: of the globals of a module only that name is thawed."""

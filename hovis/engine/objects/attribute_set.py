@@ -65,6 +65,8 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     if isinstance(target, Known):
         if is_a(target.value, type):
             return _set_on_class(m, target, target.value, name, value, mode)
+        if name in _CALLED_BY and type(target.value) is FUNCTION and m.leave_function(target.value):
+            raise Restart("thaw")
         if functions.has_own(target.value, name):
             m.thaw(vars(target.value))
             return left(m, setattr, [target, Known(name), value], QUIET)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import functools
 import os
 import random
+import sys
+import types
 import weakref
 
 import pytest
@@ -309,3 +311,37 @@ def test_a_known_generator_gives_what_its_code_names():
 
     generator, COUNTED.seen = each(), 0
     assert hovis.specialize(fn)(3) == (0, 3)
+
+
+OTHERS = {
+    "defaults by name": "before = g(1)\ng.__defaults__ = (n,)\nreturn before, g(1)",
+    "keyword defaults by name": "before = g(1)\ng.__kwdefaults__ = {'z': n}\nreturn before, g(1)",
+    "code by name": "before = g(1)\ng.__code__ = h.__code__\nreturn before, g(1)",
+    "defaults": "before = g(1)\nfor f in [g] * n:\n    f.__defaults__ = (n,)\nreturn before, g(1)",
+    "code": "before = g(1)\nfor f in [g] * n:\n    f.__code__ = h.__code__\nreturn before, g(1)",
+    "module": "before = module.V\nfor d in [module] * n:\n    d.V = n\nreturn before, module.V, module.get()",
+    "modules": "k = []\nfor i in range(n):\n    k.append(module)\nfor q in k:\n    q.V += 1\nreturn module.V",
+    "globals": "before = G\nfor d in [globals()] * n:\n    d['G'] = n\nreturn before, G",
+    "cell": "before = get()\nfor c in [cell] * n:\n    c.cell_contents = n\nreturn before, get()",
+}
+
+
+@pytest.mark.parametrize("residual_of", [hovis.specialize, hovis.jit], ids=["specialize", "jit"])
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_functions_modules_and_cells(text, residual_of, monkeypatch):
+    def fresh(name):
+        def get():
+            return v
+
+        v = 5
+        module = types.ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, module)
+        exec("V = 1\ndef get(): return V\n", module.__dict__)
+        scope = {"G": 1, "module": module, "get": get, "cell": get.__closure__[0]}
+        body = "".join(f"    {line}\n" for line in text.split("\n"))
+        exec(f"def g(x, y=1, *, z=2): return x + y + z\ndef h(x, y=1, *, z=2): return x * 100 + z\ndef fn(n):\n{body}", scope)
+        return scope["fn"]
+
+    plain, residual = fresh("aliased_stores_plain"), residual_of(fresh("aliased_stores_residual"))
+    for n in (3, 4):
+        assert outcome(residual, n) == outcome(plain, n)
