@@ -4,10 +4,10 @@ from collections import deque
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 
-from hovis.engine.environment.aliased_stores import WHOLE
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
 from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, dictionary_of, places
+from hovis.engine.environment.points_to import WHOLE
 from hovis.engine.state import class_templates, type_lookup
 from hovis.engine.state.budget import FIRST_PLACES, PLACES, extent
 from hovis.engine.state.frames_and_heap import State

@@ -10,7 +10,7 @@ from hovis.engine.calls.inline_python import call_function
 from hovis.engine.calls.models import NOT_MINE
 from hovis.engine.calls.operators import truth
 from hovis.engine.control import exception_groups
-from hovis.engine.environment.aliased_stores import WHOLE
+from hovis.engine.environment.points_to import WHOLE
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.frame_inspection import leave_caller

@@ -1,0 +1,371 @@
+"""Find which known objects a value of the residual may be: a points-to analysis without flow and context.
+
+A value that was loaded may be whatever the constants lead to from which it is computed, or whatever was stored anywhere.
+"""
+
+import functools
+import gc
+import operator
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from hovis.engine.environment.guards import Guard
+from hovis.engine.state.type_lookup import is_python_class, lookup, own_dict
+from hovis.ir import operations as ops
+from hovis.ir.analysis.strongly_connected import components
+from hovis.ir.model import Effect, Function, Op, Operand, Param, Raise, Return, edges
+from hovis.ir.operations import UNBOUND
+from hovis.lattice import Const, Type
+from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
+
+#: Stands for all of an object, where not one attribute of it was read or is stored.
+WHOLE: Final = object()
+#: So many objects are looked at; where there are more, all that was read may be meant.
+MOST: Final = 50_000
+
+
+WRITES: Final = (Effect.WRITES | Effect.OPAQUE).value
+BY_NAME: Final = frozenset(map(id, (setattr, delattr, object.__setattr__, object.__delattr__)))
+_IN_PLACE: Final = ("iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imod", "imul", "imatmul", "ior", "ipow", "irshift", "isub", "itruediv", "ixor")
+OPERATORS: Final = frozenset(id(getattr(operator, name)) for name in (*_IN_PLACE, "setitem", "delitem"))
+INTO_FIRST: Final = OPERATORS | frozenset(map(id, (ops.list_extend, ops.dict_update, ops.dict_merge, ops.cell_set)))
+CALLS: Final = frozenset({"apply", "apply_positional", "apply_all", "begun", "yield_", "yield_from"})
+#: They store nothing themselves; what they run is what the classes of their operands have for them.
+READERS: Final = frozenset(
+    id(fn)
+    for fn in (
+        *(fn for fn in vars(operator).values() if callable(fn) and fn is not operator.call),
+        *(getattr(ops, name) for name in ops.__all__ if name not in CALLS),
+        *(getattr, hasattr, iter, next, len, repr, str, bool, hash, isinstance, issubclass, callable, format, type, id, print),
+    )
+    if id(fn) not in INTO_FIRST
+)
+#: What they give is new.
+NEW: Final = frozenset(
+    map(id, (ops.make_tuple, ops.make_list, ops.make_set, ops.make_dict, ops.make_object, ops.make_stored, ops.make_cell, ops.make_function))
+) | frozenset(map(id, (ops.make_exception, sorted, list.copy, dict.copy, set.copy)))
+#: They keep what they are given for others to load.
+KEEPERS: Final = BY_NAME | INTO_FIRST | NEW
+
+
+def is_proxy(value: object) -> bool:
+    """Is it a known weak proxy, which stands for nobody knows what?"""
+    return isinstance(value, Const) and type(value.value) in weakref.ProxyTypes
+
+
+class Values:
+    """The values of a residual: where each comes from, and what constants lead to."""
+
+    def __init__(self, functions: list[Function], asked: list[Guard]) -> None:
+        self.asked = asked
+        self.ops = [op for function in functions for op in function.ops()]
+        self.given = frozenset(functions[0].params)
+        self.sources: dict[Param, list[Operand]] = {}
+        for function in functions:
+            for block in function.blocks:
+                for edge in edges(block.terminator):
+                    self._pass(edge.block.params, edge.args)
+        for op in self.ops:
+            if isinstance(op.callee, Function):
+                self._pass(op.callee.params, op.args)
+        #: by the names of attributes and globals, what is stored there (WHOLE: by names that are not known)
+        self.stored: dict[object, list[Operand]] = {}
+        for op in self.ops:
+            if id(op.callee) in BY_NAME or op.callee is ops.store_global:
+                self.stored.setdefault(op.args[1].value if isinstance(op.args[1], Const) else WHOLE, []).extend(op.args[2:])
+        ends = [(function, block.terminator) for function in functions for block in function.blocks]
+        self.returned: dict[Function, list[Operand]] = {function: [] for function in functions}
+        for function, end in ends:
+            if isinstance(end, Return):
+                self.returned[function].append(end.value)
+        self._given_away = [one for op in self.ops for one in keeps(op)] + [end.value for _, end in ends if isinstance(end, Raise)]
+        self._asked: dict[Op, list[Operand] | None] = {}
+        #: constants, and values of which cannot be told what they are, by their places in masks
+        self._numbered: list[Operand] = []
+        self._places: dict[int, int] = {}
+        self._reached: dict[tuple[int, bool], set[int] | None] = {}
+        self._leads: dict[int, set[int] | None] = {}
+
+    def _pass(self, params: Iterable[Param], args: Iterable[Operand]) -> None:
+        for param, arg in zip(params, args, strict=False):
+            self.sources.setdefault(param, []).append(arg)
+
+    def reached_from(self, target: Operand, handed: bool) -> set[int] | None:
+        """The ids of the known objects that a value may be; None: it may be any.  handed: only those that the residual itself has given away."""
+        key = self._mask(target, self._identities), handed
+        if key not in self._reached:
+            self._reached[key] = self._reached_by(*key)
+        return self._reached[key]
+
+    def _reached_by(self, mask: int, handed: bool) -> set[int] | None:
+        known, loaded = self._told(mask)
+        if any(map(is_proxy, self._in(mask))):
+            return None
+        if not loaded:
+            return known
+        if handed:
+            return known | self._handed
+        # what is given to the residual is looked at on entry: it leads to none of the objects that were read
+        reached = self._led_to(self._union(loaded, self._origins) | self._kept)
+        return None if reached is None else known | reached
+
+    def _led_to(self, mask: int) -> set[int] | None:
+        if mask not in self._leads:
+            self._leads[mask] = reached_by(self._in(mask))
+        return self._leads[mask]
+
+    @functools.cached_property
+    def _handed(self) -> set[int]:
+        """The ids of the known objects that are put somewhere."""
+        return self._told(self._union(self._given_away, self._identities))[0]
+
+    @functools.cached_property
+    def _kept(self) -> int:
+        """The constants from which that is computed which is put somewhere."""
+        return self._union(self._given_away, self._origins)
+
+    def _told(self, mask: int) -> tuple[set[int], list[Operand]]:
+        """The ids of the known objects in a mask, and the values of which cannot be told what they are."""
+        ones = list(self._in(mask))
+        return {id(one.value) for one in ones if isinstance(one, Const)}, [one for one in ones if not isinstance(one, Const)]
+
+    def _in(self, mask: int) -> Iterator[Operand]:
+        while mask:
+            lowest = mask & -mask
+            yield self._numbered[lowest.bit_length() - 1]
+            mask ^= lowest
+
+    def _place(self, value: Operand) -> int:
+        """The bit of a constant, or of a value, in masks."""
+        key = id(value.value if isinstance(value, Const) else value)
+        if key not in self._places:
+            self._places[key] = len(self._numbered)
+            self._numbered.append(value)
+        return 1 << self._places[key]
+
+    def _mask(self, value: Operand, masks: dict[Op | Param, int]) -> int:
+        return masks[value] if isinstance(value, (Op, Param)) and value in masks else self._place(value)
+
+    def _union(self, values: Iterable[Operand], masks: dict[Op | Param, int]) -> int:
+        return functools.reduce(operator.or_, (self._mask(value, masks) for value in values), 0)
+
+    @functools.cached_property
+    def _identities(self) -> dict[Op | Param, int]:
+        """By value, which constants it may be, and which loaded values."""
+
+        def itself(value: Op | Param) -> bool:
+            if isinstance(value, Op):
+                return not is_new(value) and self._named(value) is None
+            return value not in self.sources and value not in self.given
+
+        return self._solve(lambda value: self.sources.get(value, ()) if isinstance(value, Param) else self._held_by_name(value), itself)
+
+    @functools.cached_property
+    def _origins(self) -> dict[Op | Param, int]:
+        """By value, the constants from which it is computed, calls of unknown code, and questions for classes."""
+        return self._solve(
+            lambda value: self.sources.get(value, ()) if isinstance(value, Param) else self._loaded_from(value),
+            lambda value: runs_code_of(value) or is_class_of(value),
+        )
+
+    def _solve(self, following: Callable[[Op | Param], Iterable[Operand]], itself: Callable[[Op | Param], bool]) -> dict[Op | Param, int]:
+        """By value, the constants that it leads to, and the values that stand for themselves."""
+        masks: dict[Op | Param, int] = {}
+        values: dict[Op | Param, list[Op | Param]]
+        every: list[Op | Param] = [*self.ops, *self.sources, *self.given]
+        leads = {value: list(following(value)) for value in every}
+        values = {value: [one for one in ones if isinstance(one, (Op, Param)) and one in leads] for value, ones in leads.items()}
+        for group in components(values, values.__getitem__):
+            mask = 0
+            for value in group:
+                if itself(value):
+                    mask |= self._place(value)
+                for one in leads[value]:
+                    if not isinstance(one, (Op, Param)) or one in masks or one not in leads:
+                        mask |= self._mask(one, masks)
+            masks.update(dict.fromkeys(group, mask))
+        return masks
+
+    def is_dictionary(self, target: Operand) -> bool:
+        """May a value be the dictionary of an object?"""
+        return any(op.callee is vars or (op.callee is getattr and not (isinstance(op.args[1], Const) and op.args[1].value != "__dict__"))
+                   for op in self._in(self._mask(target, self._identities)) if isinstance(op, Op))  # fmt: skip
+
+    def _behind(self, values: Iterable[Operand]) -> Iterator[Operand]:
+        """What values may be: constants, and what is not told by a name."""
+        todo = list(values)
+        seen: dict[int, Operand] = {}
+        while todo:
+            value = todo.pop()
+            if id(value) not in seen:
+                seen[id(value)] = value
+                yield value
+                todo += self.sources.get(value, ()) if isinstance(value, Param) else self._held_by_name(value) if isinstance(value, Op) else ()
+
+    def _loaded_from(self, op: Op) -> Iterable[Operand]:
+        """What the result of op may be a part of."""
+        named = self._named(op)
+        if named is not None:
+            return named
+        found = [*parts(op), op.callee if isinstance(op.callee, (Op, Param)) else Const(op.callee)]
+        if op.callee is getattr:
+            found += self._held_by_classes(op.args[0], op.args[1])
+        elif (op.callee is ops.make_object or op.callee is ops.make_stored) and isinstance(op.args[0], Const):
+            found += map(Const, class_contents(op.args[0].value))  # type: ignore[arg-type]
+        return found
+
+    def _held_by_classes(self, of: Operand, name: Operand) -> Iterator[Const]:
+        """What classes hold by the name that something is asked for whose class may be one of them."""
+        for guard in self.asked:
+            if not isinstance(name, Const) or guard.name == name.value:
+                yield from (Const(held) for _, held in guard.value if held is not UNBOUND)
+        if isinstance(name, Const) and isinstance(of, (Op, Param)) and isinstance(of.type, Type) and (held := lookup(of.type.cls, str(name.value))) is not None:
+            yield Const(held)
+
+    def _held_by_name(self, op: Op) -> Iterable[Operand]:
+        return self._named(op) or ()
+
+    def _named(self, op: Op) -> list[Operand] | None:
+        """What an attribute or a global holds, at first or by a store of the residual, or a function returns; None: op gives something else."""
+        if op in self._asked:
+            return self._asked[op]
+        self._asked[op] = None
+        if isinstance(op.callee, Function):
+            self._asked[op] = self.returned.get(op.callee)
+        elif op.callee is getattr or op.callee is ops.load_global:
+            self._asked[op] = self._contents(*op.args)
+        return self._asked[op]
+
+    def _contents(self, of: Operand, name: Operand, *default: Operand) -> list[Operand] | None:
+        if not isinstance(name, Const) or WHOLE in self.stored:
+            return None
+        found = [*default, *self.stored.get(name.value, ())]
+        for value in self._behind([of]):
+            told = value in self.sources and value not in self.given if isinstance(value, Param) else isinstance(value, Op) and self._named(value) is not None
+            held = [] if told else own_contents(value, str(name.value))
+            if held is None:
+                return None
+            found += held
+        return found
+
+
+def own_contents(of: Operand, name: str) -> list[Operand] | None:
+    """What a known object, or one that is made, holds by name, if its class has nothing by that name; None: that is not so simple."""
+    if isinstance(of, Const):
+        held = of.value if type(of.value) is dict else own_dict(of.value)
+        simple = held is not None and name in held and (held is of.value or lookup(type(of.value), name) is None)
+        return [Const(held[name])] if simple and held is not None else None
+    if not isinstance(of, Op) or of.callee is not ops.make_object:
+        return None
+    cls, names, *values = of.args
+    if not isinstance(cls, Const) or not isinstance(names, Const) or lookup(cls.value, name) is not None:  # type: ignore[arg-type]
+        return None
+    return [value for key, value in zip(names.value, values, strict=True) if key == name]  # type: ignore[call-overload]
+
+
+def is_new(op: Op) -> bool:
+    """Is the result an object that nobody else has?"""
+    return id(op.callee) in NEW or (type(op.callee) is type and not isinstance(lookup(op.callee, "__new__"), types.FunctionType | staticmethod))
+
+
+def parts(op: Op) -> Iterable[Operand]:
+    """The operands that may be a part of the result: not the class of a new object, and of a function's globals those that its code names."""
+    if op.callee is ops.make_object or op.callee is ops.make_stored:
+        return op.args[1:]
+    if op.callee is ops.make_function and isinstance(op.args[0], Const) and isinstance(op.args[1], Const):
+        code, namespace = op.args[0].value, op.args[1].value
+        if isinstance(code, types.CodeType) and isinstance(namespace, dict):
+            return (*op.args[2:], *map(Const, named_globals(code, namespace)))
+    return op.operands()
+
+
+def is_call(value: Op | Param) -> bool:
+    """Is it what code gives that is not looked into?"""
+    if not isinstance(value, Op) or not value.effect._value_ & Effect.OPAQUE._value_:
+        return False
+    return id(value.callee) not in READERS and id(value.callee) not in KEEPERS and not isinstance(value.callee, types.MethodDescriptorType)
+
+
+def runs_code_of(value: Op | Param) -> bool:
+    """May it run code that is not looked into, be it only a hook?"""
+    return isinstance(value, Op) and bool(value.effect._value_ & Effect.OPAQUE._value_) and (id(value.callee) in READERS or is_call(value))
+
+
+def is_class_of(value: Op | Param) -> bool:
+    """Is it the class of something?"""
+    if not isinstance(value, Op):
+        return False
+    return value.callee is type or (value.callee is getattr and isinstance(value.args[1], Const) and value.args[1].value == "__class__")
+
+
+def keeps(op: Op) -> Iterable[Operand]:
+    """What of its operands op puts where others may load it from."""
+    callee = id(op.callee)
+    if callee in NEW:
+        return parts(op)
+    if callee in KEEPERS or type(op.callee) is types.MethodDescriptorType:
+        return op.args[1:] if op.effect._value_ & WRITES else ()
+    return op.operands() if is_call(op) else ()
+
+
+def reached_by(origins: Iterable[Operand]) -> set[int] | None:
+    """The ids of all that somebody gets at who has these constants, and what these calls give; None: of more than can be looked at."""
+    found: dict[int, object] = {}
+    todo: list[object] = []
+    classes: set[type] = set()
+    called = asked = False
+    for one in origins:
+        if isinstance(one, Const):
+            todo.append(one.value)
+        elif isinstance(one, Op):
+            called |= runs_code_of(one)
+            asked |= is_class_of(one)
+    while todo:
+        held = todo.pop()
+        if id(held) not in found and not is_immutable(held):
+            found[id(held)] = held
+            todo += led_to(held, called)
+            if type(held) not in classes:
+                classes.add(type(held))
+                todo += class_contents(type(held))
+                if asked:
+                    found.update((id(base), base) for base in type(held).__mro__)
+            if len(found) > MOST or type(held) in weakref.ProxyTypes:
+                return None
+    return set(found)
+
+
+def led_to(held: Any, called: bool) -> Iterable[object]:
+    """What an object leads to at once; called: functions are called, and may give what their globals are."""
+    if is_a(held, types.ModuleType | types.CodeType | types.BuiltinFunctionType):
+        return ()
+    if is_a(held, type):
+        return class_contents(held)
+    if type(held) is dict and "__builtins__" in held:
+        return ()  # the globals of a module, which are stored to by name
+    if is_a(held, types.FunctionType):
+        names = named_globals(held.__code__, held.__globals__) if called else ()
+        return (held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__, *names)
+    if is_a(held, weakref.ref):
+        return (weakref.ref.__call__(held), *gc.get_referents(held))
+    if is_a(held, types.GeneratorType):
+        return (*gc.get_referents(held), *named_globals(held.gi_code, held.gi_frame.f_globals if held.gi_frame is not None else {}))
+    inner = own_dict(held)
+    return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
+
+
+def class_contents(cls: type) -> tuple[object, ...]:
+    """What instances of a class find in it that can be stored into."""
+    contents = (held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())
+    return tuple(held for held in contents if not is_a(held, types.FunctionType | types.GetSetDescriptorType) and not is_immutable(held))
+
+
+def named_globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[object]:
+    """The globals that code names, and that of the functions that are made in it."""
+    yield from (namespace[name] for name in code.co_names if name in namespace)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from named_globals(constant, namespace)
