@@ -148,9 +148,11 @@ def log_of(text, cls, shape, way):
     return found
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("cls", [Told, Hooked])
+#: What differs by shape differs in the engine, which hovis_xla shares: two of them are enough there.
+CASES = [(cls, shape, way) for cls in (Told, Hooked) for shape in SHAPES for way in WAYS if way != "xla" or (cls is Told and shape in ("known", "argument"))]
+
+
+@pytest.mark.parametrize(("cls", "shape", "way"), CASES, ids=[f"{cls.__name__}-{shape}-{way}" for cls, shape, way in CASES])
 def test_hooks_run_as_in_the_original(cls, shape, way):
-    for text in PROGRAMS:
+    for text in PROGRAMS if shape in ("known", "argument") else PROGRAMS[::4]:
         assert log_of(text, cls, shape, WAYS[way]) == log_of(text, cls, shape, lambda fn: fn), f"{text}\n{SHAPES[shape]}"
