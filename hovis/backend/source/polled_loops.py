@@ -6,8 +6,8 @@ the handler is given is then what it was at the ``poll`` before: it is kept in v
 
 from dataclasses import dataclass, field
 
-from hovis.ir.analysis.control_flow import Dominators, Incoming, Loop, liveness, natural_loops, predecessors
-from hovis.ir.model import CAUGHT, Block, Function, Invoke, Operand, Param, Value, edges
+from hovis.ir.analysis.control_flow import Dominators, Incoming, Loop, liveness, natural_loops, predecessors, reverse_postorder
+from hovis.ir.model import CAUGHT, Block, Function, Invoke, Operand, Param, Value
 from hovis.lattice import Const
 from hovis.passes.cfg.signal_polls import is_poll
 from hovis.passes.rewriting import replace_in
@@ -22,7 +22,7 @@ def give_to_handlers(function: Function) -> None:
     home = homes(function)
     for loop in natural_loops(function, dom).loops:
         for landing in landings(loop):
-            behind = _reached(landing)
+            behind = set(reverse_postorder(landing))
             own = {block for block in behind if dom.dominates(landing, block)}
             for value in [value for value in live[landing] if home[value] in loop.blocks]:
                 if any(value in live[block] for block in behind - own):
@@ -50,16 +50,6 @@ def landings(loop: Loop) -> list[Block]:
     """Where exceptions of a loop's polls are caught outside of it."""
     found = [block.terminator.error.block for block in loop.blocks if isinstance(block.terminator, Invoke) and is_poll(block)]
     return [block for block in dict.fromkeys(found) if block not in loop.blocks]
-
-
-def _reached(first: Block) -> set[Block]:
-    seen, todo = {first}, [first]
-    while todo:
-        for edge in edges(todo.pop().terminator):
-            if edge.block not in seen:
-                seen.add(edge.block)
-                todo.append(edge.block)
-    return seen
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from hovis.engine.environment.points_to import (
 from hovis.engine.state.type_lookup import has_dict, is_python_class, lookup, slots_of
 from hovis.ir.model import Effect, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Partial, Type, Union
+from hovis.lattice.constants import ATOMS
 from hovis.lattice.inspection import is_a
 
 #: What was read of known objects: by id, the object, and the names of attributes (or WHOLE).
@@ -87,7 +88,7 @@ def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) ->
 class _Candidates:
     """What was read, by what stores may mean it as far as class and name tell."""
 
-    def __init__(self, reads: Reads, values: "Values") -> None:
+    def __init__(self, reads: Reads, values: Values) -> None:
         self.values = values
         self.reads = [(held, parts) for held, parts in reads.values() if not _is_namespace(held)]
         self.spaces: list[tuple[Any, set[Any]]] = [(held, parts) for held, parts in reads.values() if _is_namespace(held)]
@@ -106,9 +107,12 @@ class _Candidates:
         if store.unknown or not store.fits(dict):
             return []
         found = []
-        for held, parts in self.spaces if _may_be(store.kind, {}) or _may_be(store.kind, sys) else ():
+        for held, parts in self.spaces:
             module = sys.modules.get(held.get("__name__", ""))
-            at = id(module) if store.fits is _has_attributes else id(held)
+            target = module if store.fits is _has_attributes else held
+            if not _may_be(store.kind, target):
+                continue
+            at = id(target)
             found += [(at, held, name) for name in parts if name is not WHOLE and store.name in (name, WHOLE)]
         return found
 
@@ -177,9 +181,10 @@ class _Store:
 
     __slots__ = ("fits", "kind", "name", "target", "unknown")
 
-    def __init__(self, target: Operand, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False) -> None:
+    def __init__(self, target: Operand, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False, kind: Any = WHOLE) -> None:
         self.target = target
-        self.kind = getattr(target, "type", None)
+        #: what the object that is stored into may be, as far as types tell; None: anything that target leads to
+        self.kind = getattr(target, "type", None) if kind is WHOLE else kind
         self.name = name
         self.fits = fits
         self.unknown = unknown
@@ -191,6 +196,8 @@ class _Store:
     def may_mean(self, held: object, owned: bool) -> bool:
         """May an object be meant?  owned: or by its dictionary."""
         cls = type(held)
+        if self.unknown and cls is types.FunctionType:
+            return False  # unknown code is not taken to change what functions do
         return (self.fits(cls) and _may_be(self.kind, held)) or (owned and has_dict(cls))
 
 
@@ -221,8 +228,8 @@ def _stores(op: Op) -> Iterator[_Store]:
         if isinstance(op.callee, Op) and (method := _method(op.callee)) is not None:
             yield _Store(*method)
         for target in (*op.operands(), *([op.callee] if isinstance(op.callee, (Op, Param)) else [])):
-            if _is_unknown(target):
-                yield _Store(target, unknown=True)
+            if _is_unknown(target) and not _holds_nothing(target):
+                yield _Store(target, unknown=True, kind=None)
 
 
 def _asked_for(op: Op) -> object:
@@ -235,6 +242,12 @@ def _asked_for(op: Op) -> object:
 
 def _is_unknown(value: Operand) -> bool:
     return isinstance(value, (Op, Param)) or is_proxy(value)
+
+
+def _holds_nothing(value: Operand) -> bool:
+    """Does nobody get at other objects by a value of this type?"""
+    kind = getattr(value, "type", None)
+    return isinstance(kind, Type) and kind.cls in ATOMS
 
 
 def _name(op: Op) -> str:

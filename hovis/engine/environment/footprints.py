@@ -67,7 +67,7 @@ class _Walk:
         self.print = Footprint(codes)
         self.codes = codes
         self.ends = ends
-        self.names = {name for code in codes for name in _names(code)}
+        self.names = {name for code in codes for name in names_in(code)}
         self.seen: dict[int, Any] = {}
         self.told: set[Any] = set()
         self.todo: list[tuple[Any, bool]] = []
@@ -119,7 +119,7 @@ class _Walk:
             self._container(named, every)
         for cell in fn.__closure__ or ():
             self._cell(cell, every)
-        names = set(_names(fn.__code__))
+        names = set(names_in(fn.__code__))
         if every and not names <= self.names:
             self.names |= names
             # modules and classes are asked for more names now
@@ -174,12 +174,12 @@ class _Walk:
             self.print.read(len(held) * (1 + (kind == "dict")), Guard(kind, held, None, value))
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_in(code: CodeType) -> Iterator[str]:
     """The globals and attributes that code mentions, that of nested functions included."""
     yield from code.co_names
     for value in code.co_consts:
         if type(value) is CodeType:
-            yield from _names(value)
+            yield from names_in(value)
 
 
 def followed(fn: Callable[..., Any], args: list[Any], named: dict[str, Any], ends: frozenset[CodeType]) -> tuple[Any, frozenset[CodeType] | None]:

@@ -11,8 +11,10 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from hovis.engine.environment.footprints import names_in
 from hovis.engine.environment.guards import Guard
 from hovis.engine.state.type_lookup import is_python_class, lookup, own_dict
+from hovis.engine.state.values import IN_PLACE
 from hovis.ir import operations as ops
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Effect, Function, Op, Operand, Param, Raise, Return, edges
@@ -27,25 +29,27 @@ WHOLE: Final = object()
 MOST: Final = 50_000
 
 
+#: Effects of ops that may store.
 WRITES: Final = (Effect.WRITES | Effect.OPAQUE).value
+#: Stores of an attribute that is named.
 BY_NAME: Final = frozenset(map(id, (setattr, delattr, object.__setattr__, object.__delattr__)))
-_IN_PLACE: Final = ("iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imod", "imul", "imatmul", "ior", "ipow", "irshift", "isub", "itruediv", "ixor")
-OPERATORS: Final = frozenset(id(getattr(operator, name)) for name in (*_IN_PLACE, "setitem", "delitem"))
+#: Operators that store into their first operand, and ops that do.
+OPERATORS: Final = frozenset(map(id, (*IN_PLACE, operator.iconcat, operator.setitem, operator.delitem)))
 INTO_FIRST: Final = OPERATORS | frozenset(map(id, (ops.list_extend, ops.dict_update, ops.dict_merge, ops.cell_set)))
-CALLS: Final = frozenset({"apply", "apply_positional", "apply_all", "begun", "yield_", "yield_from"})
+_CALLS: Final = frozenset({"apply", "apply_positional", "apply_all", "begun", "yield_", "yield_from"})
 #: They store nothing themselves; what they run is what the classes of their operands have for them.
 READERS: Final = frozenset(
     id(fn)
     for fn in (
         *(fn for fn in vars(operator).values() if callable(fn) and fn is not operator.call),
-        *(getattr(ops, name) for name in ops.__all__ if name not in CALLS),
+        *(getattr(ops, name) for name in ops.__all__ if name not in _CALLS),
         *(getattr, hasattr, iter, next, len, repr, str, bool, hash, isinstance, issubclass, callable, format, type, id, print),
     )
     if id(fn) not in INTO_FIRST
 )
 #: What they give is new.
 NEW: Final = frozenset(
-    map(id, (ops.make_tuple, ops.make_list, ops.make_set, ops.make_dict, ops.make_object, ops.make_stored, ops.make_cell, ops.make_function))
+    map(id, (ops.make_tuple, ops.make_list, ops.make_set, ops.make_dict, ops.make_object, ops.make_stored, ops.make_cell, ops.make_function, ops.bind))
 ) | frozenset(map(id, (ops.make_exception, sorted, list.copy, dict.copy, set.copy)))
 #: They keep what they are given for others to load.
 KEEPERS: Final = BY_NAME | INTO_FIRST | NEW
@@ -82,7 +86,8 @@ class Values:
             if isinstance(end, Return):
                 self.returned[function].append(end.value)
         self._given_away = [one for op in self.ops for one in keeps(op)] + [end.value for _, end in ends if isinstance(end, Raise)]
-        self._asked: dict[Op, list[Operand] | None] = {}
+        #: what ops give that is held by a name, once it was found out
+        self._by_name: dict[Op, list[Operand] | None] = {}
         #: constants, and values of which cannot be told what they are, by their places in masks
         self._numbered: list[Operand] = []
         self._places: dict[int, int] = {}
@@ -104,10 +109,11 @@ class Values:
         known, loaded = self._told(mask)
         if any(map(is_proxy, self._in(mask))):
             return None
+        if handed:
+            # also by way of what the residual has made, or was given
+            return known | self._handed
         if not loaded:
             return known
-        if handed:
-            return known | self._handed
         # what is given to the residual is looked at on entry: it leads to none of the objects that were read
         reached = self._led_to(self._union(loaded, self._origins) | self._kept)
         return None if reached is None else known | reached
@@ -174,9 +180,9 @@ class Values:
     def _solve(self, following: Callable[[Op | Param], Iterable[Operand]], itself: Callable[[Op | Param], bool]) -> dict[Op | Param, int]:
         """By value, the constants that it leads to, and the values that stand for themselves."""
         masks: dict[Op | Param, int] = {}
-        values: dict[Op | Param, list[Op | Param]]
         every: list[Op | Param] = [*self.ops, *self.sources, *self.given]
         leads = {value: list(following(value)) for value in every}
+        values: dict[Op | Param, list[Op | Param]]
         values = {value: [one for one in ones if isinstance(one, (Op, Param)) and one in leads] for value, ones in leads.items()}
         for group in components(values, values.__getitem__):
             mask = 0
@@ -230,14 +236,14 @@ class Values:
 
     def _named(self, op: Op) -> list[Operand] | None:
         """What an attribute or a global holds, at first or by a store of the residual, or a function returns; None: op gives something else."""
-        if op in self._asked:
-            return self._asked[op]
-        self._asked[op] = None
+        if op in self._by_name:
+            return self._by_name[op]
+        self._by_name[op] = None
         if isinstance(op.callee, Function):
-            self._asked[op] = self.returned.get(op.callee)
+            self._by_name[op] = self.returned.get(op.callee)
         elif op.callee is getattr or op.callee is ops.load_global:
-            self._asked[op] = self._contents(*op.args)
-        return self._asked[op]
+            self._by_name[op] = self._contents(*op.args)
+        return self._by_name[op]
 
     def _contents(self, of: Operand, name: Operand, *default: Operand) -> list[Operand] | None:
         if not isinstance(name, Const) or WHOLE in self.stored:
@@ -305,7 +311,8 @@ def keeps(op: Op) -> Iterable[Operand]:
     """What of its operands op puts where others may load it from."""
     callee = id(op.callee)
     if callee in NEW:
-        return parts(op)
+        # whoever has a bound method has the object, and calls the function alone
+        return op.args[1:] if op.callee is ops.bind else parts(op)
     if callee in KEEPERS or type(op.callee) is types.MethodDescriptorType:
         return op.args[1:] if op.effect._value_ & WRITES else ()
     return op.operands() if is_call(op) else ()
@@ -316,21 +323,26 @@ def reached_by(origins: Iterable[Operand]) -> set[int] | None:
     found: dict[int, object] = {}
     todo: list[object] = []
     classes: set[type] = set()
-    called = asked = False
+    called = hooked = asked = False
     for one in origins:
         if isinstance(one, Const):
             todo.append(one.value)
         elif isinstance(one, Op):
-            called |= runs_code_of(one)
+            called |= is_call(one)
+            hooked |= runs_code_of(one)
             asked |= is_class_of(one)
     while todo:
         held = todo.pop()
         if id(held) not in found and not is_immutable(held):
             found[id(held)] = held
             todo += led_to(held, called)
+            if hooked and type(held) in (map, filter):
+                todo += (one for fn in gc.get_referents(held) if is_a(fn, types.FunctionType) for one in named_globals(fn.__code__, fn.__globals__))
             if type(held) not in classes:
                 classes.add(type(held))
                 todo += class_contents(type(held))
+                if hooked:
+                    todo += (one for hook in hooks(type(held)) for one in named_globals(hook.__code__, hook.__globals__))
                 if asked:
                     found.update((id(base), base) for base in type(held).__mro__)
             if len(found) > MOST or type(held) in weakref.ProxyTypes:
@@ -357,6 +369,16 @@ def led_to(held: Any, called: bool) -> Iterable[object]:
     return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
 
 
+def hooks(cls: type) -> Iterator[types.FunctionType]:
+    """The functions of a class that are called where an instance is asked for something: special methods and properties."""
+    for base in cls.__mro__ if is_python_class(cls) else ():
+        for name, held in vars(base).items():
+            if is_a(held, property):
+                yield from (fn for fn in (held.fget, held.fset, held.fdel) if is_a(fn, types.FunctionType))
+            elif is_a(held, types.FunctionType) and name.startswith("__"):
+                yield held
+
+
 def class_contents(cls: type) -> tuple[object, ...]:
     """What instances of a class find in it that can be stored into."""
     contents = (held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())
@@ -364,8 +386,5 @@ def class_contents(cls: type) -> tuple[object, ...]:
 
 
 def named_globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[object]:
-    """The globals that code names, and that of the functions that are made in it."""
-    yield from (namespace[name] for name in code.co_names if name in namespace)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from named_globals(constant, namespace)
+    """The globals that code names, and the functions that are made in it."""
+    return (namespace[name] for name in names_in(code) if name in namespace)

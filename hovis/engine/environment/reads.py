@@ -78,6 +78,8 @@ class Reader:
 
     def read_part(self, held: object, name: object) -> None:
         """An attribute of a known object was read (or is not there), an item of a container, or all of it."""
+        if not self.frozen:
+            return  # guards see to what else is stored
         if type(held) is CellType:
             name = "cell_contents"
         found = self.static_parts.get(id(held))
@@ -108,12 +110,12 @@ class Reader:
         if class_templates.ALL and class_templates.of(holder) is not None:
             return
         key = (kind, id(holder), name)
-        for part in _CALLED_BY.get(kind, ()):
-            self.read_part(holder, part)
-        if kind == "item" and "__builtins__" in holder:
-            self.read_part(holder, name)
         self._tell(key, kind, value)
         if self.frozen:
+            for part in _CALLED_BY.get(kind, ()):
+                self.read_part(holder, part)
+            if kind == "item" and "__builtins__" in holder:
+                self.read_part(holder, name)
             if key in self.volatile:
                 raise Consulted(always=True)
             return

@@ -4,7 +4,7 @@ import abc
 import functools
 import operator
 import types
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final
 
 from hovis.engine.machine import frame_inspection
@@ -12,6 +12,7 @@ from hovis.engine.machine.machine import Landing, Machine
 from hovis.engine.state import class_templates, observed_identity
 from hovis.engine.state.heap import holds
 from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.type_lookup import bound_parts
 from hovis.engine.state.values import ENDS, Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import Effect
@@ -100,7 +101,7 @@ def opaque(
     frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     bound = [Known(callee.__self__)] if type(callee) is types.MethodType else []
-    for value in (*bound, *args, *(kwargs or {}).values()):
+    for value in given_with((*bound, *args, *(kwargs or {}).values())):
         if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
             m.thaw(value.value)
         if class_templates.ALL and isinstance(value, Known) and (template := class_templates.template_of(value.value)) is not None and _changes_classes(callee):
@@ -114,6 +115,18 @@ def opaque(
     if holds(kind) or (kind is ANY and id(callee) not in _QUIET):
         made.ends, m.endings = ENDS, True
     return made
+
+
+def given_with(values: Iterable[V]) -> Iterator[V]:
+    """Values, and what known ones hold that cannot be had without it: items of tuples, what a method is bound to."""
+    for value in values:
+        yield value
+        if isinstance(value, Known):
+            held = value.value
+            if type(held) is tuple and not is_immutable(held):
+                yield from given_with(map(Known, held))
+            elif (parts := bound_parts(held)) is not None:
+                yield from given_with(map(Known, parts.values()))
 
 
 #: They hand out what a container holds, not the container.

@@ -18,7 +18,7 @@ from hovis.lattice import ANY, AbstractValue, Array, Const, Refined, Type
 from hovis.lattice.constants import PLAIN, same_constant
 
 #: Of an array these give the array itself.
-_IN_PLACE: Final = (
+IN_PLACE: Final = (
     operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.imatmul,
     operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift,
 )  # fmt: skip
@@ -199,7 +199,7 @@ def is_same(a: "V", b: "V") -> bool:
 
 
 def _changed(value: Operand) -> Operand:
-    while isinstance(value, Op) and isinstance(value.type, Array) and any(value.callee is one for one in _IN_PLACE):
+    while isinstance(value, Op) and isinstance(value.type, Array) and any(value.callee is one for one in IN_PLACE):
         value = value.args[0]
     return value
 

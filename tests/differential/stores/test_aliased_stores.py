@@ -30,6 +30,11 @@ class Slots:
     __init__, give = Item.__init__, Item.give
 
 
+class Told(Item):
+    def set(self, n):
+        self.b = n
+
+
 class Plain:
     pass
 
@@ -345,3 +350,48 @@ def test_functions_modules_and_cells(text, residual_of, monkeypatch):
     plain, residual = fresh("aliased_stores_plain"), residual_of(fresh("aliased_stores_residual"))
     for n in (3, 4):
         assert outcome(residual, n) == outcome(plain, n)
+
+
+UNKNOWN = {
+    "lambda": "call(lambda: give(o, n))",
+    "closure": "def f(): o.b = n\ncall(f)",
+    "bound method": "call(o.set, n)",
+    "partial": "call(functools.partial(give, o, n))",
+    "list": "k = [o]\nbump(k)",
+    "tuple": "bump((o,))",
+    "tuples": "bump(((o, 1), 2)[0])",
+    "grown list": "k = []\nfor i in range(n): k.append(o)\nbump(k)",
+    "list of lists": "k = [[o]] * n\nbump(k[0])",
+    "dict": "bump({'k': o}.values())",
+    "object": "p = Plain()\np.inner = o\ninside_of(p)",
+    "argument": "box.append(o)\nbump(box)",
+    "generator": "bump(x for x in [o])",
+    "default": "def f(x=o): x.b = n\ncall(f)",
+}
+
+
+@pytest.mark.parametrize("residual_of", [hovis.specialize, hovis.jit], ids=["specialize", "jit"])
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
+def test_unknown_code_gets_at_a_known_object(text, residual_of):
+    """It is given a known object, or something that the traced code has made of it or has put it into."""
+    def call(fn, *args):
+        return fn(*args)
+
+    def bump(xs):
+        for x in xs:
+            if isinstance(x, Told):
+                x.b += 1
+
+    def inside_of(p):
+        p.inner.b += 1
+
+    def fresh():
+        o = Told()
+        scope = {"o": o, "Plain": Plain, "functools": functools, "call": hovis.boundary(call), "bump": hovis.boundary(bump), "inside_of": hovis.boundary(inside_of)}
+        body = "".join(f"    {line}\n" for line in ("before = o.b", *text.split("\n"), "return before, o.b"))
+        exec(f"def give(x, n): x.b = n\ndef fn(n, box):\n{body}", scope)
+        return scope["fn"]
+
+    plain, residual = fresh(), residual_of(fresh())
+    for n in (3, 1, 4):
+        assert outcome(residual, n, []) == outcome(plain, n, [])
