@@ -11,6 +11,7 @@ import hovis  # noqa: F401
 
 os.environ.setdefault("HOVIS_VERIFY", "1")      # the verifier runs after every pass
 os.environ.setdefault("HOVIS_TRACE_SECONDS", "1000")    # what is compiled does not depend on the machine
+os.environ.setdefault("HOVIS_DEBUG", "1")       # a failure of hovis itself is raised, it does not leave the call to Python
 
 # The same examples on every run, and a failure is told as it was found: making it small may take minutes, which the profile
 # `fuzz` has (HYPOTHESIS_PROFILE=fuzz pytest ... on the test that failed).

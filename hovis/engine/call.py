@@ -99,9 +99,11 @@ def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: l
 
 def builtin_callable(fn: object) -> bool:
     """Is fn a callable of C code, without Python code of its own to enter?"""
-    return issubclass(type(fn), _BUILTINS) or type(find(type(fn), "__call__")) is not FUNCTION
+    return issubclass(type(fn), _BUILTINS) or type(find(type(fn), "__call__")) in _SLOTS
 
 
+#: Of what type ``__call__`` of a class of C is.
+_SLOTS = (types.WrapperDescriptorType, types.MethodDescriptorType)
 _BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 
 

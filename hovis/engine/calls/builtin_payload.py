@@ -211,9 +211,9 @@ _IN_PLACE: Final = {"__iadd__": operator.iadd, "__imul__": operator.imul, "__ior
 
 def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
     """What a C method of the builtin class comes to on what an instance holds: a callable and its arguments."""
-    base: Any = getattr(fn, "__objclass__", None)
-    if base not in BASES or type(fn) not in (types.MethodDescriptorType, types.WrapperDescriptorType):
+    if type(fn) not in (types.MethodDescriptorType, types.WrapperDescriptorType) or fn.__objclass__ not in BASES:
         return None
+    base: Any = fn.__objclass__
     inside = held(m, args[0])
     if inside is None or base_of(_class(m, args[0])) is not base:
         return None

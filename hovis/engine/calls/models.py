@@ -193,10 +193,10 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
             return finish(m, relabel(obj.cells[index], value.labels), mode)
         if isinstance(own, property):
             return m.call(Known(own.fget), [value], {}, mode)
-        if type(own) is not FUNCTION:
-            assert own is not None, name
+        if type(own) is FUNCTION:
+            return finish(m, m.new(VObj("method", METHOD, (Known(own), value)), labels_of(value)), mode)
+        if own is not None:
             return finish(m, Known(own, value.labels), mode)
-        return finish(m, m.new(VObj("method", METHOD, (Known(own), value)), labels_of(value)), mode)
     if name == "__class__":
         return finish(m, Known(obj.cls, value.labels), mode)
     held = _attribute(m, value, obj, name)

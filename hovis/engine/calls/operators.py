@@ -206,7 +206,7 @@ def _candidate(cls: type, name: str, other: type) -> Any:
         return found
     if found is ABSENT or (cls in MODEST and is_python_class(other) and not issubclass(other, cls)):
         return None
-    if getattr(found, "__objclass__", None) is object:
+    if type(found) is types.WrapperDescriptorType and found.__objclass__ is object:
         return _unequal(cls) if name == "__ne__" else None
     return NOT_MODELLED
 

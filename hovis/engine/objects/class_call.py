@@ -20,6 +20,7 @@ from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find, is_abstract, is_plain, is_python_class, lookup, special
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.engine.traced import slot_protocols
+from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND, name_of_class
 from hovis.lattice import SOME, Type
@@ -239,6 +240,11 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
     found = models.special(m, callee, "__call__")
     if found is not NOT_MODELLED:
         return m.call(Known(found), [callee, *args], kwargs, mode)
-    if isinstance(callee, Known):
+    if isinstance(callee, Known) and not is_python_class(type(callee.value)):
         return call_builtin(m, callee.value, args, kwargs, mode)
+    if isinstance(callee, Known):  # no op is of an object of the user's: it would be compared, and hashed
+        given = [m.new(VObj("tuple", tuple, tuple(args)))]
+        if kwargs:
+            given.append(m.new(VObj("dict", dict, tuple(kwargs.values()), tuple(kwargs))))
+        return finish(m, opaque(m, ops.apply if kwargs else ops.apply_positional, [callee, *given]), mode)
     return finish(m, opaque(m, callee, args, kwargs), mode)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.ir.operations import apply, apply_all, apply_positional
+from hovis.lattice.inspection import attribute
 from hovis.library.numpy.adjoints import shadow_memory
 from hovis.library.standard import STANDARD
 from hovis.library.tables.derivatives import TABLE
@@ -62,14 +63,14 @@ def moves(callee: Any, args: tuple[Any, ...]) -> bool:
     if is_in(callee, _MOVING):
         looked_at = args[:1] if callee in _BY_FIRST else args[:2] if callee in _BY_BOTH else ()
         return not any(map(_is_numeric, looked_at))
-    own = getattr(callee, "__self__", None)
-    module = own.__name__ if isinstance(own, types.ModuleType) else getattr(callee, "__module__", None)
+    own = attribute(callee, "__self__")
+    module = own.__name__ if isinstance(own, types.ModuleType) else attribute(callee, "__module__")
     if isinstance(module, str) and (module.startswith(_OPERATIONS) or module in _MODULES):
         return True
     if type(callee) is types.FunctionType:
         # what the house has of its own for what is not known while tracing is Python that acts on boxes as well
         return _is_library(module) and STANDARD.rule(callee) is not None and TABLE.of(callee) is None and not str(module).startswith("numpy")
-    of = getattr(callee, "__objclass__", None) or (own if isinstance(own, type) else type(own) if own is not None else None)
+    of = attribute(callee, "__objclass__") or (own if isinstance(own, type) else type(own) if own is not None else None)
     if of is None and isinstance(callee, type):
         of = callee
     return of is object or (of is not None and (issubclass(of, (*_CONTAINERS, BaseException)) or of.__module__ in _MODULES))

@@ -9,7 +9,7 @@ import numpy as np
 from hovis.ir.model import Op, Operand
 from hovis.ir.operations import make_list, make_tuple
 from hovis.lattice import Array, Const, Type, Union
-from hovis.lattice.inspection import is_a
+from hovis.lattice.inspection import attribute, is_a
 from hovis.library.numpy.rules.manipulation import in_shape
 from hovis.library.numpy.rules.ufuncs import SCALARS
 from hovis.library.numpy.types import einsum_subscripts
@@ -143,7 +143,7 @@ def _rearranges(op: Op) -> bool:
 def is_numpy(callee: object) -> bool:
     """Is it a function, a ufunc or a method of NumPy's?"""
     module = str(getattr(callee, "__module__", None))
-    return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or getattr(callee, "__objclass__", None) in (np.ndarray, np.generic, np.ufunc)
+    return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or attribute(callee, "__objclass__") in (np.ndarray, np.generic, np.ufunc)
 
 
 def is_in(callee: object, table: Container[Any]) -> bool:

@@ -77,7 +77,9 @@ def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
 
 @action(sorted)
 def sorted_(m: Machine, args: Args, named: Named) -> Any:
-    found = _options(m, named) if len(args) == 1 else None
+    if len(args) != 1:
+        return None
+    found = _options(m, named)
     known = isinstance(args[0], Known) and type(args[0].value) in (list, dict)
     stepped = m.obj(args[0], *_STEPPED)
     real = isinstance(args[0], Dyn) or (isinstance(args[0], Ref) and m.obj(args[0]) is None)
