@@ -31,6 +31,10 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
         return {name: [every] * len(code) if whole.reads_locals else live_slots(code, whole.successors, every)}
     if name == "loop_heads":
         return {name: loop_heads(code, whole.successors)}
+    if name == "head_tests":
+        return {name: head_tests(code, whole.successors, whole.loop_heads)}
+    if name == "natural_loops":
+        return {name: {head: natural_loop(whole.successors, head) for head in whole.head_tests.values()}}
     if name in ("ipdom", "pdom_depth"):
         ipdom, depth = post_dominators(code, whole.successors)
         return {"ipdom": ipdom, "pdom_depth": depth}
@@ -129,6 +133,36 @@ def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
             state[index] = 2
             path.pop()
     return frozenset(heads)
+
+
+def head_tests(code: "Sequence[Instruction]", normal: Follow, heads: frozenset[int]) -> dict[int, int]:
+    """For each Branch that nothing stands in front of but what comes behind the head of a loop, as in ``while test:``, that head."""
+    found = {}
+    for head in heads.intersection(to for index, after in enumerate(normal) for to in after if to <= index):
+        at = head
+        while code[at].op not in _LEADS:
+            at += 1
+        if code[at].op == "Branch":
+            found[at] = head
+    return found
+
+
+def natural_loop(normal: Follow, head: int) -> frozenset[int]:
+    """The head of a loop, and the instructions from which a jump back to it is reached without passing it."""
+    before: list[list[int]] = [[] for _ in normal]
+    for index, after in enumerate(normal):
+        for to in after:
+            before[to].append(index)
+    found, todo = {head}, [index for index in before[head] if index >= head]
+    while todo:
+        index = todo.pop()
+        if index not in found:
+            found.add(index)
+            todo += before[index]
+    return frozenset(found)
+
+
+_LEADS = frozenset({"Branch", "ForIter", "Send", "Jump", "Return", "Raise", "Reraise"})
 
 
 def post_dominators(code: "Sequence[Instruction]", follow: Follow) -> tuple[list[int | None], list[int]]:

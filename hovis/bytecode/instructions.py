@@ -179,9 +179,38 @@ class Code:
     """
 
     __slots__ = (
-        "argcount", "cells", "code", "depth", "filename", "first_line", "given_name", "given_qualname", "guarded", "handling", "has_varargs",
-        "has_varkwargs", "instructions", "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live", "loop_heads", "n_free",
-        "n_params", "name", "names", "pdom_depth", "posonlyargcount", "qualname", "reads_locals", "successors", "tells_unbound",
+        "argcount",
+        "cells",
+        "code",
+        "depth",
+        "filename",
+        "first_line",
+        "given_name",
+        "given_qualname",
+        "guarded",
+        "handling",
+        "has_varargs",
+        "has_varkwargs",
+        "head_tests",
+        "instructions",
+        "ipdom",
+        "is_async_generator",
+        "is_coroutine",
+        "is_generator",
+        "kwonlyargcount",
+        "live",
+        "loop_heads",
+        "n_free",
+        "n_params",
+        "name",
+        "names",
+        "natural_loops",
+        "pdom_depth",
+        "posonlyargcount",
+        "qualname",
+        "reads_locals",
+        "successors",
+        "tells_unbound",
         "unsupported",
     )  # fmt: skip
 
@@ -197,6 +226,10 @@ class Code:
     guarded: bool
     #: The targets of the back edges.
     loop_heads: frozenset[int]
+    #: The Branch at which a loop is first left or gone through, and the head of that loop.
+    head_tests: dict[int, int]
+    #: The instructions of the loops with such heads.
+    natural_loops: dict[int, frozenset[int]]
     #: The immediate post-dominator of each instruction on normal edges; None is the exit, or that no Return is reached.
     ipdom: list[int | None]
     #: How far each instruction lies above the exit in the tree of ``ipdom``; 0 where no Return is reached.

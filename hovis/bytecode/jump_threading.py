@@ -1,6 +1,6 @@
 """Jumps made short, so that what the compilers of the versions lay out differently looks alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hovis.bytecode.instructions import TERMINAL, Handler, Instruction
 from hovis.bytecode.stack_layout import Step
@@ -12,20 +12,66 @@ def thread(steps: Sequence[Step]) -> tuple[list[Instruction], list[int]]:
     """The instructions, and the height of the stack before each.
 
     A jump to a Jump goes where that goes; what is then out of reach is dropped, and so is a Jump to the next
-    instruction; a Jump to a Return becomes a Return; a Branch around a Jump becomes the opposite Branch.
+    instruction; a Jump to a Return becomes a Return; a Branch around a Jump becomes the opposite Branch; a loop has one test, at its head.
     """
     steps = list(steps)
-    for at, step in enumerate(steps):
+    kept = _settle(steps, list(range(len(steps))))
+    if _drop_second_tests(steps, kept):
+        kept = _settle(steps, kept)
+    index = {old: new for new, old in enumerate(kept)}
+    return [_instruction(steps[old], index) for old in kept], [steps[old].depth for old in kept]
+
+
+def _settle(steps: list[Step], kept: list[int]) -> list[int]:
+    """Shorten the jumps of these steps; which of them are left when nothing can be dropped any more?"""
+    for at in kept:
+        step = steps[at]
         if step.target >= 0:
             step.target = _final(steps, step)
             if step.op == "Jump" and steps[step.target].op == "Return":
                 steps[at] = steps[step.target]
-    kept, count = list(range(len(steps))), -1
+    count = -1
     while len(kept) != count:  # twice as a rule; once more where a handler was there for a Jump alone
         count = len(kept)
         kept = _straighten(steps, _reachable(steps, kept))
-    index = {old: new for new, old in enumerate(kept)}
-    return [_instruction(steps[old], index) for old in kept], [steps[old].depth for old in kept]
+    return kept
+
+
+def _drop_second_tests(steps: list[Step], kept: Sequence[int]) -> bool:
+    """Jump to the test of a while loop where CPython's compiler (compiler_while, up to 3.13) has written it a second time, behind the body."""
+    place = {old: new for new, old in enumerate(kept)}
+    order = [steps[old] for old in kept]
+    changed = False
+    for at, step in enumerate(order):
+        round_again = _round_again(order, place, at) if step.op == "Branch" else None
+        if round_again is None:
+            continue
+        first, length = place[round_again.target] - 1, 0
+        while length < first < at - length - 1 and _is_copy(order[first - length - 1], order[at - length - 1]):
+            length += 1
+        if length:
+            copied, polled = order[at - length], (round_again.polled, round_again.poll, round_again.poll_depth)
+            steps[kept[at - length]] = Step("Jump", None, step.raw, kept[first - length], copied.handler, copied.depth, copied.handler_depth, *polled)
+            changed = True
+    return changed
+
+
+def _round_again(order: Sequence[Step], place: Mapping[int, int], at: int) -> Step | None:
+    """What goes back behind the first test, if a Branch is the second one: itself, or the Jump behind it where both ways lead elsewhere."""
+    step, behind = order[at], order[at + 1] if at + 1 < len(order) else None
+    for back in (step, behind):
+        first = place[back.target] - 1 if back is not None and back.op in ("Branch", "Jump") else -1
+        one = order[first]
+        if 0 <= first < at and one.op == "Branch" and one.raw.position == step.raw.position and one.raw.offset != step.raw.offset:
+            if one.arg == _INVERSE[step.arg] if back is step else one.arg == step.arg and one.target == step.target:
+                return back
+    return None
+
+
+def _is_copy(one: Step, other: Step) -> bool:
+    """Do two steps do the same for the same place in the source?  A load in one instruction with a store has the place of that."""
+    same = one.op == other.op and one.handler == other.handler and (one.arg is other.arg or one.arg == other.arg)
+    return same and (one.raw.position == other.raw.position or one.op == "GetLocal")
 
 
 def _final(steps: Sequence[Step], step: Step) -> int:

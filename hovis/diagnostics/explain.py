@@ -104,7 +104,7 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
     found: list[Remark] = []
     consequences = 0
     sources = Sources(functions, names)
-    given = {id(p) for p in functions[0].params}
+    given = sources.handed_on(functions[0].params)
     called = {id(op.callee) for one in functions for op in one.ops()}
     for function in functions:
         if id(function) in called and not function.is_generator:
@@ -133,6 +133,20 @@ class Sources:
                 for edge in edges(block.terminator):
                     for param, arg in zip(edge.block.params, edge.args, strict=True):
                         self._incoming.setdefault(id(param), []).append(arg)
+
+    def handed_on(self, params: Iterable[Param]) -> set[int]:
+        """The ids of these, and of all parameters of blocks that they arrive in."""
+        onto: dict[int, list[int]] = {}
+        for param, args in self._incoming.items():
+            for arg in args:
+                onto.setdefault(id(arg), []).append(param)
+        found, todo = set[int](), [id(param) for param in params]
+        while todo:
+            at = todo.pop()
+            if at not in found:
+                found.add(at)
+                todo += onto.get(at, ())
+        return found
 
     def of(self, *values: Operand) -> str:
         """``x and n``, in the order of the arguments; "" if none is among them."""

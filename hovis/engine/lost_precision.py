@@ -23,8 +23,19 @@ def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
                 name = _variable(engine, entry.state, path)
                 if name is not None and name not in seen:
                     seen.add(name)
-                    engine.state = entry.state
+                    engine.state = _behind_the_test(entry.state)
                     yield f"{name} {JOINED}", engine.location(), f"hovis.static({name}) here would tell all of them apart"
+
+
+def _behind_the_test(state: State) -> State:
+    """Where a loop's body begins, if a state stands at the loop's head: a hint can be written there."""
+    frame = state.frames[-1]
+    test = next((at for at, head in frame.code.head_tests.items() if head == frame.pc), None)
+    if test is None:
+        return state
+    moved = state.fork()
+    moved.frames[-1].pc = next(at for at in frame.code.successors[test] if at in frame.code.natural_loops[frame.pc])
+    return moved
 
 
 def _variable(engine: "Engine", state: State, path: int) -> str | None:

@@ -21,7 +21,7 @@ from hovis.engine.state import class_templates, lifetimes
 from hovis.engine.state.budget import OutOfFuel, allowance
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
-from hovis.engine.state.specialization_tables import GiveUp, Restart, Tables
+from hovis.engine.state.specialization_tables import GiveUp, Joined, Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.type_lookup import watched
 from hovis.engine.state.values import Dyn, Known, Ref
@@ -99,7 +99,7 @@ class Engine(Meeting):
         self.entries, self.label_owner, self.work, self.again = {}, [], [], []
         self.read_static = set()
         self.static_objects, self.static_parts = {}, {}
-        self.watched, self.trusted = {}, set()
+        self.watched, self.trusted, self.went_past = {}, set(), {}
         self.crowds.clear()
         start = self.initial()
         self.push_work(start)
@@ -163,7 +163,7 @@ class Engine(Meeting):
         try:
             while done is None:
                 ctx, since = self.state.frames[-1].ctx, self.steps
-                done = self._follow(not self.steps)
+                done = self._follow(not self.steps and self.entry.site == self.state.site())
                 self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
         except OutOfFuel:
             self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
@@ -179,7 +179,7 @@ class Engine(Meeting):
         """
         frame = self.state.frames[-1]
         code, ctx = frame.code, frame.ctx
-        program, heads = self.program(code), code.loop_heads
+        program, heads, loops = self.program(code), code.loop_heads, code.natural_loops
         merges = self.tables.merge.setdefault(ctx, set())
         watched, looks = self.tables.watched.get(ctx), self.tables.looks.setdefault(ctx, set())
         rounds, back = self.rounds, False
@@ -193,6 +193,8 @@ class Engine(Meeting):
                 return True
             first = False
             if pc in heads:
+                if pc in loops:
+                    self.went_past.setdefault((ctx, pc), set()).add(self.entry)
                 if came is not None and not rounds.has(frame) and self.polls(self.state, came):
                     self._poll_at_head((ctx, pc), came)
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
@@ -216,6 +218,12 @@ class Engine(Meeting):
                 to = handler(self, arg)
             except Consulted as refused:
                 self._watch(ctx, pc, refused.always)
+                return False
+            except Joined as joined:
+                if joined.args[0]:
+                    for told in (self.tables.used, self.tables.forced, self.tables.unkeyed, self.tables.stacks):
+                        told.clear()
+                    raise Restart("joined") from None
                 return False
             if to is None:
                 frame.pc = pc + 1

@@ -35,8 +35,3 @@ def is_read(op: Op) -> bool:
 def reads(op: Op) -> bool:
     """Is it such a read, be it asked for or not?"""
     return is_read(op) or op.callee is read_if
-
-
-def leaves_memory(op: Op) -> bool:
-    """Are arrays behind it as they were before?"""
-    return not op.effect & ~READING

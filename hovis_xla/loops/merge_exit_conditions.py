@@ -37,7 +37,9 @@ def merge_exit_conditions(function: Function) -> Function:
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:
     """A block of a loop that ends with a test, and the one behind that asks the second question."""
-    for block in sweep.ordered(region) if _is_scalar(region) else ():
+    if len(region.heads) > 1:
+        return None
+    for block in sweep.ordered(region) if _is_scalar(region) else region.heads:  # with the test at its head, no round is begun that is not to be
         second = _second(sweep, region, block)
         if second is not None:
             return partial(_write, region, block, second), set()
@@ -64,8 +66,8 @@ def _have_room(ranges: Ranges, ops: list[Op], block: Block) -> bool:
 
 
 def _is_scalar(region: Region) -> bool:
-    """Is it a loop in which a flag more or less counts: with no loop in it, entered at one place, over single numbers?"""
-    return not region.loops and len(region.heads) == 1 and not any(isinstance(op.type, Array) for b in region.blocks for op in b.all_ops())
+    """Is it a loop in which a flag more or less counts: with no loop in it, over single numbers?"""
+    return not region.loops and not any(isinstance(op.type, Array) for b in region.blocks for op in b.all_ops())
 
 
 def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:

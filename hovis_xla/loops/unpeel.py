@@ -3,10 +3,9 @@
 Tracing follows what is known. So the first rounds of a loop, or a half of the first one, may stand in front of it and lead into its middle:
 
 - a round that begins in front and goes on in the loop makes it a loop that is entered at several places, which is slow, and moves its arrays;
-- of ``for v in x: if v > 0: …`` ways meet behind the ``if``, where the loop then begins: its test is in the middle, and nobody sees that it counts;
-- of ``best = 1; for k in …: … if length > best: best = length`` there is one loop for as long as ``best`` is 1, and one behind it.
+- of ``for v in x: if v > 0: …`` ways meet behind the ``if``, where the loop then begins: its test is in the middle, and nobody sees that it counts.
 
-All are undone alike. Where a walk through both at once finds that a block in front, with all that comes behind it, does what the loop
+Both are undone alike. Where a walk through both at once finds that a block in front, with all that comes behind it, does what the loop
 does from one of its blocks on, it is a jump to that block, with what it is given in front. What is known of the numbers in front has been
 computed while tracing; it is computed in the walk.
 """
@@ -19,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.analysis.control_flow import operands
-from hovis.ir.matching import Match, same, shape
+from hovis.ir.matching import Match, shape
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Terminator, Value, callees, edges
 from hovis.lattice import Array, Const, Type, Union
 from hovis.passes import pipeline
@@ -73,7 +72,7 @@ def _rounds(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
 
 
 def _loops(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
-    """What is in front of a loop, and its test; and the head of the loop, and each block of one behind it."""
+    """What is in front of a loop, and its test."""
     if len(region.heads) > 1:
         return
     middle = _test_within(sweep, region)
@@ -83,10 +82,6 @@ def _loops(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
             fronts.update([b for block in fronts for b, _ in sweep.before[block]])
         place = _Place(sweep, region, middle, parted=True)
         yield from (_Peeled(sweep, place, start) for start in sweep.listed(fronts - region.blocks))
-    for later in sweep.around({e.block for b in region.blocks for e in successors(b)} - region.blocks):
-        if region.blocks.isdisjoint(later.blocks):
-            for place in (_Place(sweep, later, target) for target in sweep.ordered(later) if isinstance(target.terminator, Branch)):
-                yield _Peeled(sweep, place, region.heads[0], turns=True)
 
 
 def _ways(sweep: Sweep, region: Region) -> list[Block]:
@@ -137,20 +132,17 @@ class _Peeled(Match):
     """A block in front of a loop, and a place in the loop from which on the same may be done.
 
     What has to be brought to that place is free: what is used of it in front for the first time says what it is.
-    turns: the block in front is the head of a loop, too
     """
 
-    def __init__(self, sweep: Sweep, place: _Place, start: Block, turns: bool = False) -> None:
+    def __init__(self, sweep: Sweep, place: _Place, start: Block) -> None:
         self.open = place.open
         self.unbound: set[object] = {*place.open}
         super().__init__(self.unbound)
-        self.sweep, self.region, self.target, self.middle, self.start, self.turns = sweep, place.region, place.target, place.middle, start, turns
+        self.sweep, self.region, self.target, self.middle, self.start = sweep, place.region, place.target, place.middle, start
         self.matched: set[Op] = set()  # of the block in front
         self.walked: set[Block] = set()
         #: what is computed in the walk, once it is known of what
         self.folded: dict[Op, tuple[Operand, ...]] = {}
-        #: where both come to where they began: what the values of the loop are there, and what the block in front is given
-        self.again: list[tuple[Bound, Sequence[Operand]]] = []
 
     def is_there(self) -> bool:
         """Does the block in front do the same, and can the loop do it in its place?"""
@@ -160,13 +152,7 @@ class _Peeled(Match):
             return False
         brought: set[Operand] = {self.bound[v] for v in self.open}
         left_out = {v for b in self.walked if b is not self.start for v in (*b.params, *b.all_ops())}
-        if not left_out.isdisjoint(brought) or not all(self._comes_back(*again) for again in self.again):
-            return False
-        if self.turns:
-            if not brought.isdisjoint(self.start.ops):
-                return False
-            left_out.update(self.start.params, self.start.ops)
-        if not self.walked.issuperset(self.sweep.users(left_out)) or not self._leaves_out(brought):
+        if not left_out.isdisjoint(brought) or not self.walked.issuperset(self.sweep.users(left_out)) or not self._leaves_out(brought):
             return False
         if self.middle is not None and not all(b in self.walked or b in self.region.blocks for b, _ in self.sweep.before[self.region.heads[0]]):
             return False
@@ -181,13 +167,11 @@ class _Peeled(Match):
         carried: Sequence[Operand] = self.target.params
         if self.middle is not None:
             carried = [a for b in self.region.blocks for e in successors(b) if e.block in heads for a in e.args]
-        return v in carried and not self.turns and getattr(self.bound[v], "dims", None) == v.dims
+        return v in carried and getattr(self.bound[v], "dims", None) == v.dims
 
     def _leaves_out(self, brought: set[Operand]) -> bool:
         """Find what the block in front still does: what the loop does not, and what is used elsewhere.  May the rest be done later?"""
         self.kept: list[Op] = []
-        if self.turns:
-            return True
         used = brought | {v for b in self.sweep.users(self.start.ops) if b not in self.walked for v in operands(b)}
         for op in reversed(self.start.ops):
             if op in used or op not in self.matched:
@@ -209,11 +193,6 @@ class _Peeled(Match):
             known[op] = found
         return True
 
-    def _comes_back(self, values: Bound, args: Sequence[Operand]) -> bool:
-        """Does a round bring to the place what the one in front brings to its own beginning?"""
-        begins: Bound = dict(zip(self.start.params, args, strict=True))
-        return all(same(self._of(values.get(v, v)), begins.get(self.bound[v], self.bound[v])) for v in self.open)
-
     def _passes(self, block: Block) -> bool:
         """Is it come to by way of the place alone?"""
         return block is not self.middle and self.sweep.dominators.dominates(self.middle or self.target, block)
@@ -223,7 +202,7 @@ class _Peeled(Match):
     def _alike(self, a: Block, b: Block, front: Bound, loop: Bound) -> bool:
         """Is what stands in front, from a on, what the loop does from b on?  What it does besides comes first, or is not missed where it is left out."""
         self.walked.add(a)
-        stays = a is self.start and not self.turns
+        stays = a is self.start
         rest, begun, end = list(a.ops), not stays, a.terminator
         for _ in range(MOST_BLOCKS):
             for op in b.ops:
@@ -278,17 +257,9 @@ class _Peeled(Match):
         args = [front.get(v, v) for v in p.args]
         if p.block is q.block:
             return all(self._is(x, y, loop) for x, y in zip(args, q.args, strict=True))
-        if q.block not in self.region.blocks:
+        if q.block not in self.region.blocks or q.block is self.target:
             return False
         loop.update(zip(q.block.params, [self._seen(v, loop) for v in q.args], strict=True))
-        if q.block is self.target:
-            self.again.append((loop, args))
-            return p.block is self.start and self.turns
-        if p.block is self.start and self.turns:  # the loop has to come to the place by what is known alone
-            landing = Block((), [], Jump(Edge(self.start, tuple(args))))
-            found = self._alike(landing, q.block, front, loop)
-            self.walked.discard(landing)
-            return found
         if p.block in self.region.blocks or p.block in self.walked or len(self.sweep.before[p.block]) != 1:
             return False
         front.update(zip(p.block.params, args, strict=True))

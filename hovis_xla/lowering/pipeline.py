@@ -28,7 +28,6 @@ from hovis_xla.loops.split_shared_headers import split_shared_headers
 from hovis_xla.loops.unpeel import unpeel
 from hovis_xla.loops.unroll_counted import unroll_counted
 from hovis_xla.loops.unroll_while import unroll_while
-from hovis_xla.loops.unrotate import unrotate
 from hovis_xla.prepare.iterator_end_threading import merge_lockstep_iterators, thread_iterator_ends
 from hovis_xla.prepare.strided_stores import scalarize_strided_stores
 from hovis_xla.prepare.tail_recursion import eliminate_tail_recursion
@@ -50,7 +49,7 @@ def delay_polls(function: Function) -> Function:
 #: Loops and values become as they are lowered.
 SHAPING: Final[Sequence[Stage]] = (
     delay_polls, scalarize_strided_stores, eliminate_tail_recursion, thread_iterator_ends, merge_lockstep_iterators, unpeel,
-    split_shared_headers, unpeel, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats,
+    split_shared_headers, unpeel, merge_exit_conditions, predicate_overflow, pair_floats,
 )  # fmt: skip
 #: Loops of a function so shaped do several iterations at a time.
 IN_ROUNDS: Final[Sequence[Stage]] = (unroll_while, unroll_counted)

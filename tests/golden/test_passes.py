@@ -90,7 +90,6 @@ RUN = {
     **PASSES,
     **{stage.__name__: stage for stage in (*pipeline.SHAPING, *pipeline.IN_ROUNDS, *pipeline.LEADING)},
     "bucketed": lambda function: bucketed(function, [(Size(0),)], [bucket(10)])[0],
-    "unpeel: a loop in front": pipeline.unpeel,
     "unpeel: half a round": pipeline.unpeel,
     "outline": outlined,
 }

@@ -41,22 +41,30 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     if not any(entry.told for entry in loop) and engine.frozen:
         return set()
     endless = not any(_leaves(entry, loop) for entry in loop)
-    folded = [branch for entry in loop for branch in entry.folded.values()]
-    leaving = [branch for branch in folded if _depends_on_objects_alone(engine, branch) and branch.leaves(endless)]
-    if not leaving or not (endless or not engine.frozen):
+    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless)]
+    constants = {branch: _constants(engine, branch) for branch in leaving}
+    keys = {key for branch in leaving if not constants[branch] for key in branch.told}
+    renewed = any(_is_renewed(engine, owner, path, loop) for found in constants.values() for owner, path in found)
+    if not (endless or not engine.frozen) or not (renewed or not all(constants.values())):
         return set()
-    keys = {key for branch in leaving for key in branch.told}
-    return keys if keys or not endless else {key for entry in loop for key in entry.told}
+    return keys if not renewed and (keys or not endless) else {key for entry in loop for key in entry.told}
 
 
-def _depends_on_objects_alone(engine: "Engine", branch: Folded) -> bool:
-    """Is what was decided by none of the constants that tell rounds apart?"""
-    for label in each(branch.labels):
-        owner, path = engine.label_owner[(label >> SHIFT) - 1], label & PATHS
-        held = engine.value_at(owner.state, path)
-        if isinstance(held, Known) and type(held.value) in PLAIN:
-            return False
-    return True
+def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
+    """The constants which tell rounds apart by which a branch was decided: the entries that begin with them, and where."""
+    labels = [(engine.label_owner[(label >> SHIFT) - 1], label & PATHS) for label in each(branch.labels)]
+    held = [(owner, path, engine.value_at(owner.state, path)) for owner, path in labels]
+    return [(owner, path) for owner, path, value in held if isinstance(value, Known) and type(value.value) in PLAIN]
+
+
+def _is_renewed(engine: "Engine", owner: Entry, path: int, loop: set[Entry]) -> bool:
+    """Is what an entry of a loop begins with assigned anew in the loop, which may have read it?"""
+    for entry in loop:
+        for _, to, state in entry.exits:
+            value = engine.value_at(state, path) if to is owner else None
+            if isinstance(value, Known) and not any(label & PATHS == path for label in each(value.labels)):
+                return True
+    return False
 
 
 def _loops(entries: list[Entry]) -> list[set[Entry]]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.frames_and_heap import State, substitute
-from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.specialization_tables import Joined, Restart
 from hovis.engine.state.values import TEST, WEAK, Dyn, Known, Ref, V, labels_of
 from hovis.ir.model import Op
 from hovis.ir.operations import END, UNBOUND
@@ -92,19 +92,22 @@ def _could_be(kind: Any, value: object) -> bool:
 
 def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     """Branch on an exact bool: jump to target if it is jump_if."""
+    frame = m.frame
     if isinstance(value, Known):
         if value.labels:
             m.mark(value.labels, WEAK)
         jumps = value.value is jump_if
-        m.folded(target if not jumps else m.frame.pc + 1, value.labels)
+        m.folded(target if not jumps else frame.pc + 1, value.labels)
         return target if jumps else None
     assert isinstance(value, Dyn), value
+    merges, head = m.tables.merge.setdefault(frame.ctx, set()), frame.code.head_tests.get(frame.pc)
+    if head is not None and head not in merges:  # a loop has one test, at its head, and not one in front of it as well
+        merges.add(head)
+        raise Joined([entry for entry in m.went_past.pop((frame.ctx, head), ()) if entry is not m.entry])
     if value.lost:
         m.mark(value.lost, TEST if _chooses(value.value) else WEAK)
-    frame = m.frame
     next_pc = frame.pc + 1
     m.meet(len(m.state.frames) - 1, next_pc, target)
-    merges = m.tables.merge.setdefault(frame.ctx, set())
     merges.add(next_pc)
     merges.add(target)
     location, at = m.location(), frame.pc

@@ -99,6 +99,8 @@ class Machine(Reader, abc.ABC):
         #: objects of which it is asked whether anything is stored into them, by number; and those of which it was said that nothing is
         self.watched: dict[int, int] = {}
         self.trusted: set[int] = set()
+        #: the entries that go past the head of a loop with a test, by the context and the head
+        self.went_past: dict[tuple[int, int], set[Any]] = {}
 
     # --------------------------------------------------------------------------------------------- the frame
 

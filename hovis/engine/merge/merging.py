@@ -2,7 +2,7 @@
 
 import abc
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -112,27 +112,33 @@ class Meeting(Keys):
         """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
 
         Else that round would stand before the loop once more, and so would the first rounds of the loops around it.  Nor is it
-        known what counts the rounds.  peers: entries with the same constants that choose.
+        known what counts the rounds, or what a part of a loop's test goes by that is decided for the first round alone.
+        peers: entries with the same constants that choose.
         """
         frame = state.frames[-1]
-        place = _ITERATORS.get(frame.code.instructions[frame.pc].op)
-        if place is None or len(frame.stack) < -place:
-            return
-        iterator = frame.stack[place]
-        if isinstance(iterator, Known) or (isinstance(iterator, Ref) and state.heap[iterator.aid].node is None):
+        loop = frame.code.natural_loops.get(frame.pc)
+        inside = partial(self._is_within, depth=len(state.frames) - 1, ctx=frame.ctx, loop=loop or ())
+        tested = inside(self.entry)
+        if not tested and not _goes_over_unknown(state):
             return
         parts = dict(key)
         for entry in peers[:FIRST_ROUNDS]:
             first = dict(entry.key)
             unlike = [path for path in first.keys() | parts.keys() if first.get(path) != parts.get(path)]
-            if all(self._is_lost(entry, state, path) for path in unlike) and self._leads(entry, self.entry):
+            half = tested and not any(frame.code.head_tests.get(at) == frame.pc for ctx, at, _ in entry.folded if ctx == frame.ctx)
+            if all(self._is_lost(entry, state, path, half) for path in unlike) and self._leads(entry, self.entry, inside if half else None):
                 used, forced = self.tables.used[site], self.tables.forced.setdefault(site, {})
-                forced.update((path, STRONG if isinstance(self.value_at(state, path), Ref | Dyn) else used[path]) for path in unlike)
+                forced.update((path, STRONG if isinstance(self.value_at(entry.state, path), Ref) else used[path]) for path in unlike)
                 raise Restart("force", site)
 
-    def _is_lost(self, entry: Entry, new: State, path: int) -> bool:
-        """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?"""
+    def _is_lost(self, entry: Entry, new: State, path: int, half: bool) -> bool:
+        """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?
+
+        half: or what decides a part of the test at the head of the loop for the first round, and for no other
+        """
         before, after = self.value_at(entry.state, path), self.value_at(new, path)
+        if half and isinstance(before, Known) and isinstance(after, Dyn):
+            return self.tables.used[entry.site][path] <= TEST
         if isinstance(before, Known) and isinstance(after, Known):
             return type(before.value) is int is type(after.value) and self.tables.used[entry.site][path] <= TEST and self._computed(after, entry, path)
         if not isinstance(before, Ref) or after is None or isinstance(after, Known):
@@ -158,15 +164,20 @@ class Meeting(Keys):
                 todo += each(owner.depends.get(at, NO_LABELS))
         return False
 
-    def _leads(self, entry: Entry, to: Entry) -> bool:
-        """Does a way lead from one entry to another?"""
+    def _is_within(self, entry: Entry, depth: int, ctx: int, loop: Collection[int]) -> bool:
+        """Does an entry begin in a loop of the frame at depth?"""
+        frames = entry.state.frames
+        return depth < len(frames) and frames[depth].ctx == ctx and frames[depth].pc in loop
+
+    def _leads(self, entry: Entry, to: Entry, within: Callable[[Entry], bool] | None = None) -> bool:
+        """Does a way lead from one entry to another, through such alone?"""
         todo, seen = [entry], {entry}
         while todo:
             at = todo.pop()
             if at is to:
                 return True
             for _, target, _ in at.exits:
-                if target not in seen:
+                if target not in seen and (within is None or within(target)):
                     seen.add(target)
                     todo.append(target)
         return False
@@ -478,3 +489,13 @@ class Meeting(Keys):
         if x is None or y is None or len(x) != len(y):
             return None
         return tuple(p if p is q or (p is not None and q is not None and agree(p, q)) else None for p, q in zip(x, y, strict=True))
+
+
+def _goes_over_unknown(state: State) -> bool:
+    """Does a state stand before an instruction that takes the next item of something unknown?"""
+    frame = state.frames[-1]
+    place = _ITERATORS.get(frame.code.instructions[frame.pc].op)
+    if place is None or len(frame.stack) < -place:
+        return False
+    iterator = frame.stack[place]
+    return not (isinstance(iterator, Known) or (isinstance(iterator, Ref) and state.heap[iterator.aid].node is None))

@@ -18,6 +18,10 @@ class Promote(Exception):
     """Unknown numbers of the arguments choose: these are their places, each a parameter's position and indices below."""
 
 
+class Joined(Exception):
+    """Paths are to meet at a place that the chain has come past, and other entries (given) before it: they are followed again, up to there."""
+
+
 class GiveUp(Exception):
     """The function as a whole is left as one call of the original; the argument says why."""
 

@@ -152,19 +152,14 @@ def nested_tuple(n):
 #: trace nested_tuple(Int)
 #: run (0) (1) (5)
 # 1: (%1 :: const(nested_tuple), %2 :: Int)
-#   %3 = (>)(%2, 0) :: Bool
-#   br 5 unless %3
 #   br 2 (%2, ())
-# 2: (%4 :: Int, %5 :: tuple)
-#   %6 = (-)(%4, 1) :: Int
-#   %7 = (>)(%6, 0) :: Bool
-#   br 4 unless %7
+# 2: (%3 :: Int, %4 :: tuple)
+#   %5 = (>)(%3, 0) :: Bool
+#   br 4 unless %5
 #   br 3
 # 3:
-#   %8 = make_tuple(%5) :: tuple
-#   br 2 (%6, %8)
+#   %6 = (-)(%3, 1) :: Int
+#   %7 = make_tuple(%4) :: tuple
+#   br 2 (%6, %7)
 # 4:
-#   %9 = make_tuple(%5) :: tuple
-#   return %9
-# 5:
-#   return ()
+#   return %4

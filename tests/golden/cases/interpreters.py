@@ -15,15 +15,15 @@ def pow(x, n):
 #: trace pow(1, Int)
 #: run (5) (0) (-1)
 # 1: (%1 :: const(pow), %2 :: const(1), %3 :: Int)
-#   %4 = (>)(%3, 0) :: Bool
-#   br 3 unless %4
 #   br 2 (%3)
-# 2: (%5 :: Int)
-#   %6 = (-)(%5, 1) :: Int
-#   %7 = (>)(%6, 0) :: Bool
-#   br 3 unless %7
-#   br 2 (%6)
+# 2: (%4 :: Int)
+#   %5 = (>)(%4, 0) :: Bool
+#   br 4 unless %5
+#   br 3
 # 3:
+#   %6 = (-)(%4, 1) :: Int
+#   br 2 (%6)
+# 4:
 #   return 1
 
 #: passes pow(1, Int)
@@ -36,13 +36,15 @@ def pow(x, n):
 # 1: (%1 :: const(pow), %2 :: Int, %3 :: const(100000))
 #   br 2 (100000, 1)
 # 2: (%4 :: Int, %5 :: Int)
-#   %6 = (-)(%4, 1) :: Int
-#   %7 = (*)(%5, %2) :: Int
-#   %8 = (>)(%6, 0) :: Bool
-#   br 3 unless %8
-#   br 2 (%6, %7)
+#   %6 = (>)(%4, 0) :: Bool
+#   br 4 unless %6
+#   br 3
 # 3:
-#   return %7
+#   %7 = (-)(%4, 1) :: Int
+#   %8 = (*)(%5, %2) :: Int
+#   br 2 (%7, %8)
+# 4:
+#   return %5
 
 
 def fact(n):
@@ -79,17 +81,17 @@ def env_loop(n, x):
 #: trace env_loop(Int, Int)
 #: run (5, 2) (0, 9) (-1, 1)
 # 1: (%1 :: const(env_loop), %2 :: Int, %3 :: Int)
-#   %4 = (>)(%2, 0) :: Bool
-#   br 3 (1) unless %4
 #   br 2 (%2, 1)
-# 2: (%5 :: Int, %6 :: Int)
-#   %7 = (-)(%5, 1) :: Int
-#   %8 = (*)(%6, %3) :: Int
-#   %9 = (>)(%7, 0) :: Bool
-#   br 3 (%8) unless %9
+# 2: (%4 :: Int, %5 :: Int)
+#   %6 = (>)(%4, 0) :: Bool
+#   br 4 unless %6
+#   br 3
+# 3:
+#   %7 = (-)(%4, 1) :: Int
+#   %8 = (*)(%5, %3) :: Int
 #   br 2 (%7, %8)
-# 3: (%10 :: Int)
-#   return %10
+# 4:
+#   return %5
 
 
 def lower(env, by):
@@ -364,99 +366,83 @@ def tree(node, at, tape):
 #: trace tree(parse(MOVES), 0, list)
 #: run ([3, 4, 5]) ([0, 0, 0])
 # 1: (%1 :: const(tree), %2 :: const((('-', '>', '>', '+', '<', '<'), '>', ('-', '>', '+', '<'))), %3 :: const(0), %4 :: list)
+#   br 2
+# 2:
 #   %5 = getitem(%4, 0) :: Any
 #   %6 = (!=)!(%5, 0) :: Any
 #   %7 = bool!(%6) :: Bool
-#   br 3 unless %7
-#   br 2
-# 2:
+#   br 4 unless %7
+#   br 3
+# 3:
 #   %8 = getitem(%4, 0) :: Any
 #   %9 = (-=)!(%8, 1) :: Any
 #   %10 = setitem!(%4, 0, %9) :: None
 #   %11 = getitem(%4, 2) :: Any
 #   %12 = (+=)!(%11, 1) :: Any
 #   %13 = setitem!(%4, 2, %12) :: None
-#   %14 = getitem(%4, 0) :: Any
+#   br 2
+# 4:
+#   %14 = getitem(%4, 1) :: Any
 #   %15 = (!=)!(%14, 0) :: Any
 #   %16 = bool!(%15) :: Bool
-#   br 3 unless %16
-#   br 2
-# 3:
-#   %17 = getitem(%4, 1) :: Any
-#   %18 = (!=)!(%17, 0) :: Any
-#   %19 = bool!(%18) :: Bool
-#   br 5 unless %19
-#   br 4
-# 4:
-#   %20 = getitem(%4, 1) :: Any
-#   %21 = (-=)!(%20, 1) :: Any
-#   %22 = setitem!(%4, 1, %21) :: None
-#   %23 = getitem(%4, 2) :: Any
-#   %24 = (+=)!(%23, 1) :: Any
-#   %25 = setitem!(%4, 2, %24) :: None
-#   %26 = getitem(%4, 1) :: Any
-#   %27 = (!=)!(%26, 0) :: Any
-#   %28 = bool!(%27) :: Bool
-#   br 5 unless %28
-#   br 4
+#   br 6 unless %16
+#   br 5
 # 5:
+#   %17 = getitem(%4, 1) :: Any
+#   %18 = (-=)!(%17, 1) :: Any
+#   %19 = setitem!(%4, 1, %18) :: None
+#   %20 = getitem(%4, 2) :: Any
+#   %21 = (+=)!(%20, 1) :: Any
+#   %22 = setitem!(%4, 2, %21) :: None
+#   br 4
+# 6:
 #   return 1
 
 #: trace tree(parse(NESTED), 0, list)
 #: run ([3, 4, 0, 0, 0]) ([0, 1, 0, 0, 0])
 # 1: (%1 :: const(tree), %2 :: const((('-', '>', ('-', '>', '>', '+', '<', '<'), '>', '>', ('-',…), %3 :: const(0), %4 :: list)
+#   br 2
+# 2:
 #   %5 = getitem(%4, 0) :: Any
 #   %6 = (!=)!(%5, 0) :: Any
 #   %7 = bool!(%6) :: Bool
-#   br 7 unless %7
-#   br 2
-# 2:
+#   br 8 unless %7
+#   br 3
+# 3:
 #   %8 = getitem(%4, 0) :: Any
 #   %9 = (-=)!(%8, 1) :: Any
 #   %10 = setitem!(%4, 0, %9) :: None
+#   br 4
+# 4:
 #   %11 = getitem(%4, 1) :: Any
 #   %12 = (!=)!(%11, 0) :: Any
 #   %13 = bool!(%12) :: Bool
-#   br 4 unless %13
-#   br 3
-# 3:
+#   br 6 unless %13
+#   br 5
+# 5:
 #   %14 = getitem(%4, 1) :: Any
 #   %15 = (-=)!(%14, 1) :: Any
 #   %16 = setitem!(%4, 1, %15) :: None
 #   %17 = getitem(%4, 3) :: Any
 #   %18 = (+=)!(%17, 1) :: Any
 #   %19 = setitem!(%4, 3, %18) :: None
-#   %20 = getitem(%4, 1) :: Any
+#   br 4
+# 6:
+#   %20 = getitem(%4, 3) :: Any
 #   %21 = (!=)!(%20, 0) :: Any
 #   %22 = bool!(%21) :: Bool
-#   br 4 unless %22
-#   br 3
-# 4:
-#   %23 = getitem(%4, 3) :: Any
-#   %24 = (!=)!(%23, 0) :: Any
-#   %25 = bool!(%24) :: Bool
-#   br 6 unless %25
-#   br 5
-# 5:
-#   %26 = getitem(%4, 3) :: Any
-#   %27 = (-=)!(%26, 1) :: Any
-#   %28 = setitem!(%4, 3, %27) :: None
-#   %29 = getitem(%4, 2) :: Any
-#   %30 = (+=)!(%29, 1) :: Any
-#   %31 = setitem!(%4, 2, %30) :: None
-#   %32 = getitem(%4, 1) :: Any
-#   %33 = (+=)!(%32, 1) :: Any
-#   %34 = setitem!(%4, 1, %33) :: None
-#   %35 = getitem(%4, 3) :: Any
-#   %36 = (!=)!(%35, 0) :: Any
-#   %37 = bool!(%36) :: Bool
-#   br 6 unless %37
-#   br 5
-# 6:
-#   %38 = getitem(%4, 0) :: Any
-#   %39 = (!=)!(%38, 0) :: Any
-#   %40 = bool!(%39) :: Bool
-#   br 7 unless %40
-#   br 2
+#   br 2 unless %22
+#   br 7
 # 7:
+#   %23 = getitem(%4, 3) :: Any
+#   %24 = (-=)!(%23, 1) :: Any
+#   %25 = setitem!(%4, 3, %24) :: None
+#   %26 = getitem(%4, 2) :: Any
+#   %27 = (+=)!(%26, 1) :: Any
+#   %28 = setitem!(%4, 2, %27) :: None
+#   %29 = getitem(%4, 1) :: Any
+#   %30 = (+=)!(%29, 1) :: Any
+#   %31 = setitem!(%4, 1, %30) :: None
+#   br 6
+# 8:
 #   return 0

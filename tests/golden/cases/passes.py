@@ -10,63 +10,61 @@ def moved(t):
 #: passes moved([Int, Int, Int])
 #: run ([5, 1, 2]) ([0, 1, 2]) ([70, 0, -10**30])
 # 1: (%1 :: const(moved), %2 :: [%3 :: Int, %4 :: Int, %5 :: Int])
-#   %6 = (!=)(%3, 0) :: Bool
-#   br 5 unless %6
+#   %6 = (>=)(%3, 1) :: Bool
+#   br 3 (%3, %5) unless %6
 #   br 2
 # 2:
-#   %7 = (>=)(%3, 1) :: Bool
-#   br 4 (%3, %5) unless %7
-#   br 3
-# 3:
-#   %8 = (+)(%5, %3) :: Int
-#   %9 = setitem!(%2, 0, 0) :: None
-#   %10 = setitem!(%2, 2, %8) :: None
+#   %7 = (+)(%5, %3) :: Int
+#   %8 = setitem!(%2, 0, 0) :: None
+#   %9 = setitem!(%2, 2, %7) :: None
 #   return %2
-# 4: (%11 :: Int, %12 :: Int)
-#   %13 = (-)(%11, 1) :: Int
+# 3: (%10 :: Int, %11 :: Int)
+#   %12 = (!=)(%10, 0) :: Bool
+#   br 5 unless %12
+#   br 4
+# 4:
+#   %13 = (-)(%10, 1) :: Int
 #   %14 = setitem!(%2, 0, %13) :: None
-#   %15 = (+)(%12, 1) :: Int
+#   %15 = (+)(%11, 1) :: Int
 #   %16 = setitem!(%2, 2, %15) :: None
-#   %17 = (!=)(%13, 0) :: Bool
-#   br 5 unless %17
-#   br 4 (%13, %15)
+#   br 3 (%13, %15)
 # 5:
 #   return %2
 
 #: passes moved(list)
 #: run ([5, 1, 2]) ([0, 1, 2]) ([70, 0, -10**30]) ([2, 0, True]) ([2, 0]) ([2, 0, 1.5]) ([True, 0, 1])
 # 1: (%1 :: const(moved), %2 :: list)
-#   %3 = getitem(%2, 0) :: Any
-#   %4 = (!=)!(%3, 0) :: Any
-#   %5 = bool!(%4) :: Bool
-#   br 8 unless %5
+#   %3 = len(%2) :: Int
+#   %4 = (<)(2, %3) :: Bool
+#   br 6 unless %4
 #   br 2
 # 2:
-#   %6 = len(%2) :: Int
-#   %7 = (<)(2, %6) :: Bool
-#   br 7 unless %7
+#   %5 = getitem(%2, 0) :: Any
+#   %6 = getitem(%2, 2) :: Any
+#   %7 = type(%5) :: type
+#   %8 = (is)(%7, const(int)) :: Bool
+#   br 6 unless %8
 #   br 3
 # 3:
-#   %8 = getitem(%2, 0) :: Any
-#   %9 = getitem(%2, 2) :: Any
-#   %10 = type(%8) :: type
-#   %11 = (is)(%10, const(int)) :: Bool
-#   br 7 unless %11
+#   %9 = type(%6) :: type
+#   %10 = (is)(%9, const(int)) :: Bool
+#   br 6 unless %10
 #   br 4
 # 4:
-#   %12 = type(%9) :: type
-#   %13 = (is)(%12, const(int)) :: Bool
-#   br 7 unless %13
+#   %11 = (>=)(%5, 1) :: Bool
+#   br 6 unless %11
 #   br 5
 # 5:
-#   %14 = (>=)(%8, 1) :: Bool
-#   br 7 unless %14
-#   br 6
-# 6:
-#   %15 = (+)(%9, %8) :: Int
-#   %16 = setitem!(%2, 0, 0) :: None
-#   %17 = setitem!(%2, 2, %15) :: None
+#   %12 = (+)(%6, %5) :: Int
+#   %13 = setitem!(%2, 0, 0) :: None
+#   %14 = setitem!(%2, 2, %12) :: None
 #   return %2
+# 6:
+#   %15 = getitem(%2, 0) :: Any
+#   %16 = (!=)!(%15, 0) :: Any
+#   %17 = bool!(%16) :: Bool
+#   br 8 unless %17
+#   br 7
 # 7:
 #   %18 = getitem(%2, 0) :: Any
 #   %19 = (-=)!(%18, 1) :: Any
@@ -74,11 +72,7 @@ def moved(t):
 #   %21 = getitem(%2, 2) :: Any
 #   %22 = (+=)!(%21, 1) :: Any
 #   %23 = setitem!(%2, 2, %22) :: None
-#   %24 = getitem(%2, 0) :: Any
-#   %25 = (!=)!(%24, 0) :: Any
-#   %26 = bool!(%25) :: Bool
-#   br 8 unless %26
-#   br 7
+#   br 6
 # 8:
 #   return %2
 
@@ -114,7 +108,7 @@ def multiplied(n, k):
 #: passes multiplied(Int, Int)
 #: run (4, 5) (0, 5) (-1, 5) (3, -10**20)
 # 1: (%1 :: const(multiplied), %2 :: Int, %3 :: Int)
-#   %4 = (>)(%2, 0) :: Bool
+#   %4 = (>=)(%2, 1) :: Bool
 #   br 3 (0, %2) unless %4
 #   br 2
 # 2:
@@ -136,19 +130,23 @@ def up_to(a, b):
 #: passes up_to(Int, Int)
 #: run (0, 5) (5, 0) (4, 5) (5, 5)
 # 1: (%1 :: const(up_to), %2 :: Int, %3 :: Int)
-#   %4 = (+)(%2, 1) :: Int
-#   %5 = (>=)(%4, %3) :: Bool
-#   br 2 unless %5
-#   br 3 (%4, 2)
+#   %4 = (-)(%3, %2) :: Int
+#   %5 = (>=)(%4, 1) :: Bool
+#   br 3 (%2, 0) unless %5
+#   br 2
 # 2:
-#   %6 = (-)(%3, %4) :: Int
-#   %7 = (+)(%4, %6) :: Int
-#   %8 = (*)(%6, 2) :: Int
-#   %9 = (+)(2, %8) :: Int
-#   br 3 (%7, %9)
-# 3: (%10 :: Int, %11 :: Int)
-#   %12 = make_tuple(%10, %11) :: tuple
-#   return %12
+#   %6 = (+)(%2, %4) :: Int
+#   %7 = (*)(%4, 2) :: Int
+#   br 4 (%6, %7)
+# 3: (%8 :: Int, %9 :: Int)
+#   %10 = (+)(%8, 1) :: Int
+#   %11 = (+)(%9, 2) :: Int
+#   %12 = (>=)(%10, %3) :: Bool
+#   br 3 (%10, %11) unless %12
+#   br 4 (%10, %11)
+# 4: (%13 :: Int, %14 :: Int)
+#   %15 = make_tuple(%13, %14) :: tuple
+#   return %15
 
 
 def twice(t, x):
@@ -273,30 +271,22 @@ def in_step(n, x):
 #: passes in_step(Int, Int)
 #: run (0, 3) (4, 2)
 # 1: (%1 :: const(in_step), %2 :: Int, %3 :: Int)
-#   %4 = (<)(0, %2) :: Bool
-#   br 5 unless %4
-#   br 2
-# 2:
-#   %5 = make_tuple(0, %3) :: tuple
-#   %6 = make_list(%5) :: list
-#   br 3 (0, %3)
-# 3: (%7 :: Int, %8 :: Int)
-#   %9 = (+)(%7, 1) :: Int
-#   %10 = (+)(%8, 2) :: Int
-#   %11 = (<)(%9, %2) :: Bool
-#   br 6 (%6, %9) unless %11
-#   br 4
+#   %4 = make_list() :: list
+#   br 2 (0, %3)
+# 2: (%5 :: Int, %6 :: Int)
+#   %7 = (<)(%5, %2) :: Bool
+#   br 4 unless %7
+#   br 3
+# 3:
+#   %8 = make_tuple(%5, %6) :: tuple
+#   %9 = list.append!(%4, %8) :: None
+#   %10 = (+)(%5, 1) :: Int
+#   %11 = (+)(%6, 2) :: Int
+#   %12 = (-)(%11, %5) :: Int
+#   br 2 (%10, %12)
 # 4:
-#   %12 = (-)(%10, %7) :: Int
-#   %13 = make_tuple(%9, %12) :: tuple
-#   %14 = list.append!(%6, %13) :: None
-#   br 3 (%9, %12)
-# 5:
-#   %15 = make_list() :: list
-#   br 6 (%15, 0)
-# 6: (%16 :: list, %17 :: Int)
-#   %18 = make_tuple(%16, %17) :: tuple
-#   return %18
+#   %13 = make_tuple(%4, %5) :: tuple
+#   return %13
 
 
 def in_step_but_of_other_kinds(n):
@@ -308,18 +298,18 @@ def in_step_but_of_other_kinds(n):
 #: passes in_step_but_of_other_kinds(Int)
 #: run (0,) (3,)
 # 1: (%1 :: const(in_step_but_of_other_kinds), %2 :: Int)
-#   %3 = (<)(0, %2) :: Bool
-#   br 3 (0, 0.0) unless %3
 #   br 2 (0, 0.0)
-# 2: (%4 :: Int, %5 :: Float)
-#   %6 = (+)(%4, 1) :: Int
-#   %7 = (+)(%5, 1) :: Float
-#   %8 = (<)(%6, %2) :: Bool
-#   br 3 (%6, %7) unless %8
+# 2: (%3 :: Int, %4 :: Float)
+#   %5 = (<)(%3, %2) :: Bool
+#   br 4 unless %5
+#   br 3
+# 3:
+#   %6 = (+)(%3, 1) :: Int
+#   %7 = (+)(%4, 1) :: Float
 #   br 2 (%6, %7)
-# 3: (%9 :: Int, %10 :: Float)
-#   %11 = make_tuple(%9, %10) :: tuple
-#   return %11
+# 4:
+#   %8 = make_tuple(%3, %4) :: tuple
+#   return %8
 
 
 def in_step_until_one_is_late(n, late):
@@ -331,21 +321,19 @@ def in_step_until_one_is_late(n, late):
 #: passes in_step_until_one_is_late(Int, Int)
 #: run (0, 0) (5, 2) (5, 7)
 # 1: (%1 :: const(in_step_until_one_is_late), %2 :: Int, %3 :: Int)
-#   %4 = (<)(0, %2) :: Bool
-#   br 5 (0, 0) unless %4
 #   br 2 (0, 0)
-# 2: (%5 :: Int, %6 :: Int)
-#   %7 = (==)(%5, %3) :: Bool
-#   br 3 unless %7
-#   br 4 (%6)
+# 2: (%4 :: Int, %5 :: Int)
+#   %6 = (<)(%4, %2) :: Bool
+#   br 5 unless %6
+#   br 3
 # 3:
-#   %8 = (+)(%6, 1) :: Int
-#   br 4 (%8)
-# 4: (%9 :: Int)
-#   %10 = (+)(%5, 1) :: Int
-#   %11 = (<)(%10, %2) :: Bool
-#   br 5 (%10, %9) unless %11
-#   br 2 (%10, %9)
-# 5: (%12 :: Int, %13 :: Int)
-#   %14 = make_tuple(%12, %13) :: tuple
-#   return %14
+#   %7 = (+)(%4, 1) :: Int
+#   %8 = (==)(%4, %3) :: Bool
+#   br 4 unless %8
+#   br 2 (%7, %5)
+# 4:
+#   %9 = (+)(%5, 1) :: Int
+#   br 2 (%7, %9)
+# 5:
+#   %10 = make_tuple(%4, %5) :: tuple
+#   return %10

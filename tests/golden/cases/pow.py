@@ -19,17 +19,17 @@ def pow(x, n):
 #: trace pow(Int, Int)
 #: run (2, 10) (-3, 3) (7, 0) (7, -1) (3, 200)
 # 1: (%1 :: const(pow), %2 :: Int, %3 :: Int)
-#   %4 = (>)(%3, 0) :: Bool
-#   br 3 (1) unless %4
 #   br 2 (%3, 1)
-# 2: (%5 :: Int, %6 :: Int)
-#   %7 = (-)(%5, 1) :: Int
-#   %8 = (*)(%6, %2) :: Int
-#   %9 = (>)(%7, 0) :: Bool
-#   br 3 (%8) unless %9
+# 2: (%4 :: Int, %5 :: Int)
+#   %6 = (>)(%4, 0) :: Bool
+#   br 4 unless %6
+#   br 3
+# 3:
+#   %7 = (-)(%4, 1) :: Int
+#   %8 = (*)(%5, %2) :: Int
 #   br 2 (%7, %8)
-# 3: (%10 :: Int)
-#   return %10
+# 4:
+#   return %5
 
 #: trace pow(2, 3)
 # 1: (%1 :: const(pow), %2 :: const(2), %3 :: const(3))

@@ -838,13 +838,41 @@ def test_while():
         return n
 
     assert shape(f) == (
-        "GetLocal Const Compare=> ToBool Branch=false>14 GetLocal Const Inplace=- SetLocal "
-        "GetLocal Const Compare=> ToBool Branch=true>5 GetLocal Return"
+        "GetLocal Const Compare=> ToBool Branch=false>10 GetLocal Const Inplace=- SetLocal Jump>0 GetLocal Return"
     )
     code = normalize(f.__code__)
-    assert code.loop_heads == {5}
-    assert code.ipdom[4] == 14 and code.ipdom[13] == 14 and code.ipdom[15] is None
-    assert code.live == [1] * 6 + [0] * 3 + [1] * 6 + [0]
+    assert code.loop_heads == {0} and code.head_tests == {4: 0} and code.natural_loops == {0: frozenset(range(10))}
+    assert code.ipdom[4] == 10 and code.ipdom[9] == 0 and code.ipdom[11] is None
+    assert code.live == [1] * 6 + [0] * 3 + [1] * 2 + [0]
+
+
+def test_the_second_test_of_a_loop_is_dropped():
+    """CPython's compiler writes it behind the body, up to 3.13."""
+    def f(n, x):
+        while n and x[n] > 2 and not n == 7:
+            n -= 1
+        while not n:
+            try:
+                n = x[n]
+            except IndexError:
+                continue
+        return n
+
+    code = normalize(f.__code__)
+    lines = [i.position[0] for i in code.instructions if i.op == "Branch" and i.position]
+    first = f.__code__.co_firstlineno
+    assert [lines.count(first + k) for k in (1, 3)] == [3, 1]
+    assert len(code.head_tests) == 2 == len(code.natural_loops)
+
+    def within(rows, n):
+        for row in rows:
+            if row:
+                while row[n] != 0:
+                    n = row[n]
+        return n
+
+    code = normalize(within.__code__)
+    assert [i.position[0] - within.__code__.co_firstlineno for i in code.instructions if i.op == "Branch"] == [2, 3]
 
 
 def test_while_true():

@@ -14,14 +14,13 @@ from hovis_xla.loops.split_shared_headers import split_shared_headers
 from hovis_xla.loops.unpeel import unpeel
 from hovis_xla.loops.unroll_counted import unroll_counted
 from hovis_xla.loops.unroll_while import unroll_while
-from hovis_xla.loops.unrotate import unrotate
 from hovis_xla.prepare.iterator_end_threading import thread_iterator_ends
 from tests.xla.harness.checking import outcome
 from tests.xla.harness.random_loops import agrees, arguments, program, results
 
 pytestmark = pytest.mark.xla
 
-PASSES = [thread_iterator_ends, unpeel, split_shared_headers, unpeel, merge_exit_conditions, unrotate, merge_exit_conditions, predicate_overflow, pair_floats, unroll_while, unroll_counted]
+PASSES = [thread_iterator_ends, unpeel, split_shared_headers, unpeel, merge_exit_conditions, predicate_overflow, pair_floats, unroll_while, unroll_counted]
 SEEDS = range(int(os.environ.get("HOVIS_EXAMPLES", "16")))
 
 
