@@ -101,10 +101,13 @@ def run(function: Function, passes: str | Iterable[str] = "default", verify: boo
     if unknown:
         raise SpecError(f"there is no pass {said(unknown[0])}: {', '.join(PASSES)}")
     made: Function = run_pass("before all passes", copy, function, check)
+    fixed: dict[str, int] = {}
+    changes = 0
     for _ in range(MAX_ROUNDS if repeated else 0):
-        if not _each(made, repeated, check):
+        before, changes = changes, _each(made, repeated, check, fixed, changes)
+        if changes == before:
             break
-    _each(made, once, check)
+    _each(made, once, check, fixed, changes)
     return made
 
 
@@ -119,12 +122,20 @@ def _named(pipeline: str) -> tuple[list[str], list[str]]:
     return [one for one in repeated if one not in without], [one for one in once if one not in without]
 
 
-def _each(function: Function, names: list[str], check: Check[Function] | None) -> bool:
-    """One round: every pass over every function."""
-    changed = False
+def _each(function: Function, names: list[str], check: Check[Function] | None, fixed: dict[str, int], changes: int) -> int:
+    """Run every pass over every function; how often they have been changed then, so far.
+
+    changes  how often they had been
+    fixed    pass → how often they had been when it found nothing to do; until they are changed again it finds nothing
+    """
     for name in names:
-        changed |= run_pass(name, PASSES[name].rewrite_all, function, check)
-    return changed
+        if fixed.get(name) == changes:
+            continue
+        if run_pass(name, PASSES[name].rewrite_all, function, check):
+            changes += 1
+        else:
+            fixed[name] = changes
+    return changes
 
 
 def clean(function: Function) -> Function:

@@ -172,13 +172,13 @@ def _once(body: list[ast.stmt]) -> list[ast.stmt] | None:
     """The body of a loop of one round, if all that leaves it does so at its end."""
     if not body or not _leaves(body[-1]) or _of_loop(body, ast.Continue):
         return None
-    made = _unbroken(copy.deepcopy(body))
+    made = _unbroken(body)
     return None if _of_loop(made, ast.Break) else made
 
 
 def _unbroken(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements without the break at their end."""
-    last = body[-1]
+    """New statements without the break at the end of these, which stay as they are."""
+    last = copy.copy(body[-1])
     if isinstance(last, ast.Break):
         return body[:-1]
     if isinstance(last, ast.If):
@@ -189,9 +189,8 @@ def _unbroken(body: list[ast.stmt]) -> list[ast.stmt]:
             last.orelse = _unbroken(last.orelse)
         else:
             last.body = _unbroken(last.body) or [ast.Pass()]
-        for handler in last.handlers:
-            handler.body = _unbroken(handler.body) or [ast.Pass()]
-    return body
+        last.handlers = [ast.ExceptHandler(h.type, h.name, _unbroken(h.body) or [ast.Pass()]) for h in last.handlers]
+    return [*body[:-1], last]
 
 
 def _breaking(body: list[ast.stmt], after: str) -> list[ast.stmt]:
