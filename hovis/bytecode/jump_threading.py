@@ -1,9 +1,13 @@
 """Jumps made short, so that what the compilers of the versions lay out differently looks alike."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from hovis.bytecode.instructions import TERMINAL, Handler, Instruction
 from hovis.bytecode.stack_layout import Step
+
+#: CPython's compiler copies ends of code that are no longer than this, to where jumps lead there.
+ENDING = 8
 
 _INVERSE = {"true": "false", "false": "true", "none": "not_none", "not_none": "none"}
 
@@ -47,7 +51,8 @@ def _drop_second_tests(steps: list[Step], kept: Sequence[int]) -> bool:
         if round_again is None:
             continue
         first, length = place[round_again.target] - 1, 0
-        while length < first < at - length - 1 and _is_copy(order[first - length - 1], order[at - length - 1]):
+        copies = partial(_is_copy, order, place, at - first)
+        while length < first < at - length - 1 and copies(first - length - 1, at - length - 1):
             length += 1
         if length:
             copied, polled = order[at - length], (round_again.polled, round_again.poll, round_again.poll_depth)
@@ -58,20 +63,41 @@ def _drop_second_tests(steps: list[Step], kept: Sequence[int]) -> bool:
 
 def _round_again(order: Sequence[Step], place: Mapping[int, int], at: int) -> Step | None:
     """What goes back behind the first test, if a Branch is the second one: itself, or the Jump behind it where both ways lead elsewhere."""
-    step, behind = order[at], order[at + 1] if at + 1 < len(order) else None
-    for back in (step, behind):
-        first = place[back.target] - 1 if back is not None and back.op in ("Branch", "Jump") else -1
+    step = order[at]
+    for back in order[at : at + 2]:
+        first = place[back.target] - 1 if back.op in ("Branch", "Jump") else -1
         one = order[first]
-        if 0 <= first < at and one.op == "Branch" and one.raw.position == step.raw.position and one.raw.offset != step.raw.offset:
-            if one.arg == _INVERSE[step.arg] if back is step else one.arg == step.arg and one.target == step.target:
-                return back
+        if not 0 <= first < at or one.op != "Branch" or one.raw.position != step.raw.position:
+            continue
+        if back is not step and one.arg == step.arg and one.target == step.target:
+            return back
+        if back is step and one.arg == _INVERSE[step.arg] and _comes_to(order, place, at + 1, one.target):
+            return back
     return None
 
 
-def _is_copy(one: Step, other: Step) -> bool:
-    """Do two steps do the same for the same place in the source?  A load in one instruction with a store has the place of that."""
+def _comes_to(order: Sequence[Step], place: Mapping[int, int], at: int, target: int) -> bool:
+    """Is this the target of a jump, or a Jump that leads there, or a copy of how the code ends there?"""
+    there = place[target]
+    if at == there or (at < len(order) and order[at].op == "Jump" and order[at].target == target):
+        return True
+    for one, other in zip(order[there : there + ENDING], order[at : at + ENDING], strict=False):
+        if one.op != other.op or one.arg != other.arg or one.raw.position != other.raw.position or one.handler != other.handler or one.target >= 0:
+            return False
+        if one.op in TERMINAL:
+            return True
+    return False
+
+
+def _is_copy(order: Sequence[Step], place: Mapping[int, int], apart: int, first: int, second: int) -> bool:
+    """Do two steps, so far apart, do the same for the same place in the source?  A load in one instruction with a store has the place of that."""
+    one, other = order[first], order[second]
     same = one.op == other.op and one.handler == other.handler and (one.arg is other.arg or one.arg == other.arg)
-    return same and (one.raw.position == other.raw.position or one.op == "GetLocal")
+    if not same or (one.raw.position != other.raw.position and one.op != "GetLocal"):
+        return False
+    if one.target < 0 or one.target == other.target:
+        return True
+    return place[other.target] == place[one.target] + apart or _comes_to(order, place, place[other.target], one.target)
 
 
 def _final(steps: Sequence[Step], step: Step) -> int:

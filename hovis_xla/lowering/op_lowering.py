@@ -511,7 +511,10 @@ class Calls(Arrays):
         values = [a.value for a in args if isinstance(a, Known)]
         if len(values) < len(args):
             raise NotLowerable("a variable that is not known")
-        found = callee(*values)
+        try:
+            found = callee(*values)
+        except (NameError, AttributeError) as missing:
+            raise NotLowerable(f"what is not there now ({missing})") from None
         if not self.acted and not self.rereads:
             self.environment.append((callee, tuple(values), found))
         else:

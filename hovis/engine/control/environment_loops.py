@@ -41,7 +41,7 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     if not any(entry.told for entry in loop) and engine.frozen:
         return set()
     endless = not any(_leaves(entry, loop) for entry in loop)
-    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless)]
+    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless) or (branch.told and branch.assigns())]
     constants = {branch: _constants(engine, branch) for branch in leaving}
     keys = {key for branch in leaving if not constants[branch] for key in branch.told}
     renewed = any(_is_renewed(engine, owner, path, loop) for found in constants.values() for owner, path in found)

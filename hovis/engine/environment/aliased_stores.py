@@ -27,6 +27,7 @@ from hovis.engine.environment.points_to import (
     class_contents,
     is_call,
     is_proxy,
+    name_in,
 )
 from hovis.engine.state.type_lookup import has_dict, is_python_class, lookup, slots_of
 from hovis.ir.model import Effect, Function, Op, Operand, Param
@@ -216,8 +217,7 @@ def _stores(op: Op) -> Iterator[_Store]:
             yield _Store(target, fits=fits, unknown=True)
     if callee in BY_NAME:
         if into is not None:
-            name = op.args[1]
-            yield _Store(into, name.value if type(name) is Const else WHOLE, _has_attributes)
+            yield _Store(into, name_in(op), _has_attributes)
     elif callee in INTO_FIRST:
         if into is not None:
             yield _Store(into, fits=_having(f"__{_name(op)}__") if callee in OPERATORS else _any)
@@ -236,8 +236,7 @@ def _asked_for(op: Op) -> object:
     """The attribute that an op reads or stores; WHOLE: any, None: none."""
     if id(op.callee) not in BY_NAME and op.callee is not getattr and op.callee is not hasattr:
         return None
-    name = op.args[1] if len(op.args) > 1 else None
-    return name.value if isinstance(name, Const) and type(name.value) is str else WHOLE
+    return name_in(op)
 
 
 def _is_unknown(value: Operand) -> bool:

@@ -32,14 +32,28 @@ class Folded:
         self.code, self.pc, self.other, self.labels, self.told = code, pc, other, labels, told
 
     def leaves(self, sometimes: bool) -> bool:
-        """Is it part of a loop that iterates over nothing, and would the other way leave that (sometimes: perhaps, before the next round)?"""
+        """Is it part of a loop that iterates over nothing, and would the other way leave that (sometimes: perhaps, in this round or a later one)?"""
         loop = self._loop()
         if not loop or self.code.instructions[min(loop)].op == "ForIter":
             return False
         if self.other in loop and sometimes:
-            heads, follow = self.code.loop_heads, self.code.successors
-            return not _reached([self.other], lambda at: [to for to in follow[at] if to not in heads] if at in loop else ()) <= loop
+            return not _reached([self.other], lambda at: self.code.successors[at] if at in loop else ()) <= loop
         return self.other not in loop
+
+    def assigns(self) -> bool:
+        """Would the other way, and it alone, assign a variable by which the loop is left?"""
+        code, loop = self.code, self._loop()
+        heads, follow = code.loop_heads, code.successors
+
+        def side(first: int) -> set[int]:
+            return _reached([first], lambda at: [to for to in follow[at] if to not in heads] if at in loop and at not in heads else ()) & loop
+
+        alone = side(self.other).difference(*(side(to) for to in follow[self.pc] if to != self.other))
+        assigned = {code.instructions[at].arg for at in alone if code.instructions[at].op == "SetLocal"}
+        tests = [at for at in loop if code.instructions[at].op == "Branch" and not loop.issuperset(follow[at])]
+        return bool(assigned) and any(
+            instruction.op == "GetLocal" and instruction.arg in assigned for at in tests for instruction in code.instructions[begins(code, at) : at]
+        )
 
     def _loop(self) -> set[int]:
         """The instructions that lead to the branch, and that it leads to."""

@@ -79,7 +79,7 @@ class Values:
         self.stored: dict[object, list[Operand]] = {}
         for op in self.ops:
             if id(op.callee) in BY_NAME or op.callee is ops.store_global:
-                self.stored.setdefault(op.args[1].value if isinstance(op.args[1], Const) else WHOLE, []).extend(op.args[2:])
+                self.stored.setdefault(name_in(op), []).extend(op.args[2:])
         ends = [(function, block.terminator) for function in functions for block in function.blocks]
         self.returned: dict[Function, list[Operand]] = {function: [] for function in functions}
         for function, end in ends:
@@ -197,8 +197,8 @@ class Values:
 
     def is_dictionary(self, target: Operand) -> bool:
         """May a value be the dictionary of an object?"""
-        return any(op.callee is vars or (op.callee is getattr and not (isinstance(op.args[1], Const) and op.args[1].value != "__dict__"))
-                   for op in self._in(self._mask(target, self._identities)) if isinstance(op, Op))  # fmt: skip
+        held = self._in(self._mask(target, self._identities))
+        return any(op.callee is vars or (op.callee is getattr and name_in(op) in (WHOLE, "__dict__")) for op in held if isinstance(op, Op))
 
     def _behind(self, values: Iterable[Operand]) -> Iterator[Operand]:
         """What values may be: constants, and what is not told by a name."""
@@ -272,6 +272,12 @@ def own_contents(of: Operand, name: str) -> list[Operand] | None:
     return [value for key, value in zip(names.value, values, strict=True) if key == name]  # type: ignore[call-overload]
 
 
+def name_in(op: Op) -> object:
+    """The name that an op reads or stores something by; WHOLE, if it is not known, or none."""
+    name = op.args[1] if len(op.args) > 1 else None
+    return name.value if isinstance(name, Const) and type(name.value) is str else WHOLE
+
+
 def is_new(op: Op) -> bool:
     """Is the result an object that nobody else has?"""
     return id(op.callee) in NEW or (type(op.callee) is type and not isinstance(lookup(op.callee, "__new__"), types.FunctionType | staticmethod))
@@ -304,7 +310,7 @@ def is_class_of(value: Op | Param) -> bool:
     """Is it the class of something?"""
     if not isinstance(value, Op):
         return False
-    return value.callee is type or (value.callee is getattr and isinstance(value.args[1], Const) and value.args[1].value == "__class__")
+    return value.callee is type or (value.callee is getattr and name_in(value) == "__class__")
 
 
 def keeps(op: Op) -> Iterable[Operand]:

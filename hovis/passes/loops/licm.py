@@ -58,9 +58,13 @@ def _licm(function: Function) -> bool:
         moved = _invariant(loop, home, dom)
         if moved:
             front = _front(function, loop)
+            # a new block is in the loops around this one, as that is from which it is entered
+            within, incoming = front, predecessors(function)
+            while within not in dom.number:
+                within = incoming[within][0][0]
             for op in moved:
                 home[op].ops.remove(op)
-                home[op] = front
+                home[op] = within
             front.ops += moved
             changed = True
     return changed

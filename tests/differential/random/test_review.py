@@ -142,3 +142,17 @@ class Slotted:
 
 def test_an_empty_slot_does_not_fit():
     assert hovis.specialize(lambda p: 1, hovis.Instance(Slotted, y=hovis.Int))(Slotted()) == 1
+
+
+def test_what_moves_out_of_a_loop_in_a_loop_stays_within_the_outer_one():
+    def f(a, b):
+        c, fuel, x = 2, 5, 1
+        while (q := min(a, 100)) > 1:
+            for i in range(3):
+                a = b * b % 5 % 2
+            while ((c == a or b >= a) and not (2 >= a)) or (not (a <= c) and x <= 7):
+                fuel -= 1
+        return a, fuel, q
+
+    for args in ((7, 3), (1, 3), (101, 4)):
+        assert hovis.jit(f)(*args) == f(*args)

@@ -2,6 +2,7 @@
 the normalised instructions and must agree with CPython."""
 
 import argparse
+import ast
 import asyncio.base_events
 import asyncio.streams
 import builtins
@@ -21,6 +22,7 @@ import unittest.mock
 
 import pytest
 
+import hovis
 from hovis.bytecode import OPS, normalize
 
 MODULES = [
@@ -873,6 +875,30 @@ def test_the_second_test_of_a_loop_is_dropped():
 
     code = normalize(within.__code__)
     assert [i.position[0] - within.__code__.co_firstlineno for i in code.instructions if i.op == "Branch"] == [2, 3]
+
+
+def test_tests_that_stand_where_others_do():
+    """Code that is made may have one place for all of it, or none: what is no copy of a test is not dropped for one."""
+    text = """
+def f(a, x, fuel, n, b, c):
+    if ((q := a) > c if (-1 >= x and (a >= x or 0 == x)) else (b < a or (c >= x and b != a))):
+        while True:
+            fuel -= 1
+            if fuel < 0: raise KeyError(a)
+            while ((a < 7 != 1 and (5 == c or b != c)) or b <= (b + b)):
+                n -= 1
+                if n < 0: break
+"""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+    scope = {}
+    exec(compile(tree, "<made>", "exec"), scope)
+    for made in (scope["f"], types.FunctionType(scope["f"].__code__.replace(co_linetable=b""), {})):
+        with pytest.raises(KeyError, match="7"):
+            hovis.specialize(made, *[hovis.Int] * 6)(7, 1, 9, 4, 1, 1)
 
 
 def test_while_true():

@@ -448,3 +448,15 @@ def test_large_arrays_are_read_wherever_they_are():
         assert all(map(same, jitted(a, b), both(a, b)))
         memory[:] = before
     assert "XLA executable" in jitted.explain()
+
+
+def test_a_global_that_is_not_there_is_asked_for_where_it_is_read():
+    def f(a):
+        if a > 100:
+            print(nowhere)  # noqa: F821
+        return a
+
+    jitted = hovis_xla.jit(f, target="xla")
+    assert jitted(2) == 2
+    with pytest.raises(NameError, match="nowhere"):
+        jitted(200)
