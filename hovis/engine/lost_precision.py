@@ -31,10 +31,11 @@ def _behind_the_test(state: State) -> State:
     """Where a loop's body begins, if a state stands at the loop's head: a hint can be written there."""
     frame = state.frames[-1]
     test = next((at for at, head in frame.code.head_tests.items() if head == frame.pc), None)
-    if test is None:
+    body = [at for at in frame.code.successors[test] if at in frame.code.natural_loops[frame.pc]] if test is not None else []
+    if not body:
         return state
     moved = state.fork()
-    moved.frames[-1].pc = next(at for at in frame.code.successors[test] if at in frame.code.natural_loops[frame.pc])
+    moved.frames[-1].pc = body[0]
     return moved
 
 
