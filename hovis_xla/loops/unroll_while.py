@@ -9,8 +9,8 @@ are done in vain and not selected.
 Of a loop whose head is nothing but a test, all rounds but the first go back to the head if the test fails, which then
 fails again: it is still left at one place.  Others are left from each round.
 
-What the next round begins with is selected, and waits for the test. Where that reads of an array, a CPU that takes a loop for
-one that goes on, and is right but for once, need not wait for it: such loops do one round at a time.
+What the next round begins with is selected, and waits for the test. Where a test of the loop, or one within it, reads of an array, a CPU
+that predicts how it comes out need not wait for it: such loops do one round at a time.
 """
 
 import operator
@@ -68,8 +68,8 @@ def _carries_complex(region: Region) -> bool:
 
 
 def _waits(region: Region) -> bool:
-    """Would the rounds wait for each other where they do not have to?  They do if a complex number goes round, and if the test reads of arrays."""
-    return _carries_complex(region) or (is_test(region) and any(map(reads, region.heads[0].ops)))
+    """Would the rounds wait for each other where they do not have to?  They do if a complex number goes round, and if a test reads of arrays."""
+    return _carries_complex(region) or any(isinstance(b.terminator, Branch) and any(map(reads, b.ops)) for b in region.blocks)
 
 
 def _never_gives_up(ranges: Ranges, region: Region) -> bool:
