@@ -3,7 +3,7 @@
 They run once a code object and on every code object that is traced, so they are plain loops over lists of ints.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
     if name == "head_tests":
         return {name: head_tests(code, whole.successors, whole.loop_heads)}
     if name == "natural_loops":
-        return {name: {head: natural_loop(whole.successors, head) for head in whole.head_tests.values()}}
+        return {name: natural_loops(whole.successors, whole.head_tests.values())}
     if name in ("ipdom", "pdom_depth"):
         ipdom, depth = post_dominators(code, whole.successors)
         return {"ipdom": ipdom, "pdom_depth": depth}
@@ -136,9 +136,9 @@ def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
 
 
 def head_tests(code: "Sequence[Instruction]", normal: Follow, heads: frozenset[int]) -> dict[int, int]:
-    """For each Branch that nothing stands in front of but what comes behind the head of a loop, as in ``while test:``, that head."""
+    """The first Branch behind the head of a loop, with nothing but straight code in between, as of ``while test:``; and that head."""
     found = {}
-    for head in heads.intersection(to for index, after in enumerate(normal) for to in after if to <= index):
+    for head in heads.intersection(to for index, after in enumerate(normal) for to in after if to <= index) if heads else ():
         at = head
         while code[at].op not in _LEADS:
             at += 1
@@ -147,21 +147,25 @@ def head_tests(code: "Sequence[Instruction]", normal: Follow, heads: frozenset[i
     return found
 
 
-def natural_loop(normal: Follow, head: int) -> frozenset[int]:
-    """The head of a loop, and the instructions from which a jump back to it is reached without passing it."""
-    before: list[list[int]] = [[] for _ in normal]
-    for index, after in enumerate(normal):
+def natural_loops(normal: Follow, heads: Collection[int]) -> dict[int, frozenset[int]]:
+    """For each of these heads: itself, and the instructions from which a jump back to it is reached without passing it."""
+    before: list[list[int]] = [[] for _ in normal] if heads else []
+    for index, after in enumerate(normal) if heads else ():
         for to in after:
             before[to].append(index)
-    found, todo = {head}, [index for index in before[head] if index >= head]
-    while todo:
-        index = todo.pop()
-        if index not in found:
-            found.add(index)
-            todo += before[index]
-    return frozenset(found)
+    loops = {}
+    for head in heads:
+        found, todo = {head}, [index for index in before[head] if index >= head]
+        while todo:
+            index = todo.pop()
+            if index not in found:
+                found.add(index)
+                todo += before[index]
+        loops[head] = frozenset(found)
+    return loops
 
 
+#: What ends straight code.
 _LEADS = frozenset({"Branch", "ForIter", "Send", "Jump", "Return", "Raise", "Reraise"})
 
 

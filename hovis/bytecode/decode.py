@@ -44,7 +44,7 @@ def decode(code: CodeType) -> list[Raw]:
     """The instructions of ``code``, jumps and handlers resolved to indexes."""
     units = code.co_code
     positions = list(code.co_positions())
-    positions += [(None, None, None, None)] * (len(code.co_code) // 2 - len(positions))  # a table of lines may be empty
+    positions += [(None, None, None, None)] * (len(units) // 2 - len(positions))  # a table of lines may be empty
     raws: list[Raw] = []
     index_at: dict[int, int] = {}  # of the first prefix, too: jumps go there
     jumps: list[tuple[Raw, int]] = []

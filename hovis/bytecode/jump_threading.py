@@ -6,8 +6,8 @@ from functools import partial
 from hovis.bytecode.instructions import TERMINAL, Handler, Instruction
 from hovis.bytecode.stack_layout import Step
 
-#: CPython's compiler copies ends of code that are no longer than this, to where jumps lead there.
-ENDING = 8
+#: CPython's compiler copies ends of at most four instructions (MAX_COPY_SIZE in Python/flowgraph.c) to where jumps lead there: so many steps.
+MAX_COPIED = 8
 
 _INVERSE = {"true": "false", "false": "true", "none": "not_none", "not_none": "none"}
 
@@ -81,7 +81,7 @@ def _comes_to(order: Sequence[Step], place: Mapping[int, int], at: int, target: 
     there = place[target]
     if at == there or (at < len(order) and order[at].op == "Jump" and order[at].target == target):
         return True
-    for one, other in zip(order[there : there + ENDING], order[at : at + ENDING], strict=False):
+    for one, other in zip(order[there : there + MAX_COPIED], order[at : at + MAX_COPIED], strict=False):
         if one.op != other.op or one.arg != other.arg or one.raw.position != other.raw.position or one.handler != other.handler or one.target >= 0:
             return False
         if one.op in TERMINAL:

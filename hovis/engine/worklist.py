@@ -179,7 +179,7 @@ class Engine(Meeting):
         """
         frame = self.state.frames[-1]
         code, ctx = frame.code, frame.ctx
-        program, heads, loops = self.program(code), code.loop_heads, code.natural_loops
+        program, heads = self.program(code), code.loop_heads
         merges = self.tables.merge.setdefault(ctx, set())
         watched, looks = self.tables.watched.get(ctx), self.tables.looks.setdefault(ctx, set())
         rounds, back = self.rounds, False
@@ -193,10 +193,7 @@ class Engine(Meeting):
                 return True
             first = False
             if pc in heads:
-                if pc in loops:
-                    self.went_past.setdefault((ctx, pc), set()).add(self.entry)
-                if came is not None and not rounds.has(frame) and self.polls(self.state, came):
-                    self._poll_at_head((ctx, pc), came)
+                self._pass_head(frame, came)
                 if rounds.visit(frame, self.state, back, self.emitted, self.steps) and self._roll():
                     return False
             self.steps += 1
@@ -216,14 +213,8 @@ class Engine(Meeting):
                 if popped and self.untested and not self.state.untold:
                     tested_items.look(self, frame, popped)
                 to = handler(self, arg)
-            except Consulted as refused:
-                self._watch(ctx, pc, refused.always)
-                return False
-            except Joined as joined:
-                if joined.args[0]:
-                    for told in (self.tables.used, self.tables.forced, self.tables.unkeyed, self.tables.stacks):
-                        told.clear()
-                    raise Restart("joined") from None
+            except (Consulted, Joined) as refused:
+                self._learn(ctx, pc, refused)
                 return False
             if to is None:
                 frame.pc = pc + 1
@@ -241,12 +232,25 @@ class Engine(Meeting):
             if to == SWITCH:
                 return None
 
-    def _poll_at_head(self, site: tuple[int, int], came: int) -> None:
-        """Poll for signals at the head of a loop where other paths have met in this iteration, and may do so in the next."""
+    def _pass_head(self, frame: Frame, came: int | None) -> None:
+        """Go past the head of a loop; poll for signals there where other paths have met in this iteration, and may do so in the next."""
+        site = frame.ctx, frame.pc
+        if frame.pc in frame.code.natural_loops:
+            self.went_past.setdefault(site, set()).add(self.entry)
+        if came is None or self.rounds.has(frame) or not self.polls(self.state, came):
+            return
         if site in self.tables.polled:
             self.block = self.poll(self.block, self.state, came)
         else:
             self.entry.passed.add(site)
+
+    def _learn(self, ctx: int, pc: int, refused: Consulted | Joined) -> None:
+        """The chain is followed again, knowing why an instruction has refused; Restart, if others have to be as well."""
+        if isinstance(refused, Consulted):
+            self._watch(ctx, pc, refused.always)
+        elif refused.args[0]:
+            self.tables.forget_uses()
+            raise Restart("joined") from None
 
     def _open(self, entry: Entry) -> None:
         """Begin a chain: with the entry's state, an empty block, and nothing found out yet."""

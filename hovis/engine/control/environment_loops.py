@@ -38,15 +38,15 @@ def learn(engine: "Engine") -> bool:
 
 def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
-    if not any(entry.told for entry in loop) and engine.frozen:
-        return set()
     endless = not any(_leaves(entry, loop) for entry in loop)
+    if engine.frozen and not (endless and any(entry.told for entry in loop)):
+        return set()
     leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless) or (branch.told and branch.assigns())]
     constants = {branch: _constants(engine, branch) for branch in leaving}
     keys = {key for branch in leaving if not constants[branch] for key in branch.told}
     renewed = any(_is_renewed(engine, owner, path, loop) for found in constants.values() for owner, path in found)
-    if not (endless or not engine.frozen) or not (renewed or not all(constants.values())):
-        return set()
+    if not renewed and all(constants.values()):
+        return set()  # none of them leaves the loop, or all go by constants that are the same in each round
     return keys if not renewed and (keys or not endless) else {key for entry in loop for key in entry.told}
 
 

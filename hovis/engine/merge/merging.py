@@ -117,7 +117,7 @@ class Meeting(Keys):
         """
         frame = state.frames[-1]
         loop = frame.code.natural_loops.get(frame.pc)
-        inside = partial(self._is_within, depth=len(state.frames) - 1, ctx=frame.ctx, loop=loop or ())
+        inside = partial(_is_within, depth=len(state.frames) - 1, ctx=frame.ctx, loop=loop or ())
         tested = inside(self.entry)
         if not tested and not _goes_over_unknown(state):
             return
@@ -163,11 +163,6 @@ class Meeting(Keys):
                 seen.add(label)
                 todo += each(owner.depends.get(at, NO_LABELS))
         return False
-
-    def _is_within(self, entry: Entry, depth: int, ctx: int, loop: Collection[int]) -> bool:
-        """Does an entry begin in a loop of the frame at depth?"""
-        frames = entry.state.frames
-        return depth < len(frames) and frames[depth].ctx == ctx and frames[depth].pc in loop
 
     def _leads(self, entry: Entry, to: Entry, within: Callable[[Entry], bool] | None = None) -> bool:
         """Does a way lead from one entry to another, through such alone?"""
@@ -489,6 +484,12 @@ class Meeting(Keys):
         if x is None or y is None or len(x) != len(y):
             return None
         return tuple(p if p is q or (p is not None and q is not None and agree(p, q)) else None for p, q in zip(x, y, strict=True))
+
+
+def _is_within(entry: Entry, depth: int, ctx: int, loop: Collection[int]) -> bool:
+    """Does an entry begin in a loop of the frame at depth?"""
+    frames = entry.state.frames
+    return depth < len(frames) and frames[depth].ctx == ctx and frames[depth].pc in loop
 
 
 def _goes_over_unknown(state: State) -> bool:

@@ -52,7 +52,7 @@ REDIRECTED: Final = ("stdin", "stdout", "stderr")
 
 @dataclass(eq=False)
 class Tables:
-    """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use."""
+    """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use, and what is forgotten."""
 
     unrolling: Unrolling = FREELY
     #: the same where lists grow meanwhile
@@ -120,3 +120,8 @@ class Tables:
     open_names: dict[CodeType, tuple[str, ...]] = field(default_factory=dict)
     #: bodies of classes → the methods that a decorator adds at once (see class_statement.complete)
     added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
+
+    def forget_uses(self) -> None:
+        """Forget which slots are used: a loop has got a head, once for each loop, so that what was learned is of a program that is not traced."""
+        for learned in (self.used, self.forced, self.unkeyed, self.stacks):
+            learned.clear()

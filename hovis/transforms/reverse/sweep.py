@@ -348,7 +348,7 @@ class Sweep:
         writer = Writer(block, self)
         found = writer.rule(zero_of, variable.value)
         if writer.block is not block:
-            raise DerivativeError(f"the zero of a {variable.type} is not known")
+            raise DerivativeError(f"which zero the derivative of a {variable.value.type} begins with is not known while tracing ({where(self.function)})")
         return found
 
     def no_end(self, variable: Variable, block: Block) -> Operand:

@@ -1,5 +1,6 @@
 """hovis.explain, errors for people, show(guards=True), and traces in notebooks."""
 import re
+import sys
 import xml.dom.minidom
 
 import pytest
@@ -226,3 +227,18 @@ def test_the_graph_has_an_arrow_for_each_edge():
 
 def test_one_of_is_shown():
     assert "# entry: x :: OneOf(1, 2.5)" in hovis.trace(power, hovis.OneOf(1, 2.5), 2).show(guards=True)
+
+
+@pytest.mark.parametrize("jit", [hovis.jit, hovis.specialize])
+def test_a_failure_of_hovis_itself_leaves_the_call_to_python(jit, monkeypatch):
+    """Tests raise it (conftest.py); users have the original, and are told."""
+    def fail(*args):
+        raise AssertionError("no such state")
+
+    monkeypatch.setattr(sys.modules["hovis.engine.trace"], "run", fail)
+    with pytest.raises(AssertionError, match="no such state"):
+        hovis.trace(power, Int, Int)
+    monkeypatch.delenv("HOVIS_DEBUG")
+    residual = jit(power) if jit is hovis.jit else jit(power, Int, Int)
+    assert residual(3, 4) == 81
+    assert "tracing failed: AssertionError: no such state" in str(hovis.explain(residual))
