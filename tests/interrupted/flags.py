@@ -3,6 +3,7 @@
 Each loop hangs on something else: a global, an attribute, a closure's variable, an item, a container, an event, a call, several at once.
 A loop that does not end is told by the one who runs this, who waits for it only so long.
 """
+import enum
 import signal
 import sys
 import threading
@@ -15,7 +16,15 @@ STOP = False
 STATE = {"stop": False}
 MODULE = types.ModuleType("flags")
 EVENT = threading.Event()
-ITEMS, DEQUE = [], deque()
+ITEMS, DEQUE, LATER = [], deque(), {}
+
+
+class Mode(enum.Enum):
+    RUN = 1
+    END = 2
+
+
+MODE = Mode.RUN
 
 
 class Worker:
@@ -210,6 +219,31 @@ def by_variables():
             yield globals()[f"by_variable_{k}_{j}"]
 
 
+def check():
+    if STOP:
+        raise TimeoutError
+
+
+#: How variables of a function begin, the test of its loop, and what each round does: variables stay what they are until STOP or LATER changes.
+STEPS = [
+    ("done = False", "not done", "done |= STOP"), ("n = 0", "n == 0", "n += STOP"), ("n = [0]", "not sum(n)", "n[0] += STOP"), ("n = 0", "not n", "n = max(n, STOP)"),
+    ("s = ''", "not s", "s += 'x' * STOP"), ("s = ''", "not s", "s += f\"{LATER.get('x', '')}\""), ("n = 0", "n == 0", "n += len(LATER)"),
+    ("r = None", "r is None", "r = LATER.get('x')"), ("r = None", "not r", "r = r or LATER.get('x')"), ("r = 1", "'x' not in LATER", "r = 1"),
+    ("r = None", "r is None", "try: r = LATER['x']\n  except KeyError: pass"), ("r = 1", "MODE is Mode.RUN", "r = 1"), ("r = 1", "not getattr(PLAIN, 'late', 0)", "r = 1"),
+    ("r = None", "r is None", "for r in iter(lambda: STOP, True): k += 1\n  r = 1"), ("r = 1", "not any(v for v in LATER.values())", "r = 1"),
+    ("r = 0", "not r", "try: check()\n  except TimeoutError: r = 1"), ("done = False", "k < 10 ** 15 * (1 + k % 2)", "done |= STOP\n  if done: break"),
+    ("r = None", "k < 10 ** 15 * (1 + k % 2) and not r", "r = r or LATER.get('x')"),
+]
+
+
+def by_steps():
+    """Functions of all of these; of the last two is known that they may end otherwise."""
+    for k, (begin, test, step) in enumerate(STEPS):
+        name = f"by_step_{k}" if k < len(STEPS) - 2 else f"by_long_step_{k}"
+        exec(f"def {name}(k):\n {begin}\n while {test}:\n  k += 1 + k % 3\n  {step}\n return k\n", globals())
+        yield globals()[name]
+
+
 def put(**values):
     """The stop, and what makes it undone."""
     globals().update(values)
@@ -217,8 +251,22 @@ def put(**values):
 
 BY_CELL, STOP_CELL, CELL_AGAIN = closure()
 END, AGAIN = (lambda: put(STOP=True)), (lambda: put(STOP=False))
+
+
+def end_all():
+    put(STOP=True, MODE=Mode.END)
+    LATER["x"] = PLAIN.late = 1
+
+
+def all_again():
+    put(STOP=False, MODE=Mode.RUN)
+    LATER.clear()
+    vars(PLAIN).pop("late", None)
+
+
 CASES = [
     *((fn, END, AGAIN) for fn in (by_global, by_call, by_variable, by_two, by_break, in_try, nested, *by_variables())),
+    *((fn, end_all, all_again) for fn in by_steps()),
     (by_none, lambda: setattr(MODULE, "result", 1), lambda: setattr(MODULE, "result", None)),
     (by_text, lambda: setattr(MODULE, "mode", "stop"), lambda: setattr(MODULE, "mode", "run")),
     (by_item, lambda: STATE.update(stop=True), lambda: STATE.update(stop=False)),
@@ -244,7 +292,7 @@ WAYS = {"jit": hovis.jit, "specialize": lambda fn: hovis.specialize(fn, int), "x
 def main(ways):
     for number, (fn, stop, again) in enumerate(CASES):
         for way in ways:
-            if way == "specialize" and fn.__name__.startswith(("by_variable_5", "by_variable_8")):
+            if way == "specialize" and fn.__name__.startswith(("by_variable_5", "by_variable_8", "by_long_step")):
                 continue    # it may end otherwise, and what specialize reads it relies upon
             again()
             residual = WAYS[way](fn)

@@ -38,16 +38,17 @@ def learn(engine: "Engine") -> bool:
 
 def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
-    endless = not any(_leaves(entry, loop) for entry in loop)
-    if engine.frozen and not (endless and any(entry.told for entry in loop)):
+    told = {key for entry in loop for key in entry.told}
+    if not told or not any(_leaves(entry, loop) for entry in loop):
+        return told
+    if engine.frozen:
         return set()
-    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless) or (branch.told and branch.assigns())]
+    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves() or (branch.told and branch.assigns())]
     constants = {branch: _constants(engine, branch) for branch in leaving}
-    keys = {key for branch in leaving if not constants[branch] for key in branch.told}
-    renewed = any(_is_renewed(engine, owner, path, loop) for found in constants.values() for owner, path in found)
-    if not renewed and all(constants.values()):
-        return set()  # none of them leaves the loop, or all go by constants that are the same in each round
-    return keys if not renewed and (keys or not endless) else {key for entry in loop for key in entry.told}
+    for branch, found in constants.items():
+        if any(_is_assigned(engine, branch, owner, path) or _is_renewed(engine, owner, path, loop) for owner, path in found):
+            return told
+    return {key for branch in leaving if not constants[branch] for key in branch.told}
 
 
 def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
@@ -55,6 +56,14 @@ def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
     labels = [(engine.label_owner[(label >> SHIFT) - 1], label & PATHS) for label in each(branch.labels)]
     held = [(owner, path, engine.value_at(owner.state, path)) for owner, path in labels]
     return [(owner, path) for owner, path, value in held if isinstance(value, Known) and type(value.value) in PLAIN]
+
+
+def _is_assigned(engine: "Engine", branch: Folded, owner: Entry, path: int) -> bool:
+    """Is it a variable that the loop around the branch assigns, be it what it was already (``done |= STOP``)?"""
+    part = engine.tables.paths.parts[path]
+    if len(part) != 3 or part[1] != "local" or owner.state.frames[part[0]].code is not branch.code:
+        return False
+    return part[2] in branch.assigned()
 
 
 def _is_renewed(engine: "Engine", owner: Entry, path: int, loop: set[Entry]) -> bool:

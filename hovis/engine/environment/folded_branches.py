@@ -1,5 +1,7 @@
 """Branches that are decided while tracing, and what they were decided by."""
 
+import builtins
+import enum
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -9,18 +11,20 @@ from hovis.lattice.constants import PLAIN
 
 #: Reads of the environment that are remembered until a branch is decided.
 RECENT: Final = 32
-#: The classes of flags, and of what derives from them (enumerations).
-_FLAGS: Final = (bool, int, float, str)
+#: The classes of flags, and of what derives from them.
+_FLAGS: Final = (bool, int, float, str, enum.Enum)
 #: Kinds of guards of what is looked at as a whole (see guards.Guard).
 _WHOLE: Final = ("items", "dict")
 _PARTS: Final = ("item", "index", "slot", "cell", "class")
 
 
-def may_be_told(kind: str, value: Any) -> bool:
-    """Might what was read tell a loop to end: is it a plain value, or all that a container holds?"""
+def may_be_told(kind: str, holder: Any, name: Any, value: Any) -> bool:
+    """Might what was read tell a loop to end: is it a plain value, all that a container holds, or an item that is not there (yet)?"""
+    if kind == "item" and value is UNBOUND:
+        return not ("__builtins__" in holder and name in vars(builtins))    # the name of a builtin is looked for in the module first
     if kind == "class":
         value = value[-1][1] if value else UNBOUND
-    return kind in _WHOLE or (kind in _PARTS and (value is None or type(value) in PLAIN or issubclass(type(value), _FLAGS)))
+    return kind in _WHOLE or (kind in _PARTS and (type(value) in PLAIN or issubclass(type(value), _FLAGS)))
 
 
 class Folded:
@@ -31,14 +35,10 @@ class Folded:
     def __init__(self, code: Code, pc: int, other: int, labels: Any, told: tuple[Any, ...]) -> None:
         self.code, self.pc, self.other, self.labels, self.told = code, pc, other, labels, told
 
-    def leaves(self, sometimes: bool) -> bool:
-        """Is it part of a loop that iterates over nothing, and would the other way leave that (sometimes: perhaps, in this round or a later one)?"""
+    def leaves(self) -> bool:
+        """Is it part of a loop that iterates over nothing, and would the other way leave that?"""
         loop = self._loop()
-        if not loop or self.code.instructions[min(loop)].op == "ForIter":
-            return False
-        if self.other in loop and sometimes:
-            return not _reached([self.other], lambda at: self.code.successors[at] if at in loop else ()) <= loop
-        return self.other not in loop
+        return bool(loop) and self.code.instructions[min(loop)].op != "ForIter" and self.other not in loop
 
     def assigns(self) -> bool:
         """Would the other way, and it alone, assign a variable by which the loop is left?"""
@@ -49,11 +49,15 @@ class Folded:
             return _reached([first], lambda at: [to for to in follow[at] if to not in heads] if at in loop and at not in heads else ()) & loop
 
         alone = side(self.other).difference(*(side(to) for to in follow[self.pc] if to != self.other))
-        assigned = {code.instructions[at].arg for at in alone if code.instructions[at].op == "SetLocal"}
+        assigned = _assigned(code, alone)
         tests = [at for at in loop if code.instructions[at].op == "Branch" and not loop.issuperset(follow[at])]
         return bool(assigned) and any(
             instruction.op == "GetLocal" and instruction.arg in assigned for at in tests for instruction in code.instructions[begins(code, at) : at]
         )
+
+    def assigned(self) -> set[int]:
+        """The slots of the variables that the loop around it assigns."""
+        return _assigned(self.code, self._loop())
 
     def _loop(self) -> set[int]:
         """The instructions that lead to the branch, and that it leads to."""
@@ -65,6 +69,10 @@ class Folded:
                 before.setdefault(to, []).append(at)
         found = _reached(before.get(self.pc, ()), lambda at: before.get(at, ()))
         return found & behind | {self.pc} if found else set()
+
+
+def _assigned(code: Code, places: Iterable[int]) -> set[int]:
+    return {code.instructions[at].arg for at in places if code.instructions[at].op == "SetLocal"}
 
 
 def _reached(first: Iterable[int], follow: Any) -> set[int]:

@@ -110,7 +110,7 @@ class Reader:
         if class_templates.ALL and class_templates.of(holder) is not None:
             return
         key = (kind, id(holder), name)
-        self._tell(key, kind, value)
+        self._tell(key, holder, value)
         if self.frozen:
             for part in _CALLED_BY.get(kind, ()):
                 self.read_part(holder, part)
@@ -152,9 +152,9 @@ class Reader:
         self.guard("library", fn, None, footprint)
         return True
 
-    def _tell(self, key: Any, kind: str, value: Any) -> None:
+    def _tell(self, key: Any, holder: Any, value: Any) -> None:
         """This was read; a loop may depend on it."""
-        if may_be_told(kind, value):
+        if may_be_told(key[0], holder, key[2], value):
             self.told.add(key)
             self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.state.frames]))
 
@@ -197,7 +197,7 @@ class Reader:
         for kind in ("items", "dict", "cell"):
             key = (kind, id(held), None)
             if key in self.guards:
-                self._tell(key, kind, self.guards[key].value)
+                self._tell(key, held, self.guards[key].value)
                 self._rely(key)
                 return
         found = contents(held)
@@ -220,7 +220,7 @@ class Reader:
             if key not in self.asked:
                 self.asked[key] = Guard("class", cls, name, places(cls, name))
             guard = self.asked[key]
-            self._tell(key, "class", guard.value)
+            self._tell(key, cls, guard.value)
             if self.frozen:
                 if key in self.volatile:
                     raise Consulted(always=True)
