@@ -102,9 +102,12 @@ def _hints_of_class(m: Machine, cls: Known) -> Any:
 
 
 def _named_class(m: Machine, cls: type, hint: Any) -> Any:
-    """What a text that is nothing but a name means in the module of cls; anything else is itself."""
+    """What a text that is nothing but a name means in the module of cls; anything else is itself, and so is a name of the class's own."""
     module = sys.modules.get(cls.__module__)
     if type(hint) is not str or not hint.isidentifier() or module is None:
+        return hint
+    find(cls, hint), find(cls, "__type_params__")  # guards
+    if hint in vars(cls) or any(hint == param.__name__ for param in vars(cls).get("__type_params__", ())):
         return hint
     for namespace in (vars(module), vars(builtins)):
         if id(namespace) in m.tables.thawed or (id(namespace), hint) in m.tables.thawed_globals:
