@@ -97,7 +97,7 @@ class Result:
         self.params = {id(arg): param for arg, param in zip(given, functions[0].params, strict=True)}
         self.engine = engine
         self.reasons = [*engine.tables.reasons.values(), *lost_precision.reasons(engine)]
-        self.stats = {"instructions": engine.total_steps, "restarts": engine.restarts}
+        self.stats = {"instructions": engine.effort.steps, "restarts": engine.restarts}
 
 
 class PythonEngine(Engine):
@@ -194,9 +194,10 @@ def _held(part: Part) -> int:
 def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choices: tuple[Any, ...]) -> list[Function]:
     """Trace until what was learned while building the last objects is known from the beginning."""
     attempts = len(budget.SHARES)
-    engine.fuel, engine.share = fuel * budget.SHARES[0], fuel / FUEL
+    effort = engine.effort
+    effort.fuel, effort.share = fuel * budget.SHARES[0], fuel / FUEL
     while True:
-        engine.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts]
+        effort.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts]
         try:
             engine.resolving = False
             engine.run(lambda: _start(engine, initial, choices))
@@ -223,8 +224,8 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
                 # generators that are stacked up in a loop may be what it takes so long for
                 engine.tables.generators, attempts = "real", 1
             share = budget.SHARES[-attempts]
-            engine.fuel, engine.spent, engine.covered = engine.total_steps + fuel * share, {}, set()
-            engine.share = fuel / FUEL * share / budget.SHARES[0]
+            effort.fuel, effort.spent, engine.covered = effort.steps + fuel * share, {}, set()
+            effort.share = fuel / FUEL * share / budget.SHARES[0]
             continue
         if engine.frozen and _reads_less(engine, aliased_stores.find(functions, engine.static_parts, engine.asked.values())):
             continue
@@ -255,12 +256,12 @@ def _reads_less(engine: PythonEngine, stored: aliased_stores.Found) -> bool:
 
 def _know_less(engine: PythonEngine, why: str) -> bool:
     """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
-    return budget.leave_heaviest(engine.tables, engine.spent, engine.package, why) or generalization.let_go(engine.tables, engine.entries)
+    return budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why) or generalization.let_go(engine.tables, engine.entries)
 
 
 def _know_least(engine: PythonEngine, why: str) -> None:
     """The next attempt is the last: nothing that costs much is entered, and no states are told apart."""
-    budget.leave_heaviest(engine.tables, engine.spent, engine.package, why, last=True)
+    budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why, last=True)
     engine.tables.coarse = True
     engine.wanted.clear()
 

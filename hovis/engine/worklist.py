@@ -12,23 +12,24 @@ from hovis.engine.control import tested_items
 from hovis.engine.environment.guards import Consulted, can_change
 from hovis.engine.machine.machine import STOP, SWITCH, Landing
 from hovis.engine.machine.materialize import Leak
+from hovis.engine.merge import the_trick
 from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.join_states import agree
 from hovis.engine.merge.merging import Meeting
 from hovis.engine.merge.unroll_limits import Rounds
 from hovis.engine.objects import class_revalidation
 from hovis.engine.state import class_templates, lifetimes
-from hovis.engine.state.budget import OutOfFuel, allowance
+from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import GiveUp, Joined, Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.type_lookup import watched
 from hovis.engine.state.values import Dyn, Known, Ref
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Location, Op
+from hovis.ir.model import Block, Effect, Function, Location, Op
 from hovis.ir.operations import keeps
 from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
-from hovis.lattice.constants import is_immutable, same_constant
+from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
 
@@ -154,22 +155,22 @@ class Engine(Meeting):
 
     def _chain(self, entry: Entry) -> bool:
         """False: a loop in the chain ran too long and is rolled now; do the chain again."""
-        self.in_time(CHAIN)
+        self.effort.tick(CHAIN)
         self._open(entry)
         if entry.choices:
-            self._choose(0)
+            the_trick.choose(self)
             return True
         done: bool | None = None
         try:
             while done is None:
                 ctx, since = self.state.frames[-1].ctx, self.steps
                 done = self._follow(not self.steps and self.entry.site == self.state.site())
-                self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
+                self.effort.spend(ctx, self.steps - since)
         except OutOfFuel:
-            self.spent[ctx] = self.spent.get(ctx, 0) + self.steps - since
-            self.total_steps += self.steps
+            self.effort.spend(ctx, self.steps - since)
+            self.effort.steps += self.steps
             raise
-        self.total_steps += self.steps
+        self.effort.steps += self.steps
         return done
 
     def _follow(self, first: bool) -> bool | None:
@@ -200,8 +201,8 @@ class Engine(Meeting):
             if interrupts.waiting:
                 interrupts.check()
             if not self.steps & 63:
-                self.in_time(64)
-                if not self.steps & 1023 and self.total_steps + self.steps > self.fuel + self.share * allowance(self.places()):
+                self.effort.tick(64)
+                if not self.steps & 1023 and self.effort.steps + self.steps > self.effort.limit(self.places()):
                     raise OutOfFuel
             handler, arg, popped = program[pc]
             if watched is not None and pc in watched:
@@ -308,26 +309,6 @@ class Engine(Meeting):
                 stack[k] = Dyn(self.operand(value), ANY)
             elif isinstance(value, Dyn) and not (isinstance(value.type, Type) and not can_change(value.type.cls)):
                 stack[k] = Dyn(value.value, ANY, None, None, value.maybe_unbound, value.ends, value.maybe_end)
-
-    def _choose(self, at: int) -> None:
-        """START: a parameter that is one of a few constants becomes each of them in turn ("The Trick")."""
-        if at == len(self.entry.choices):
-            self.leave(self.block, self.state)
-            return
-        slot, choices = self.entry.choices[at]
-        unknown = self.state.frames[0].locals[slot]
-        assert unknown is not None
-        for choice in choices[:-1]:
-            equal = self.emit(same_constant, [unknown, Known(choice)], type=Type(bool), effect=Effect.PURE)
-            block, state = self.block, self.state
-            yes, no = Block(), Block()
-            block.terminator = Branch(equal.value, Edge(yes), Edge(no), self.location())
-            self.block, self.state = yes, state.fork()
-            self.state.frames[0].locals[slot] = Known(choice)
-            self._choose(at + 1)
-            self.block, self.state = no, state
-        self.state.frames[0].locals[slot] = Known(choices[-1])
-        self._choose(at + 1)
 
     def _roll(self) -> bool:
         """Make the head of the loop that runs too long a place where paths meet."""

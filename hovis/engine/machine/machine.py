@@ -64,7 +64,6 @@ class Machine(Reader, abc.ABC):
         #: the instruction from which the frame on top has jumped back, where the chain has been in another frame since
         self.came: int | None = None
         self.emitted = 0
-        self.total_steps = 0
         self.next_aid = 0
         self.locations: dict[tuple[int, int], Location | None] = {}
         self.endings = False
@@ -293,6 +292,15 @@ class Machine(Reader, abc.ABC):
                 return Type(self._class_of(value.value))
             return Const(value.value)
         return self.kind_of(self.state.heap[value.aid].cls)
+
+    def type_of_in(self, state: State, value: V) -> AbstractValue:
+        """The type of value in another state than that of the chain."""
+        if isinstance(value, Dyn):
+            return value.type
+        if isinstance(value, Known):
+            return self.library.of_value(value.value)
+        obj = state.heap[value.aid]
+        return self.kind_of(obj.extra[2] if obj.inner else obj.cls, obj.node)
 
     def class_of(self, value: V) -> type | None:
         """The exact class of value, if it is known."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from hovis.engine.machine.machine import Machine
 from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.generalization import items_of, wound
+from hovis.engine.state.budget import Effort
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import shape_in
 from hovis.engine.state.specialization_tables import Promote, Restart, Tables
@@ -28,8 +29,9 @@ PATHS: Final = (1 << SHIFT) - 1
 class Keys(Machine, abc.ABC):
     """The entries by their keys, and where what is in a key came from."""
 
-    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
+    def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
         super().__init__(library, tables, package, frozen)
+        self.effort = Effort(fuel)
         self.entries: dict[Any, dict[Any, Entry]] = {}
         #: by label, see ``label``
         self.label_owner: list[Entry] = []
@@ -47,8 +49,8 @@ class Keys(Machine, abc.ABC):
         """What of state the program was seen to need at this site."""
         wanted = self.wanted_at(site)
         # walking to slots that lie deep is work, too
-        self.total_steps += len(wanted) * 2
-        return tuple([(path, part) for path in wanted if (part := self._key_part(state, self.value_at(state, path))) is not None])
+        self.effort.steps += len(wanted) * 2
+        return tuple([(path, part) for path in wanted if (part := self.key_part(state, self.value_at(state, path))) is not None])
 
     def wanted_at(self, site: Any) -> Sequence[int]:
         """The slots that make up the keys of a site."""
@@ -60,7 +62,8 @@ class Keys(Machine, abc.ABC):
             wanted = self.wanted[site] = sorted(path for path, strength in used.items() if path not in forced and strength > unkeyed.get(path, 0))
         return wanted
 
-    def _key_part(self, state: State, value: V | None) -> Any:
+    def key_part(self, state: State, value: V | None) -> Any:
+        """What a key holds of a value: the constant, the shape of an object, nothing of what is unknown."""
         if isinstance(value, Known):
             return self._large_key(value.value) if type(value.value) is tuple and len(value.value) >= LARGE else constant_key(value.value)
         if isinstance(value, Ref):
@@ -107,7 +110,7 @@ class Keys(Machine, abc.ABC):
         if table:
             keyed = {}
             for entry in table.values():
-                part = self._key_part(entry.state, self.value_at(entry.state, path))
+                part = self.key_part(entry.state, self.value_at(entry.state, path))
                 rest = [x for x in entry.key if x[0] != path]
                 keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
             if len(keyed) < len(table) or any(entry.begins_function and entry.key != key for key, entry in keyed.items()):
@@ -222,7 +225,7 @@ class Keys(Machine, abc.ABC):
         part = self.tables.paths.parts[path]
         return (part[2],) if len(part) == 3 else (*self._place(part[0]), place_of(part[1]))
 
-    def _depend(self, entry: Entry, path: int, labels: Labels) -> None:
+    def depend(self, entry: Entry, path: int, labels: Labels) -> None:
         """What arrives in a slot was computed from these."""
         known = entry.depends.get(path, NO_LABELS)
         if not within(labels, known):

@@ -52,3 +52,24 @@ def dispatch(m: "Meeting", edge: Edge, state: State, value: Dyn) -> None:
         m.edge(equal, known)
     substitute(state, value.value, Known(choices[-1]))
     m.edge(edge, state)
+
+
+def choose(m: "Meeting", at: int = 0) -> None:
+    """START: a parameter that is one of a few constants becomes each of them in turn."""
+    if at == len(m.entry.choices):
+        m.leave(m.block, m.state)
+        return
+    slot, choices = m.entry.choices[at]
+    unknown = m.state.frames[0].locals[slot]
+    assert unknown is not None
+    for choice in choices[:-1]:
+        equal = m.emit(same_constant, [unknown, Known(choice)], type=Type(bool), effect=Effect.PURE)
+        block, state = m.block, m.state
+        yes, no = Block(), Block()
+        block.terminator = Branch(equal.value, Edge(yes), Edge(no), m.location())
+        m.block, m.state = yes, state.fork()
+        m.state.frames[0].locals[slot] = Known(choice)
+        choose(m, at + 1)
+        m.block, m.state = no, state
+    m.state.frames[0].locals[slot] = Known(choices[-1])
+    choose(m, at + 1)

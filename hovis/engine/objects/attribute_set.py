@@ -270,7 +270,7 @@ def _set_on_class(m: Machine, target: Known, cls: type, name: str, value: V, mod
     if template is not None:
         class_attributes.set_attribute(m, template, name, value)
         return DONE
-    kind = m.type_of_in(m.state, value)  # type: ignore[attr-defined]
+    kind = m.type_of_in(m.state, value)
     _thaw(m, cls, name, kind)
     return left(m, setattr, [target, Known(name), value], _class_effect(cls))
 
@@ -299,7 +299,7 @@ def _thaw(m: Machine, cls: type, name: str, kind: AbstractValue) -> None:
     before = m.tables.thawed_attributes.get(place)
     if before is None:
         certain = raw is not ABSENT and not isinstance(kind, AnyType)
-        after = Thawed(join(m.type_of_in(m.state, Known(raw)), kind) if certain else kind, certain)  # type: ignore[attr-defined]
+        after = Thawed(join(m.type_of_in(m.state, Known(raw)), kind) if certain else kind, certain)
     else:
         after = Thawed(join(before.kind, kind), before.certain and not isinstance(kind, AnyType))
         if (after.kind, after.certain) == (before.kind, before.certain):

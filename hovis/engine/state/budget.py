@@ -1,11 +1,12 @@
 """A trace that takes too long: the call that takes most of it is left as it is, and the rest is traced again."""
 
 import gc
+import math
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from hovis.base import deadline
+from hovis.base import deadline, once
 from hovis.engine.state.specialization_tables import GiveUp, Tables
 
 #: What of the fuel each attempt may use.
@@ -28,6 +29,8 @@ DOMINATES: Final = 0.5
 LEAVABLE: Final[set[CodeType]] = set()
 #: What is cheap enough to be entered in the last attempt.
 CHEAP: Final = 0.02
+#: Instructions (and slots) after which somebody looks at the clock: a millisecond or two.
+SELDOM: Final = 128
 WHY: Final = "tracing it takes too long"
 #: The same, where it is time that there is too little of.
 LATE: Final = f"{WHY}; {deadline.VARIABLE} or options(seconds=…) allow for more"
@@ -39,6 +42,41 @@ class OutOfFuel(GiveUp):
     def __init__(self, late: bool = False) -> None:
         super().__init__(LATE if late else WHY)
         self.late = late
+
+
+class Effort:
+    """What a trace may cost, and what it has cost: instructions, slots that were looked at, and time."""
+
+    __slots__ = ("_unseen", "fuel", "share", "spent", "steps", "until")
+
+    def __init__(self, fuel: float) -> None:
+        #: so many may be looked at, and so many more for each place of the known data that the program comes to
+        self.fuel = fuel
+        self.share = 1.0
+        #: by when (``deadline.clock``)
+        self.until = math.inf
+        #: in all, and by call string
+        self.steps = 0
+        self.spent: dict[int, int] = {}
+        #: since somebody looked at the clock
+        self._unseen = 0
+
+    def tick(self, work: int) -> None:
+        """Raise OutOfFuel if the attempt has had its time.  work: what has been done since, about in instructions."""
+        self._unseen += work
+        if self._unseen >= SELDOM:
+            self._unseen = 0
+            once.step()
+            if self.until < math.inf and deadline.clock() > self.until:
+                raise OutOfFuel(late=True)
+
+    def spend(self, ctx: int, steps: int) -> None:
+        """So much of the work was done in the frame of a call string."""
+        self.spent[ctx] = self.spent.get(ctx, 0) + steps
+
+    def limit(self, places: int) -> float:
+        """How much may be done in all, where the program has come to so many places of the known data."""
+        return self.fuel + self.share * allowance(places)
 
 
 def allowance(places: int) -> int:

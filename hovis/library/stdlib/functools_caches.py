@@ -105,7 +105,7 @@ def _given(m: Machine, guesses: _Guesses, cache: Any, given: list[Any], named: d
         return None
     finally:
         guesses.depth -= 1
-        guesses.left -= inner.total_steps
+        guesses.left -= inner.effort.steps
     ends = [block.terminator.value for block in functions[0].blocks if isinstance(block.terminator, Return)]
     found = ends[0] if ends else None
     if not isinstance(found, Const) or functions[0].is_generator or not all(isinstance(end, Const) and same_constant(end.value, found.value) for end in ends):

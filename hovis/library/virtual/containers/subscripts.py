@@ -72,7 +72,7 @@ def _get_from_sequence(m: Machine, container: V, obj: VObj, key: V) -> Any:
 
 def _select(m: Machine, container: Ref, obj: VObj, key: Dyn) -> Any:
     """An unknown index into a tuple of which all elements are of one type."""
-    kinds = [m.type_of_in(m.state, c) for c in obj.cells]  # type: ignore[attr-defined]
+    kinds = [m.type_of_in(m.state, c) for c in obj.cells]
     if not kinds:
         return None
     joined = kinds[0]

@@ -1,0 +1,109 @@
+"""First rounds of loops: what is known in them alone is made unknown from the beginning, so that they stand nowhere by themselves."""
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from hovis.engine.merge.entries import Entry
+from hovis.engine.merge.keys import PATHS, SHIFT
+from hovis.engine.state.frames_and_heap import State
+from hovis.engine.state.specialization_tables import Restart
+from hovis.engine.state.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, each
+
+if TYPE_CHECKING:
+    from hovis.engine.merge.merging import Meeting
+
+#: What steps an iterator, and where on the stack that is.
+_ITERATORS: Final = {"ForIter": -1, "Send": -2}
+
+#: So many entries are looked at for one of which a loop comes back.
+FIRST_ROUNDS: Final = 4
+
+
+def spare(engine: "Meeting", site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
+    """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
+
+    Else that round would stand before the loop once more, and so would the first rounds of the loops around it.  Nor is it
+    known what counts the rounds, or what a part of a loop's test goes by that is decided for the first round alone.
+    peers: entries with the same constants that choose.
+    """
+    frame = state.frames[-1]
+    loop = frame.code.natural_loops.get(frame.pc)
+    inside = partial(_is_within, depth=len(state.frames) - 1, ctx=frame.ctx, loop=loop or ())
+    tested = inside(engine.entry)
+    if not tested and not _goes_over_unknown(state):
+        return
+    parts = dict(key)
+    for entry in peers[:FIRST_ROUNDS]:
+        first = dict(entry.key)
+        unlike = [path for path in first.keys() | parts.keys() if first.get(path) != parts.get(path)]
+        half = tested and not any(frame.code.head_tests.get(at) == frame.pc for ctx, at, _ in entry.folded if ctx == frame.ctx)
+        if all(_is_lost(engine, entry, state, path, half) for path in unlike) and _leads(entry, engine.entry, inside if half else None):
+            used, forced = engine.tables.used[site], engine.tables.forced.setdefault(site, {})
+            forced.update((path, STRONG if isinstance(engine.value_at(entry.state, path), Ref) else used[path]) for path in unlike)
+            raise Restart("force", site)
+
+
+def _is_lost(engine: "Meeting", entry: Entry, new: State, path: int, half: bool) -> bool:
+    """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?
+
+    half: or what decides a part of the test at the head of the loop for the first round, and for no other
+    """
+    before, after = engine.value_at(entry.state, path), engine.value_at(new, path)
+    if half and isinstance(before, Known) and isinstance(after, Dyn):
+        return engine.tables.used[entry.site][path] <= TEST
+    if isinstance(before, Known) and isinstance(after, Known):
+        return type(before.value) is int is type(after.value) and engine.tables.used[entry.site][path] <= TEST and _computed(engine, after, entry, path)
+    if not isinstance(before, Ref) or after is None or isinstance(after, Known):
+        return False
+    obj = entry.state.heap[before.aid]
+    if obj.node is not None or obj.kind not in ("list", "dict", "set"):
+        return False
+    if isinstance(after, Dyn):
+        return after.lost is None
+    later = new.heap[after.aid]
+    return bool(later.forgotten) or (obj.kind == later.kind == "list" and len(obj.cells) < len(later.cells))
+
+
+def _computed(engine: "Meeting", value: Known, entry: Entry, path: int) -> bool:
+    """Was value computed from what the slot of the entry holds?"""
+    todo, seen = list(each(value.labels)), set()
+    while todo:
+        label = todo.pop()
+        owner, at = engine.label_owner[(label >> SHIFT) - 1], label & PATHS
+        if owner is entry and at == path:
+            return True
+        if label not in seen:
+            seen.add(label)
+            todo += each(owner.depends.get(at, NO_LABELS))
+    return False
+
+
+def _leads(entry: Entry, to: Entry, within: Callable[[Entry], bool] | None = None) -> bool:
+    """Does a way lead from one entry to another, through such alone?"""
+    todo, seen = [entry], {entry}
+    while todo:
+        at = todo.pop()
+        if at is to:
+            return True
+        for _, target, _ in at.exits:
+            if target not in seen and (within is None or within(target)):
+                seen.add(target)
+                todo.append(target)
+    return False
+
+
+def _is_within(entry: Entry, depth: int, ctx: int, loop: Collection[int]) -> bool:
+    """Does an entry begin in a loop of the frame at depth?"""
+    frames = entry.state.frames
+    return depth < len(frames) and frames[depth].ctx == ctx and frames[depth].pc in loop
+
+
+def _goes_over_unknown(state: State) -> bool:
+    """Does a state stand before an instruction that takes the next item of something unknown?"""
+    frame = state.frames[-1]
+    place = _ITERATORS.get(frame.code.instructions[frame.pc].op)
+    if place is None or len(frame.stack) < -place:
+        return False
+    iterator = frame.stack[place]
+    return not (isinstance(iterator, Known) or (isinstance(iterator, Ref) and state.heap[iterator.aid].node is None))
