@@ -10,6 +10,7 @@ from hovis.base import interrupts
 from hovis.bytecode.instructions import effect
 from hovis.engine.control import tested_items
 from hovis.engine.environment.guards import Consulted, can_change
+from hovis.engine.machine import unwinding
 from hovis.engine.machine.machine import STOP, SWITCH, Landing
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import the_trick
@@ -188,8 +189,8 @@ class Engine(Meeting):
         while True:
             pc = frame.pc
             if not first and (pc in merges or (pc in looks and self.state.world == 2)):
-                if came is not None and self.polls(self.state, came):
-                    self.block = self.poll(self.block, self.state, came)
+                if came is not None and unwinding.polls(self, self.state, came):
+                    self.block = unwinding.poll(self, self.block, self.state, came)
                 self.leave(self.block, self.state)
                 return True
             first = False
@@ -238,10 +239,10 @@ class Engine(Meeting):
         site = frame.ctx, frame.pc
         if frame.pc in frame.code.natural_loops:
             self.went_past.setdefault(site, set()).add(self.entry)
-        if came is None or self.rounds.has(frame) or not self.polls(self.state, came):
+        if came is None or self.rounds.has(frame) or not unwinding.polls(self, self.state, came):
             return
         if site in self.tables.polled:
-            self.block = self.poll(self.block, self.state, came)
+            self.block = unwinding.poll(self, self.block, self.state, came)
         else:
             self.entry.passed.add(site)
 

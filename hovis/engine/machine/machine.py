@@ -15,25 +15,22 @@ from hovis.bytecode.instructions import Code
 from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
 from hovis.engine.environment.reads import Reader
-from hovis.engine.machine import exceptions, materialize
-from hovis.engine.machine.unwinding import unwind
+from hovis.engine.machine import exceptions, materialize, unwinding
 from hovis.engine.state import class_templates, finalizers, lifetimes
 from hovis.engine.state.borrowed_copies import Copy
+from hovis.engine.state.frames_and_heap import STOP as STOP
+from hovis.engine.state.frames_and_heap import SWITCH as SWITCH
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj, holds, may_be_one
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
-from hovis.ir.model import CAUGHT, VALUES, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, poll, raised, unchanged
+from hovis.ir.model import VALUES, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Raise
+from hovis.ir.operations import END, enter_handler, raised, unchanged
 from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
-
-#: What a handler returns when frames were pushed or popped, and when the chain has ended.
-SWITCH: Final = -1
-STOP: Final = -2
 
 #: What is written to is no object of the heap (see Machine.forget).
 NOWHERE: Final = -1
@@ -384,7 +381,7 @@ class Machine(Reader, abc.ABC):
             else:
                 self.forget(False, within)
         if effect & _MAY_RAISE and (land is not None or self.catching()):
-            self.invoke(op, land)
+            unwinding.invoke(self, op, land)
         else:
             self.block.ops.append(op)
         self.latest = op
@@ -396,94 +393,6 @@ class Machine(Reader, abc.ABC):
             if frame.owner is not None or handler is not None:
                 return True
         return self.watching and lifetimes.any_must_close(self)
-
-    def invoke(self, op: Op, land: "Landing | None" = None) -> None:
-        """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
-        ok, landing = Block(), Block(params=(Param(RAISED, None, None),))
-        self.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
-        here = self.state
-        self.state, self.block = here.fork(), landing
-        thrown = exceptions.out_of(self, op, landing.params[0])
-        if land is not None:
-            self._meet_in(here, self.frame.pc)
-            status = land(self, thrown)
-        else:
-            status = self._unwound(here, thrown)
-        if status == SWITCH:
-            self.leave(self.block, self.state)
-        self.state, self.block = here, ok
-
-    def poll(self, block: Block, state: State, at: int) -> Block:
-        """A loop has jumped back from ``at``, and block ends with that: a handler of signals may raise.  The block that goes on."""
-        go_on, landing = Block(), Block(params=(Param(RAISED, None, None),))
-        raising = state.fork()
-        raising.frames[-1].pc, raising.frames[-1].polls = at, True
-        before = self.state, self.block
-        self.state, self.block = raising, landing
-        op = Op(poll, (), (), Type(type(None)), None, Effect.RAISES | Effect.CLOCK, self.location())
-        self.acts(op.effect)
-        block.terminator = Invoke(op, Edge(go_on), Edge(landing, (CAUGHT,)))
-        thrown = exceptions.out_of(self, op, landing.params[0])
-        if self._unwound(state, thrown, state.frames[-1].pc) == SWITCH:
-            self.leave(self.block, self.state)
-        self.state, self.block = before
-        return go_on
-
-    def polls(self, state: State, at: int) -> bool:
-        """Has the frame on top jumped back from ``at``, and would something be done about an exception there?
-
-        What stands for C code looks for signals nowhere, nor do interpreters of hovis's own between the ops that they act out.
-        """
-        frames = state.frames
-        code = frames[-1].code
-        instruction = code.instructions[at]
-        if not instruction.polls or code.filename.startswith(self.package):
-            return False
-        if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
-            return True
-        return self.watching and lifetimes.any_must_close(self)
-
-    def _unwound(self, here: State, thrown: V, following: int | None = None) -> int:
-        """Unwind to the handler; the generators that go with the frames and their stacks end first."""
-        location, before = self.location(), self._held()
-        kept, self.let_go = self.let_go, []
-        caught, exception, location = unwind(self, thrown, location, max(exceptions.depth_of_handler(self), 1))
-        gone, self.let_go = self.let_go, kept
-        if caught:
-            mixed = len(gone) > 1 and self.watching and bool(lifetimes.dying(self))
-            if not mixed:
-                self.let_go = gone
-                lifetimes.settle(self, None)
-                self.let_go = kept
-            self._meet_in(here, self.frame.pc, following)
-            if self.watching and not lifetimes.in_turn(self, gone):
-                lifetimes.close_dying(self)
-            return SWITCH
-        if self.watching and lifetimes.close_leaving(self, exception, gone):
-            return SWITCH
-        self._leave_with(exception, True, location, before, gone)
-        return STOP
-
-    def _held(self) -> dict[int, Dyn]:
-        """What variables hold and may be seen to end, if an exception would leave the residual now."""
-        if not self.endings or any(frame.handler is not None for frame in self.state.frames):
-            return {}
-        return lifetimes.held_by(self.state, (value for place, value in self.state.roots() if place[1] != "stack"))
-
-    def _leave_with(self, exception: V, again: bool, location: Location | None, held: dict[int, Dyn], gone: Sequence[V]) -> None:
-        """The exception leaves the residual; what was held is held by its traceback from now on, but for what stacks have held (gone)."""
-        value = self.operand(exception)
-        lifetimes.leaving(self, exception, held, gone)
-        self.block.terminator = Raise(value, again, location)
-
-    def _meet_in(self, here: State, target: int, following: int | None = None) -> None:
-        """Where an op goes on in state here (at following), and target, in the frame that is on top now, paths part that meet again."""
-        depth, state = len(self.state.frames) - 1, self.state
-        self.state = here
-        if following is None or depth < len(here.frames) - 1:
-            following = here.frames[depth].pc + 1
-        self.meet(depth, following, target)
-        self.state = state
 
     def leave(self, block: Block, state: State) -> None:
         """Close block with a jump to wherever state is."""
@@ -577,9 +486,9 @@ class Machine(Reader, abc.ABC):
 
     def _go_on(self, edge: Edge, state: State, at: int | None) -> None:
         """An edge of a branch leads to where state is, perhaps by a jump back from the instruction ``at``."""
-        if at is not None and state.frames[-1].pc < at and self.polls(state, at):
+        if at is not None and state.frames[-1].pc < at and unwinding.polls(self, state, at):
             edge.block = Block()
-            self.leave(self.poll(edge.block, state, at), state)
+            self.leave(unwinding.poll(self, edge.block, state, at), state)
         else:
             self.edge(edge, state)
 
@@ -604,7 +513,7 @@ class Machine(Reader, abc.ABC):
         exceptions.told(self, exception)
         if not self.catching():
             stacks = [value for frame in reversed(self.state.frames) for value in reversed(frame.stack)] if self.endings else []
-            self._leave_with(exception, again, location, self._held(), stacks)
+            unwinding.leave_with(self, exception, again, location, unwinding.held(self), stacks)
             return STOP
         if isinstance(exception, Ref) and self.obj(exception, "exception"):
             if not again:
@@ -614,15 +523,15 @@ class Machine(Reader, abc.ABC):
         elif isinstance(exception, Ref):
             exception = Dyn(self.operand(exception), self.type_of(exception))
         exception = exceptions.traced(self, exception, again and not thrown)
-        before = self._held()
+        before = unwinding.held(self)
         start = exceptions.depth_of_handler(self) or (exceptions.depth_of(location) if again and not thrown else 1)
-        caught, left, location = unwind(self, exception, location, start)
+        caught, left, location = unwinding.unwind(self, exception, location, start)
         if caught:
             return SWITCH
         gone, self.let_go = self.let_go, []
         if self.watching and lifetimes.close_leaving(self, left, gone):
             return SWITCH
-        self._leave_with(left, True, location, before, gone)
+        unwinding.leave_with(self, left, True, location, before, gone)
         return STOP
 
     def _raised_type(self, exception: V) -> AbstractValue:

@@ -1,16 +1,19 @@
-"""An exception that leaves frames of the trace, until one of them catches it."""
+"""Exceptions that leave frames of the trace until one of them catches them: of ops, of polls for signals, of the traced program."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from hovis.engine.machine import exceptions
 from hovis.engine.state import lifetimes
+from hovis.engine.state.frames_and_heap import STOP, SWITCH, State
 from hovis.engine.state.values import Dyn, Known, V
-from hovis.ir.model import Effect, Location, Op
+from hovis.ir import operations
+from hovis.ir.model import CAUGHT, Block, Edge, Effect, Invoke, Location, Op, Param, Raise
 from hovis.ir.operations import passed, stop_iteration_error
-from hovis.lattice import RAISED, Const
+from hovis.lattice import RAISED, Const, Type
 
 if TYPE_CHECKING:
-    from hovis.engine.machine.machine import Machine
+    from hovis.engine.machine.machine import Landing, Machine
 
 
 def _always_converts() -> bool:
@@ -84,3 +87,98 @@ def _out_of_generator(m: "Machine", exception: V, inside: Location | None, locat
     op = Op(stop_iteration_error, (operand, Const(max(depth - start, 0))), (), RAISED, None, Effect.WRITES, None)
     m.block.ops.append(op)
     return Dyn(op, RAISED), inside if start >= depth else location
+
+
+def invoke(m: "Machine", op: Op, land: "Landing | None" = None) -> None:
+    """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
+    ok, landing = Block(), Block(params=(Param(RAISED, None, None),))
+    m.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
+    here = m.state
+    m.state, m.block = here.fork(), landing
+    thrown = exceptions.out_of(m, op, landing.params[0])
+    if land is not None:
+        meet_in(m, here, m.frame.pc)
+        status = land(m, thrown)
+    else:
+        status = unwound(m, here, thrown)
+    if status == SWITCH:
+        m.leave(m.block, m.state)
+    m.state, m.block = here, ok
+
+
+def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
+    """A loop has jumped back from ``at``, and block ends with that: a handler of signals may raise.  The block that goes on."""
+    go_on, landing = Block(), Block(params=(Param(RAISED, None, None),))
+    raising = state.fork()
+    raising.frames[-1].pc, raising.frames[-1].polls = at, True
+    before = m.state, m.block
+    m.state, m.block = raising, landing
+    op = Op(operations.poll, (), (), Type(type(None)), None, Effect.RAISES | Effect.CLOCK, m.location())
+    m.acts(op.effect)
+    block.terminator = Invoke(op, Edge(go_on), Edge(landing, (CAUGHT,)))
+    thrown = exceptions.out_of(m, op, landing.params[0])
+    if unwound(m, state, thrown, state.frames[-1].pc) == SWITCH:
+        m.leave(m.block, m.state)
+    m.state, m.block = before
+    return go_on
+
+
+def polls(m: "Machine", state: State, at: int) -> bool:
+    """Has the frame on top jumped back from ``at``, and would something be done about an exception there?
+
+    What stands for C code looks for signals nowhere, nor do interpreters of hovis's own between the ops that they act out.
+    """
+    frames = state.frames
+    code = frames[-1].code
+    instruction = code.instructions[at]
+    if not instruction.polls or code.filename.startswith(m.package):
+        return False
+    if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
+        return True
+    return m.watching and lifetimes.any_must_close(m)
+
+
+def unwound(m: "Machine", here: State, thrown: V, following: int | None = None) -> int:
+    """Unwind to the handler; the generators that go with the frames and their stacks end first."""
+    location, before = m.location(), held(m)
+    kept, m.let_go = m.let_go, []
+    caught, exception, location = unwind(m, thrown, location, max(exceptions.depth_of_handler(m), 1))
+    gone, m.let_go = m.let_go, kept
+    if caught:
+        mixed = len(gone) > 1 and m.watching and bool(lifetimes.dying(m))
+        if not mixed:
+            m.let_go = gone
+            lifetimes.settle(m, None)
+            m.let_go = kept
+        meet_in(m, here, m.frame.pc, following)
+        if m.watching and not lifetimes.in_turn(m, gone):
+            lifetimes.close_dying(m)
+        return SWITCH
+    if m.watching and lifetimes.close_leaving(m, exception, gone):
+        return SWITCH
+    leave_with(m, exception, True, location, before, gone)
+    return STOP
+
+
+def held(m: "Machine") -> dict[int, Dyn]:
+    """What variables hold and may be seen to end, if an exception would leave the residual now."""
+    if not m.endings or any(frame.handler is not None for frame in m.state.frames):
+        return {}
+    return lifetimes.held_by(m.state, (value for place, value in m.state.roots() if place[1] != "stack"))
+
+
+def leave_with(m: "Machine", exception: V, again: bool, location: Location | None, held: dict[int, Dyn], gone: Sequence[V]) -> None:
+    """The exception leaves the residual; what was held is held by its traceback from now on, but for what stacks have held (gone)."""
+    value = m.operand(exception)
+    lifetimes.leaving(m, exception, held, gone)
+    m.block.terminator = Raise(value, again, location)
+
+
+def meet_in(m: "Machine", here: State, target: int, following: int | None = None) -> None:
+    """Where an op goes on in state here (at following), and target, in the frame that is on top now, paths part that meet again."""
+    depth, state = len(m.state.frames) - 1, m.state
+    m.state = here
+    if following is None or depth < len(here.frames) - 1:
+        following = here.frames[depth].pc + 1
+    m.meet(depth, following, target)
+    m.state = state
