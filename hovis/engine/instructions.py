@@ -377,7 +377,7 @@ def set_function_attr(m: Machine, name: str) -> None:
 @handles("BuildClass")
 def build_class(m: Machine, _: Any) -> int | None:
     scope = variables.builtins_of(m.frame.namespace)
-    found = builtins.__build_class__ if m.frame.code.filename.startswith(m.package) else m.item(scope, "__build_class__")
+    found = builtins.__build_class__ if m.frame.code.filename.startswith(m.package) else m.environment.item(scope, "__build_class__")
     if found is not ops.UNBOUND:
         m.push(Known(found))
         return None
@@ -403,9 +403,9 @@ def import_(m: Machine, name: str) -> int | None:
 def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object:
     """The module that an import gives, if nothing has to be loaded for it (PyImport_ImportModuleLevelObject); else None."""
     scope = m.frame.namespace.get("__builtins__", builtins)
-    if m.item(scope if isinstance(scope, dict) else vars(scope), "__import__") is not _IMPORT:
+    if m.environment.item(scope if isinstance(scope, dict) else vars(scope), "__import__") is not _IMPORT:
         return None
-    modules = [m.item(sys.modules, part) for part in dict.fromkeys((name, name if fromlist else name.partition(".")[0]))]
+    modules = [m.environment.item(sys.modules, part) for part in dict.fromkeys((name, name if fromlist else name.partition(".")[0]))]
     for module in modules:
         if not isinstance(module, types.ModuleType) or getattr(vars(module).get("__spec__"), "_initializing", False):
             return None
@@ -426,7 +426,7 @@ _IMPORT: Final = builtins.__import__
 def import_from(m: Machine, name: str) -> int | None:
     module = m.frame.stack[-1]
     if isinstance(module, Known) and type(module.value) is types.ModuleType:
-        value = m.item(vars(module.value), name)
+        value = m.environment.item(vars(module.value), name)
         if value is not ops.UNBOUND:
             m.push(Known(value))
             return None

@@ -37,13 +37,13 @@ def finish(engine: Engine) -> list[Function]:
         owned.update(map(id, function.blocks))
         if len(owned) < before + len(function.blocks):
             raise GiveUp("two residual functions came to the same place")  # better a call of the original than the wrong way on
-    start.reads |= engine.granted
-    if not engine.frozen:
+    start.reads |= engine.environment.granted
+    if not engine.environment.frozen:
         entries = (entry for table in engine.entries.values() for entry in table.values())
         guards.spread(entries, [start.reads, *(look.keys for look in engine.looks)])
-        place = {key: k for k, key in enumerate(engine.guards)}
+        place = {key: k for k, key in enumerate(engine.environment.guards)}
         for look in engine.looks:
-            look.guards = tuple(engine.guards[key] for key in sorted(look.keys & place.keys(), key=place.__getitem__))
+            look.guards = tuple(engine.environment.guards[key] for key in sorted(look.keys & place.keys(), key=place.__getitem__))
     return functions
 
 

@@ -154,24 +154,24 @@ def run(
         raise GiveUp(code.unsupported)
     held = sum(map(_held, parts))
     fuel += budget.PER_PART * held
-    engine = engine_for(library, package, fuel, frozen, known_sizes, volatile, held)
+    engine = engine_for(library, package, frozen, known_sizes, volatile, held)
     engine.tables.wanted = wanted
     engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
-    engine.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
-    engine.guard("function", fn, None, fn.__code__)
-    engine.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))
-    engine.granted = engine.reads
+    engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
+    engine.environment.guard("function", fn, None, fn.__code__)
+    engine.environment.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))
+    engine.environment.granted = engine.environment.reads
     choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
     return follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
 
 
 def engine_for(
-    library: Library, package: str, fuel: int, frozen: bool, known_sizes: bool = False, volatile: frozenset[Any] = frozenset(), held: int = 0
+    library: Library, package: str, frozen: bool, known_sizes: bool = False, volatile: frozenset[Any] = frozenset(), held: int = 0
 ) -> PythonEngine:
     """An engine for one trace, of arguments with so many parts."""
-    engine = PythonEngine(library, Tables((SPARINGLY if known_sizes else FREELY).for_parts(held), FREELY.for_parts(held)), package, fuel, frozen)
-    engine.known_sizes, engine.volatile = known_sizes, volatile
+    engine = PythonEngine(library, Tables((SPARINGLY if known_sizes else FREELY).for_parts(held), FREELY.for_parts(held)), package, frozen)
+    engine.known_sizes, engine.environment.volatile = known_sizes, volatile
     return engine
 
 
@@ -181,7 +181,7 @@ def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         functions = _trace(engine, initial, fuel, choices)
         return Result(functions, _match(engine, initial), engine)
     finally:
-        engine.roots = []  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
+        engine.effort.roots = []  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
         class_templates.retire(engine.tables.templates.values())
         constants.forget_large()
 
@@ -224,26 +224,28 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
                 # generators that are stacked up in a loop may be what it takes so long for
                 engine.tables.generators, attempts = "real", 1
             share = budget.SHARES[-attempts]
-            effort.fuel, effort.spent, engine.covered = effort.steps + fuel * share, {}, set()
+            effort.fuel, effort.spent, effort.covered = effort.steps + fuel * share, {}, set()
             effort.share = fuel / FUEL * share / budget.SHARES[0]
             continue
-        if engine.frozen and _reads_less(engine, aliased_stores.find(functions, engine.static_parts, engine.asked.values())):
+        if engine.environment.frozen and _reads_less(engine, functions):
             continue
         leaked, escaped = class_templates.scrub(functions), identity_sets.escaped(functions)
         engine.tables.not_virtual.update(escaped)
         taken: list[Any] = [op.args[0] for one in functions for op in one.ops() if op.callee is unchanged]
         large = guards.too_large(look.value for look in taken)
-        engine.volatile |= large
+        engine.environment.volatile |= large
         if not leaked and not escaped and not large:
             return functions
         for template in leaked:
             engine.leave_class(template)
 
 
-def _reads_less(engine: PythonEngine, stored: aliased_stores.Found) -> bool:
+def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
     """The residual may store into known objects, or classes: the next trace reads them at run time; False: there is none that it does not read so already."""
-    thawed: list[Any] = [one for held in stored.objects for one in engine.thaw_later(held)]
-    thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and engine.leave_function(held)]
+    environment = engine.environment
+    stored = aliased_stores.find(functions, environment.static_parts, environment.asked.values())
+    thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
+    thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and environment.leave_function(held)]
     places = {(id(held), name) for held, name in stored.globals} - engine.tables.thawed_globals
     engine.tables.thawed_globals |= places
     tables = engine.tables

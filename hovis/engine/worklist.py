@@ -50,8 +50,8 @@ MAX_RESTARTS = 2_000
 class Engine(Meeting):
     """The fixpoint over entries."""
 
-    def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
-        super().__init__(library, tables, package, fuel, frozen)
+    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
+        super().__init__(library, tables, package, frozen)
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
@@ -65,7 +65,7 @@ class Engine(Meeting):
     def run(self, initial: Callable[[], Entry]) -> Entry:
         """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
         self.initial = initial
-        with watched(self.looked_up):
+        with watched(self.environment.looked_up):
             return self._run()
 
     def _run(self) -> Entry:
@@ -99,8 +99,8 @@ class Engine(Meeting):
 
     def _begin(self) -> Entry:
         self.entries, self.label_owner, self.work, self.again = {}, [], [], []
-        self.read_static = set()
-        self.static_objects, self.static_parts = {}, {}
+        self.environment.read_static = set()
+        self.environment.static_objects, self.environment.static_parts = {}, {}
         self.watched, self.trusted, self.went_past = {}, set(), {}
         self.crowds.clear()
         start = self.initial()
@@ -203,7 +203,7 @@ class Engine(Meeting):
                 interrupts.check()
             if not self.steps & 63:
                 self.effort.tick(64)
-                if not self.steps & 1023 and self.effort.steps + self.steps > self.effort.limit(self.places()):
+                if not self.steps & 1023 and self.effort.steps + self.steps > self.effort.limit():
                     raise OutOfFuel
             handler, arg, popped = program[pc]
             if watched is not None and pc in watched:
@@ -259,10 +259,10 @@ class Engine(Meeting):
         self.entry = entry
         entry.evaluated, entry.sealed = True, False
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
-        entry.reads = self.reads = set()
+        entry.reads = self.environment.reads = set()
         entry.told, entry.folded, entry.passed = set(), {}, set()
-        self.told = entry.told
-        self.recent.clear()
+        self.environment.told = entry.told
+        self.environment.recent.clear()
         self.state = entry.state.fork()
         self.suspended = {aid for aid, obj in self.state.heap.items() if obj.kind == "generator"}
         self.block = entry.block = Block()
@@ -293,7 +293,7 @@ class Engine(Meeting):
             same = self.emit(keeps, [value, Known(self.class_of(value))], type=Type(bool), effect=Effect.READS)
             changed = self.state.fork()
             class_revalidation.of_any_class(self, changed, value)
-            if not self.frozen:
+            if not self.environment.frozen:
                 ctx, pc = self.here()
                 self.tables.looks.setdefault(ctx, set()).add(pc)
                 changed.world = 2
@@ -390,7 +390,7 @@ class Engine(Meeting):
         effect = entry.effect | Effect.RAISES
         op = Op(entry.function, (), (), entry.result, None, effect, self.location())
         self.entry.calls.append((op, entry, state))
-        self.entry.call_tails.append(self.reads)
+        self.entry.call_tails.append(self.environment.reads)
         self.add(op)
         if isinstance(entry.result, Bottom):
             return None

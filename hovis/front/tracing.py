@@ -299,9 +299,9 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
     found = result.engine
     assert found.start is not None
-    traced.guards = tuple(guard for key, guard in found.guards.items() if key in found.start.reads)
+    traced.guards = tuple(guard for key, guard in found.environment.guards.items() if key in found.start.reads)
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
-    traced.static = tuple(held for held in result.engine.static_objects.values() if not isinstance(held, _NEVER_PASSED))
+    traced.static = tuple(held for held in result.engine.environment.static_objects.values() if not isinstance(held, _NEVER_PASSED))
     if chosen.strict is True:
         _complain(traced)
     return traced

@@ -213,16 +213,16 @@ def remembered(m: Machine, mirror: Mirror, what: Any, library: Library, make: Ca
     if isinstance(made, OutOfFuel):
         raise OutOfFuel
     for guard in guards:
-        m.guard(guard.kind, guard.holder, guard.name, guard.value)
+        m.environment.guard(guard.kind, guard.holder, guard.name, guard.value)
     for value in held:
-        m.static(Known(value))
+        m.environment.static(Known(value))
     return made
 
 
 def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[Function, list[Any], list[Any]]:
     """The Function of a call, the guards of its trace, and the known objects that it has read."""
     while True:
-        inner = engine.engine_for(library, m.package, engine.FUEL, m.frozen, m.known_sizes, m.volatile, len(mirror.params))
+        inner = engine.engine_for(library, m.package, m.environment.frozen, m.known_sizes, m.environment.volatile, len(mirror.params))
         try:
             result = engine.follow(inner, functools.partial(mirror.initial, inner), engine.FUEL)
             break
@@ -231,12 +231,12 @@ def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[
             if not mirror.pin():
                 raise GiveUp("a number in it chooses") from promoted
     start = inner.start
-    guards = [guard for at, guard in inner.guards.items() if start is not None and at in start.reads]
+    guards = [guard for at, guard in inner.environment.guards.items() if start is not None and at in start.reads]
     function = engine.arranged(result, mirror.params)
     without_polls(function)
     without_mending(function)
     put_in(function)
-    return pipeline.run(function, "default"), guards, list(inner.static_objects.values())
+    return pipeline.run(function, "default"), guards, list(inner.environment.static_objects.values())
 
 
 def without_mending(function: Function) -> None:

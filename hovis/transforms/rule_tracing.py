@@ -123,7 +123,7 @@ def watched(rule: Any, operands: list[Operand]) -> Watched:
         result = engine.run(_call_of(rule, len(parts), ()), parts, STANDARD, PACKAGE, frozen=False)
         function = pipeline.run(result.functions[0], "default")
         start = result.engine.start
-        guards = tuple(guard for at, guard in result.engine.guards.items() if start is not None and at in start.reads)
+        guards = tuple(guard for at, guard in result.engine.environment.guards.items() if start is not None and at in start.reads)
         found = _watched[key] = Watched(function, guards, compile_guards(guards)), parts
     return found[0]
 

@@ -28,7 +28,7 @@ def is_enum(cls: object) -> bool:
 def members(m: Machine, cls: Any, labels: Any) -> list[V] | None:
     """What iterating over an enumeration gives; None: that is not known."""
     table = cls.__dict__.get("_member_map_")
-    if type(table) is not dict or not m.static(Known(table)):
+    if type(table) is not dict or not m.environment.static(Known(table)):
         return None
     return [Known(member, labels) for member in cls]
 

@@ -101,7 +101,7 @@ class Callee:
         if fn is not None:
             self.code = normalize(fn.__code__)
             if not fn.__code__.co_filename.startswith(m.package):
-                m.guard("function", fn, None, fn.__code__)
+                m.environment.guard("function", fn, None, fn.__code__)
             self.namespace = fn.__globals__
             self.qualname = fn.__qualname__
             self.defaults = [Known(v) for v in fn.__defaults__ or ()]
@@ -124,9 +124,9 @@ class Callee:
     def asks_defaults(self, m: Machine) -> None:
         """A call depends on what the defaults of the parameters are."""
         if self.fn is not None and not self.code.filename.startswith(m.package):
-            m.guard("defaults", self.fn, None, (self.fn.__defaults__, self.fn.__kwdefaults__))
+            m.environment.guard("defaults", self.fn, None, (self.fn.__defaults__, self.fn.__kwdefaults__))
             if self.fn.__kwdefaults__:
-                m.static(Known(self.fn.__kwdefaults__))
+                m.environment.static(Known(self.fn.__kwdefaults__))
 
 
 def _nothing(value: V) -> bool:

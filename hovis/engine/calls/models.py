@@ -153,7 +153,7 @@ def opened(m: Machine, value: Known) -> Ref | None:
     if stand is None or stand.opened is None:
         return None
     fields = stand.opened(value.value)
-    if any(isinstance(x, dict) and not m.static(Known(x)) for x in fields):
+    if any(isinstance(x, dict) and not m.environment.static(Known(x)) for x in fields):
         return None
     names = tuple(part.attribute for part in stand.parts)
     cells: list[V] = [m.new(VObj("dict", dict, tuple(map(Known, x.values())), tuple(x))) if type(x) is dict else Known(x) for x in fields]

@@ -358,7 +358,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
         return finish(m, TRUE, mode)
     if isinstance(value, Known) and type(value.value) is type:
         return finish(m, TRUE, mode)
-    if isinstance(value, Known) and type(value.value) in (list, dict, set) and m.static(value):
+    if isinstance(value, Known) and type(value.value) in (list, dict, set) and m.environment.static(value):
         return finish(m, Known(bool(value.value), value.labels), mode)
     if isinstance(value, Dyn):
         members = value.type.members if isinstance(value.type, Union) else (value.type,)

@@ -28,10 +28,10 @@ def learn(engine: "Engine") -> bool:
     if not any(entry.told or entry.passed for entry in entries):
         return False
     loops = _loops(entries)
-    volatile = {key for loop in loops for key in _deciding(engine, loop)} - engine.volatile
+    volatile = {key for loop in loops for key in _deciding(engine, loop)} - engine.environment.volatile
     polled = {head for loop in loops for entry in loop for head in entry.passed} - engine.tables.polled
-    engine.volatile |= volatile
-    engine.timely |= volatile
+    engine.environment.volatile |= volatile
+    engine.environment.timely |= volatile
     engine.tables.polled |= polled
     return bool(volatile or polled)
 
@@ -41,7 +41,7 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     told = {key for entry in loop for key in entry.told}
     if not told or not any(_leaves(entry, loop) for entry in loop):
         return told
-    if engine.frozen:
+    if engine.environment.frozen:
         return set()
     leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves() or (branch.told and branch.assigns())]
     constants = {branch: _constants(engine, branch) for branch in leaving}

@@ -87,7 +87,7 @@ def _as_named(m: Machine, frame: Frame) -> Code:
         return _renamed(m, frame.code, *made.extra[2:])
     if type(fn) is not types.FunctionType:
         return frame.code
-    m.guard("names", fn, None, (fn.__name__, fn.__qualname__))
+    m.environment.guard("names", fn, None, (fn.__name__, fn.__qualname__))
     return _renamed(m, frame.code, fn.__name__, fn.__qualname__)
 
 

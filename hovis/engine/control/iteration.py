@@ -131,7 +131,7 @@ def _view_iterator(m: Machine, value: Ref, obj: VObj) -> V:
     source = obj.cells[0]
     if obj.node is None and isinstance(source, Ref) and m.obj(source, "dict") is not None:
         return dict_iterator(m, source, obj.extra)
-    if obj.node is None and isinstance(source, Known) and type(source.value) is dict and m.static(source):
+    if obj.node is None and isinstance(source, Known) and type(source.value) is dict and m.environment.static(source):
         items = tuple(getattr(source.value, obj.extra)())
         return sequence_iterator(m, Known(items, source.labels), VIEW_ITERATORS[obj.extra])
     return m.emit(iter, [value], type=Type(VIEW_ITERATORS[obj.extra]), effect=Effect.READS)
@@ -140,11 +140,11 @@ def _view_iterator(m: Machine, value: Ref, obj: VObj) -> V:
 def _iter_known(m: Machine, value: Known) -> V | None:
     held: Any = value.value
     kind = type(held)
-    if kind in (list, tuple, str, bytes) and m.static(value):
+    if kind in (list, tuple, str, bytes) and m.environment.static(value):
         return sequence_iterator(m, value, ITERATOR_OF[kind])
     if isinstance(held, range):
         return m.new(VObj("range_iter", RANGE_ITERATOR, tuple(Known(x, value.labels) for x in (held.start, held.stop, held.step))))
-    if kind in (dict, set, frozenset) and m.static(value):
+    if kind in (dict, set, frozenset) and m.environment.static(value):
         # what escapes is an iterator over the container itself
         return m.new(VObj("sequence_iter", ITERATOR_OF[kind], (Known(tuple(held), value.labels), Known(0)), extra=held))
     return None
@@ -328,7 +328,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if at >= length:
             m.put(ref, obj.replace(cells=(_let_go(m, source), Known(EXHAUSTED))))
             return generators.exhausted(m, Known(None), mode)
-        m.covers(source.value if isinstance(source, Known) else None, at if isinstance(source, Known) else None, length)
+        m.effort.covers(source.value if isinstance(source, Known) else None, at if isinstance(source, Known) else None, length)
         if position.labels and not alike(m, source):
             m.mark(position.labels, STRONG)
         item = _item(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
@@ -356,7 +356,7 @@ def _let_go(m: Machine, source: V) -> V:
 
 def _length(m: Machine, source: V) -> int | None:
     if isinstance(source, Known):
-        return len(source.value) if m.static(source) else None  # type: ignore[arg-type]
+        return len(source.value) if m.environment.static(source) else None  # type: ignore[arg-type]
     if isinstance(source, Ref):
         obj = m.obj(source, "list", "tuple")
         return None if obj is None else len(obj.cells)
@@ -500,12 +500,12 @@ def known_items(m: Machine, value: V) -> list[V] | None:
         if obj.kind == "dict":
             return [Known(k, labels) for k in obj.keys]
         return [relabel(c, labels) for c in obj.cells]
-    if isinstance(value, Known) and type(value.value) in (tuple, list, str, bytes, dict, range) and m.static(value):
+    if isinstance(value, Known) and type(value.value) in (tuple, list, str, bytes, dict, range) and m.environment.static(value):
         if len(value.value) > 5_000:  # type: ignore[arg-type]
             return None
         if value.labels:
             m.mark(value.labels, STRONG)
-        m.covers(value.value, ..., 0)
+        m.effort.covers(value.value, ..., 0)
         return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
     if isinstance(value, Dyn) and isinstance(value.type, Partial) and value.type.cls is tuple:
         return [m.emit(operator.getitem, [value, Known(k)], type=part, effect=Effect.PURE) for k, part in enumerate(value.type.parts)]
@@ -523,7 +523,7 @@ def items_in_sight(m: Machine, value: V) -> list[V] | None:
 def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
     source = m.resolve(obj.cells[0])
     if isinstance(source, Known) and type(source.value) is dict:
-        if not m.static(source) or len(source.value) > 5_000:
+        if not m.environment.static(source) or len(source.value) > 5_000:
             return None
         if source.labels:
             m.mark(source.labels, STRONG)

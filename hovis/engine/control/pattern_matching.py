@@ -109,7 +109,7 @@ def _in_dict(m: Machine, subject: V, keys: Known) -> V | None:
     labels = labels_of(subject)
     obj = m.obj(subject, "dict")
     if obj is None:
-        held: Any = subject.value if isinstance(subject, Known) and m.static(subject) else None
+        held: Any = subject.value if isinstance(subject, Known) and m.environment.static(subject) else None
         if held is None:
             return None
         obj = VObj("dict", dict, tuple(map(Known, held.values())), tuple(held))

@@ -97,10 +97,10 @@ def match(m: Machine) -> int | None:
         m.push(Known(True, labels_of(classes)))
         return None
     if known is not None and cls is not None:
-        m.push(Known(m.derives(cls, known), labels_of(classes)))
+        m.push(Known(m.environment.derives(cls, known), labels_of(classes)))
         return None
     if known is not None and isinstance(exception, Dyn) and isinstance(exception.type, Union):
-        found = {isinstance(t, Type) and m.derives(t.cls, known) for t in exception.type.members}
+        found = {isinstance(t, Type) and m.environment.derives(t.cls, known) for t in exception.type.members}
         if len(found) == 1 and all(isinstance(t, Type) for t in exception.type.members):
             m.push(Known(found.pop(), labels_of(classes)))
             return None

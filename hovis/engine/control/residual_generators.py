@@ -67,7 +67,7 @@ def _rename(m: Machine, made: Op, code: Code) -> None:
 def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     """A call of the Function whose body begins with frame."""
     code = frame.code
-    world = m.state.world if m.frozen else max(m.state.world, 1)
+    world = m.state.world if m.environment.frozen else max(m.state.world, 1)
     state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap), m.state.untold)
     site = (m.tables.contexts["generator", code], frame.pc, state.beliefs())
     # of hovis's own interpreter nobody sees a frame: what it runs is called as that is
@@ -79,7 +79,7 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     m.homes[ctx] = entry
     op = Op(entry.function, (), (), Type(GENERATOR), None, Effect.PURE, m.location())
     m.entry.calls.append((op, entry, state))
-    m.entry.call_tails.append(m.reads)
+    m.entry.call_tails.append(m.environment.reads)
     m.emitted += 1
     m.block.ops.append(op)
     return op

@@ -56,10 +56,10 @@ def _matters(m: "Engine", frame: Frame, taken: list[V], at: int, kind: AbstractV
         known: Any = callee.value if isinstance(callee, Known) else None
         if at == 0 or any(known is asking for asking in _ASKING):
             return True
-        return isinstance(known, type) and not m.frozen
+        return isinstance(known, type) and not m.environment.frozen
     if op not in _BY_CLASS:
         return False
-    if not m.frozen or (op == "GetAttr" and instruction.arg == "__class__"):
+    if not m.environment.frozen or (op == "GetAttr" and instruction.arg == "__class__"):
         return True
     return any((isinstance(one, Items) and op in _TAKING) or (isinstance(one, Type) and is_python_class(one.cls)) for one in _members(kind))
 

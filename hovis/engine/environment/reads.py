@@ -2,15 +2,13 @@
 
 from collections import deque
 from types import CellType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
 from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, dictionary_of, places
 from hovis.engine.environment.points_to import WHOLE
 from hovis.engine.state import class_templates, type_lookup
-from hovis.engine.state.budget import FIRST_PLACES, PLACES, extent
-from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.values import Known, V
 from hovis.ir.model import Effect
@@ -18,22 +16,25 @@ from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
+if TYPE_CHECKING:
+    from hovis.engine.machine.machine import Machine
+
 #: What calls of a known function rely on, by kinds of guards.
 _CALLED_BY: Final = {"function": ("__code__",), "defaults": ("__defaults__", "__kwdefaults__")}
 
 
-class Reader:
-    """Reads the environment; says what of it the residual relies on.
+class Environment:
+    """What a machine has read of the environment, and what of that the residual relies on.
 
     frozen          as it is now it will stay: nothing is tested
     guards, reads   what is relied upon; of these, what since the residual last looked
     volatile        what changed too often to be relied upon once more
     """
 
-    def __init__(self, tables: Tables, frozen: bool) -> None:
+    def __init__(self, machine: "Machine", tables: Tables, frozen: bool) -> None:
+        self.machine = machine
         self.tables = tables
         self.frozen = frozen
-        self.state: State = State([], {})
         self.read_static: set[Any] = set()
         self.static_objects: dict[int, Any] = {}
         #: what of each: the names of attributes, or WHOLE (see aliased_stores)
@@ -42,8 +43,6 @@ class Reader:
         #: what classes were asked for, whether or not it is relied upon
         self.asked: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
-        #: is the residual to be compiled for something else than Python?
-        self.known_sizes = False
         self.reads: set[Any] = set()
         #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see environment_loops)
         self.told: set[Any] = set()
@@ -52,11 +51,6 @@ class Reader:
         self.timely: set[Any] = set()
         #: what is relied upon before anything is traced: the function is what it was
         self.granted: set[Any] = set()
-        #: places of the known data that the program has come to (see budget)
-        self.covered: set[tuple[int, object]] = set()
-        #: where the known data begins, and how many places it has
-        self.roots: list[object] = []
-        self.extent: int | None = None
 
     def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
         """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
@@ -64,7 +58,7 @@ class Reader:
             if not is_immutable(value.value):
                 if class_templates.ALL and class_templates.of(value.value) is not None:
                     return True
-                if self.state.world == 2 or (self.volatile and self._volatile(value.value, item)):
+                if self.machine.state.world == 2 or (self.volatile and self._volatile(value.value, item)):
                     return False
                 self.read_static.add(id(value.value))
                 self.static_objects[id(value.value)] = value.value
@@ -87,23 +81,6 @@ class Reader:
             self.static_parts[id(held)] = held, {name}
         else:
             found[1].add(name)
-
-    def covers(self, held: Any, place: object = None, size: int | None = None) -> None:
-        """The program chooses among the parts of known data, and comes to one of them."""
-        size = min(len(held) if size is None else size, PLACES)
-        if size > self.tables.static_size:
-            self.tables.static_size = size
-        if place is not None and len(self.covered) < PLACES:
-            self.covered.add((id(held), place))
-
-    def places(self) -> int:
-        """In how many places of the known data the program has been; what tracing makes anew has no end and does not count."""
-        found = len(self.covered)
-        if found <= FIRST_PLACES:
-            return found
-        if self.extent is None:
-            self.extent = extent(self.roots)
-        return min(found, self.extent)
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
         """The residual relies on this: holder by this name is value (see guards.Guard)."""
@@ -128,7 +105,7 @@ class Reader:
         value = held.get(name, UNBOUND)
         place = id(held), name
         thawed = id(held) in self.tables.thawed or place in self.tables.thawed_globals or ("item", *place) in self.volatile
-        if value is UNBOUND or thawed or self.state.world == 2:
+        if value is UNBOUND or thawed or self.machine.state.world == 2:
             return UNBOUND
         self.read_static |= {("global", *place), id(held)}
         self.guard("item", held, name, value)
@@ -138,7 +115,7 @@ class Reader:
         """May what a library function gave be taken for what it gives, if all that it reads stays as it is?  Says that it is."""
         key = ("library", id(fn), None)
         touched = footprint.touched
-        if self.state.world == 2 or key in self.volatile or not (self.frozen or footprint.places <= MOST_PLACES):
+        if self.machine.state.world == 2 or key in self.volatile or not (self.frozen or footprint.places <= MOST_PLACES):
             return False
         thawed = self.tables
         if not touched.isdisjoint(thawed.thawed) or any(("global", *place) in touched for place in thawed.thawed_globals):
@@ -156,7 +133,7 @@ class Reader:
         """This was read; a loop may depend on it."""
         if may_be_told(key[0], holder, key[2], value):
             self.told.add(key)
-            self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.state.frames]))
+            self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.machine.state.frames]))
 
     def effect_of_read(self, key: Any) -> Effect:
         """What a read of the environment is that is left to the residual."""
@@ -167,10 +144,10 @@ class Reader:
 
         What is compiled for something else than Python has no use for ops that are opaque.
         """
-        return self.state.world == 1 and not self.known_sizes
+        return self.machine.state.world == 1 and not self.machine.known_sizes
 
     def _rely(self, key: Any) -> None:
-        if self.state.world or key in self.volatile:
+        if self.machine.state.world or key in self.volatile:
             raise Consulted(key in self.volatile)
         self.reads.add(key)
 
@@ -240,7 +217,7 @@ class Reader:
 
     def trust(self, cls: type) -> None:
         """What is known of a class of the trace is used: where unknown code may have changed it, the class has to be a real one (a restart)."""
-        template = class_templates.is_written(self.state.heap, cls) if class_templates.ALL else None
+        template = class_templates.is_written(self.machine.state.heap, cls) if class_templates.ALL else None
         if template is not None:
             self.tables.real_classes.setdefault(template.body, "it gets to code that is not known, which may change it")
             raise Restart("class")

@@ -103,7 +103,7 @@ def opaque(
     bound = [Known(callee.__self__)] if type(callee) is types.MethodType else []
     for value in given_with((*bound, *args, *(kwargs or {}).values())):
         if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
-            m.thaw(value.value)
+            m.environment.thaw(value.value)
         if class_templates.ALL and isinstance(value, Known) and (template := class_templates.template_of(value.value)) is not None and _changes_classes(callee):
             leave_class(m, template, f"it is given to {_name(callee)}")
     if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:

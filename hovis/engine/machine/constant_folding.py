@@ -201,7 +201,7 @@ def _constants_in(held: Any) -> bool:
 
 def _read(m: Machine, value: V) -> bool:
     """Says of a known container that it is read; False: that cannot be relied upon."""
-    return not isinstance(value, Known) or type(value.value) not in _OPENED or m.static(value)
+    return not isinstance(value, Known) or type(value.value) not in _OPENED or m.environment.static(value)
 
 
 def look(m: Machine, values: "list[V]") -> "list[Any] | None":

@@ -14,10 +14,11 @@ from hovis.base import own_code
 from hovis.bytecode.instructions import Code
 from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
-from hovis.engine.environment.reads import Reader
+from hovis.engine.environment.reads import Environment
 from hovis.engine.machine import exceptions, materialize, unwinding
 from hovis.engine.state import class_templates, finalizers, lifetimes
 from hovis.engine.state.borrowed_copies import Copy
+from hovis.engine.state.budget import Effort
 from hovis.engine.state.frames_and_heap import STOP as STOP
 from hovis.engine.state.frames_and_heap import SWITCH as SWITCH
 from hovis.engine.state.frames_and_heap import Frame, State
@@ -49,12 +50,17 @@ _OPAQUE: Final = Effect.OPAQUE.value
 _TAKING: Final = (next, iter, getattr, operator.getitem, dict.get, dict.setdefault)
 
 
-class Machine(Reader, abc.ABC):
+class Machine(abc.ABC):
     """State and output of the chain that is being evaluated."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
-        super().__init__(tables, frozen)
         self.library = library
+        self.tables = tables
+        self.environment = Environment(self, tables, frozen)
+        self.effort = Effort(tables)
+        self.state = State([], {})
+        #: is the residual to be compiled for something else than Python?
+        self.known_sizes = False
         self.package = package
         self.block = Block()
         self.entry: Any = None
@@ -249,7 +255,7 @@ class Machine(Reader, abc.ABC):
         look = Look()
         ctx, pc = self.here()
         self.tables.looks.setdefault(ctx, set()).add(pc)
-        self.reads = look.keys
+        self.environment.reads = look.keys
         same = self.emit(unchanged, [Known(look)], type=Type(bool), effect=Effect.READS)
         self.looks.append(look)
         changed = self.state.fork()
@@ -310,8 +316,8 @@ class Machine(Reader, abc.ABC):
     def _class_of(self, held: object) -> type:
         """The class of a known object; somebody may assign to its ``__class__``."""
         cls = type(held)
-        if not self.frozen and can_change(cls) and not issubclass(type(held), type):
-            self.guard("type", held, None, cls)
+        if not self.environment.frozen and can_change(cls) and not issubclass(type(held), type):
+            self.environment.guard("type", held, None, cls)
         return cls
 
     # --------------------------------------------------------------------------------------------- emitting
@@ -406,9 +412,9 @@ class Machine(Reader, abc.ABC):
         if frame.code.filename.startswith(self.package):
             return
         told: tuple[Any, ...] = ()
-        if self.recent:
+        if self.environment.recent:
             first = begins(frame.code, frame.pc)
-            told = tuple(key for key, stood in self.recent if any(ctx == frame.ctx and first <= pc <= frame.pc for ctx, pc in stood))
+            told = tuple(key for key, stood in self.environment.recent if any(ctx == frame.ctx and first <= pc <= frame.pc for ctx, pc in stood))
         self.entry.folded[frame.ctx, frame.pc, other] = Folded(frame.code, frame.pc, other, labels, told)
 
     @abc.abstractmethod

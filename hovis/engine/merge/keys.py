@@ -11,7 +11,6 @@ from typing import Any, Final
 from hovis.engine.machine.machine import Machine
 from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.generalization import items_of, wound
-from hovis.engine.state.budget import Effort
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import shape_in
 from hovis.engine.state.specialization_tables import Promote, Restart, Tables
@@ -29,9 +28,8 @@ PATHS: Final = (1 << SHIFT) - 1
 class Keys(Machine, abc.ABC):
     """The entries by their keys, and where what is in a key came from."""
 
-    def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
+    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
         super().__init__(library, tables, package, frozen)
-        self.effort = Effort(fuel)
         self.entries: dict[Any, dict[Any, Entry]] = {}
         #: by label, see ``label``
         self.label_owner: list[Entry] = []

@@ -33,8 +33,8 @@ GENERATOR_SPLITS: Final = 5
 class Meeting(Keys):
     """The entries, and how states arrive at them."""
 
-    def __init__(self, library: Library, tables: Tables, package: str, fuel: int, frozen: bool) -> None:
-        super().__init__(library, tables, package, fuel, frozen)
+    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
+        super().__init__(library, tables, package, frozen)
         #: slots that are not known anywhere by the time their values choose; found afresh where a table has changed
         self.final: set[int] | None = None
         self.entry_count = 0
@@ -54,7 +54,7 @@ class Meeting(Keys):
             the_trick.dispatch(self, edge, state, chosen)
             return
         self.entry.exits.append((edge, self.arrive(site, state), state))
-        self.entry.tails.append(self.reads)
+        self.entry.tails.append(self.environment.reads)
 
     def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
         """The entry for state at site, which state has been joined into."""
@@ -63,10 +63,10 @@ class Meeting(Keys):
         entry = table.get(key)
         if entry is None:
             if table:
-                whistle(self.tables, site, table, self.places())
+                whistle(self.tables, site, table, self.effort.places())
                 if self.known_sizes and (len(table) == COUNTED or len(table) % TEST_VARIANTS == 0):
                     forget_growing(self.tables, site, table, state, partial(self._counting, table))
-                    stop_counting(self.tables, site, table, state, self.places())
+                    stop_counting(self.tables, site, table, state, self.effort.places())
             crowd, peers = self._crowds(site, table, key)
             first_rounds.spare(self, site, key, state, [table[other] for other in peers])
             if len(crowd) >= TEST_VARIANTS and len(crowd) % TEST_VARIANTS == 0:
@@ -207,5 +207,5 @@ class Meeting(Keys):
         self.effort.tick(slots)
         self.effort.spend(state.frames[-1].ctx, slots)
         self.effort.steps += slots
-        if self.effort.steps > self.effort.limit(self.places()):
+        if self.effort.steps > self.effort.limit():
             raise OutOfFuel

@@ -55,7 +55,7 @@ def _value(m: Machine, slot: int) -> V:
     cell = m.resolve(value)
     if isinstance(cell, Ref) and m.state.heap[cell.aid].kind == "cell":
         return m.state.heap[cell.aid].cells[0]
-    if isinstance(cell, Known) and m.static(cell):
+    if isinstance(cell, Known) and m.environment.static(cell):
         try:
             return Known(cell.value.cell_contents)  # type: ignore[attr-defined]
         except ValueError:

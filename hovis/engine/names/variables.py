@@ -192,13 +192,13 @@ def get_cell(m: Machine, slot: int) -> int | None:
     value: V
     if isinstance(cell, Ref):
         value = m.state.heap[cell.aid].cells[0]
-    elif isinstance(cell, Known) and (frame.code.filename.startswith(m.package) or m.static(cell)):
+    elif isinstance(cell, Known) and (frame.code.filename.startswith(m.package) or m.environment.static(cell)):
         try:
             value = Known(cell.value.cell_contents)  # type: ignore[attr-defined]
         except ValueError:
             value = UNBOUND_VALUE
     else:
-        value = m.emit(ops.cell_get, [cell, Known(name), Known(free)], effect=m.effect_of_read(("cell", id(getattr(cell, "value", None)), None)))
+        value = m.emit(ops.cell_get, [cell, Known(name), Known(free)], effect=m.environment.effect_of_read(("cell", id(getattr(cell, "value", None)), None)))
     checked = _bound(m, value, name, free)
     if isinstance(checked, int):
         return checked
@@ -224,7 +224,7 @@ def _write_cell(m: Machine, cell: V, value: V, last: bool) -> None:
         m.put(cell, obj.replace(cells=(value,)))
         return
     if isinstance(cell, Known):
-        m.thaw(cell.value)
+        m.environment.thaw(cell.value)
     m.emit(ops.cell_set, [cell, value], type=Type(type(None)), effect=Effect.WRITES)
 
 
@@ -257,7 +257,7 @@ def get_global(m: Machine, name: str) -> int | None:
         # the code of a model stands for C code: nobody can change what it calls
         m.push(Known(namespace[name] if name in namespace else vars(builtins)[name]))
         return None
-    thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.volatile
+    thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.environment.volatile
     if not thawed and m.state.world < 2:
         if m.state.world:
             m.look()
@@ -265,16 +265,16 @@ def get_global(m: Machine, name: str) -> int | None:
         if value is UNBOUND:
             scope = builtins_of(namespace)
             value, holder = scope.get(name, UNBOUND), scope
-            m.guard("item", namespace, name, UNBOUND)
+            m.environment.guard("item", namespace, name, UNBOUND)
         if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):
             value = UNBOUND
-        if value is not UNBOUND and not (m.volatile and ("item", id(holder), name) in m.volatile):
-            if ("global", id(namespace), name) not in m.read_static:
-                m.read_static |= {("global", id(holder), name), id(holder), ("global", id(namespace), name), id(namespace)}
-            m.guard("item", holder, name, value)
+        if value is not UNBOUND and not (m.environment.volatile and ("item", id(holder), name) in m.environment.volatile):
+            if ("global", id(namespace), name) not in m.environment.read_static:
+                m.environment.read_static |= {("global", id(holder), name), id(holder), ("global", id(namespace), name), id(namespace)}
+            m.environment.guard("item", holder, name, value)
             m.push(Known(value))
             return None
-    found = m.emit(ops.load_global, [Known(namespace), Known(name)], effect=m.effect_of_read(("item", id(namespace), name)))
+    found = m.emit(ops.load_global, [Known(namespace), Known(name)], effect=m.environment.effect_of_read(("item", id(namespace), name)))
     builtin = _LOOKING.get(name)
     if builtin is None or (builtin is super and "__class__" not in m.frame.code.names):
         m.push(found)
@@ -295,12 +295,12 @@ _LOOKING: Final = {fn.__name__: fn for fn in (locals, vars, dir, eval, exec, glo
 
 @handles("SetGlobal")
 def set_global(m: Machine, name: str) -> None:
-    m.thaw_global(m.frame.namespace, name)
+    m.environment.thaw_global(m.frame.namespace, name)
     value = m.pop()
     m.emit(ops.store_global, [Known(m.frame.namespace), Known(name), value], type=Type(type(None)), effect=Effect.WRITES)
 
 
 @handles("DelGlobal")
 def del_global(m: Machine, name: str) -> None:
-    m.thaw_global(m.frame.namespace, name)
+    m.environment.thaw_global(m.frame.namespace, name)
     m.emit(ops.delete_global, [Known(m.frame.namespace), Known(name)], type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)

@@ -54,7 +54,7 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
     if isinstance(value, Dyn) and value.lost and (cls is None or is_python_class(cls)):
         # objects have met here of which one would know what is in them
         m.use(value)
-    if cls is None or (isinstance(value, Dyn) and m.doubts() and is_data(cls, name)):
+    if cls is None or (isinstance(value, Dyn) and m.environment.doubts() and is_data(cls, name)):
         return left(m, value, name, mode)
     return _of_instance(m, value, cls, name, mode)
 
@@ -197,7 +197,7 @@ def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
         own = instances.own(m, value, cls, name)
     elif isinstance(value, Known):
         held = in_slot(raw, value.value)
-        if m.static(value, ("slot", value.value, name, held)):
+        if m.environment.static(value, ("slot", value.value, name, held)):
             own = ABSENT if held is ops.UNBOUND else Known(held, value.labels)
     if own is UNKNOWN:
         return left(m, value, name, mode, QUIET if access.hook is None else Effect.OPAQUE)
@@ -246,7 +246,7 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
         for base in cls.__mro__:
             thawed = m.tables.thawed_attributes.get((id(base), name))
             if thawed is not None:
-                return thawed if m.frozen or thawed.kind is ANY else _checked(m, cls, base, name, thawed)
+                return thawed if m.environment.frozen or thawed.kind is ANY else _checked(m, cls, base, name, thawed)
             if name in base.__dict__:
                 break
     raw = find(cls, name)
@@ -261,12 +261,12 @@ def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Th
     held = dictionary_of(base)
     members = getattr(thawed.kind, "members", (thawed.kind,))
     classes = tuple(member.cls for member in members if type(member) is Type)
-    if len(classes) < len(members) or ("kinds", id(held), name) in m.volatile or m.state.world == 2:
+    if len(classes) < len(members) or ("kinds", id(held), name) in m.environment.volatile or m.state.world == 2:
         return Thawed(ANY, False)
     for before in cls.__mro__[: cls.__mro__.index(base)]:
         if can_change(before):
-            m.guard("item", dictionary_of(before), name, ops.UNBOUND)
-    m.guard("kinds", held, name, classes)
+            m.environment.guard("item", dictionary_of(before), name, ops.UNBOUND)
+    m.environment.guard("kinds", held, name, classes)
     return thawed
 
 
@@ -318,7 +318,7 @@ def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | Non
         if name == "__class__":
             return finish(m, Known(type(cls), labels_of(value)), access.mode)
         if name in _FIXED and raw is find(type, name):
-            m.trust(cls)
+            m.environment.trust(cls)
             if class_templates.ALL and name in ("__mro__", "__bases__"):
                 return finish(m, m.new(VObj("tuple", tuple, tuple(map(Known, getattr(cls, name)))), labels_of(value)), access.mode)
             return finish(m, Known(getattr(cls, name), labels_of(value)), access.mode)
@@ -335,7 +335,7 @@ def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mo
     """module_getattro: the module's dictionary (what ModuleType itself has are names that no module lacks)."""
     held = module.__dict__
     if type(module) is types.ModuleType and name in held and (id(held), name) not in m.tables.thawed_globals:
-        m.guard("item", held, name, held[name])
+        m.environment.guard("item", held, name, held[name])
         return finish(m, Known(held[name], value.labels), mode)
     return left(m, value, name, mode)
 
@@ -402,7 +402,7 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     start, bound_class = super_class(m, cls.value, m.resolve(instance))
     if start is None or name == "__class__":
         return left(m, m.emit(super, [cls, instance]), name, mode)
-    m.trust(start)
+    m.environment.trust(start)
     mro = start.__mro__
     for base in mro[mro.index(cls.value) + 1 :]:
         if (id(base), name) in m.tables.thawed_attributes:
@@ -451,7 +451,7 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
         held = value.value.__dict__
         if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
             return None
-        return name in held if m.static(value, ("item", held, name, held.get(name, ops.UNBOUND))) else None
+        return name in held if m.environment.static(value, ("item", held, name, held.get(name, ops.UNBOUND))) else None
     if isinstance(value, Known) and is_a(value.value, type):
         return _class_has(m, value.value, name)
     if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):

@@ -65,19 +65,19 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     if isinstance(target, Known):
         if is_a(target.value, type):
             return _set_on_class(m, target, target.value, name, value, mode)
-        if name in _CALLED_BY and type(target.value) is FUNCTION and m.leave_function(target.value):
+        if name in _CALLED_BY and type(target.value) is FUNCTION and m.environment.leave_function(target.value):
             raise Restart("thaw")
         if functions.has_own(target.value, name):
-            m.thaw(vars(target.value))
+            m.environment.thaw(vars(target.value))
             return left(m, setattr, [target, Known(name), value], QUIET)
-        m.thaw(target.value)
+        m.environment.thaw(target.value)
         target = m.resolve(target)
     cls = m.class_of(target)
     if cls is None:
         if name == "__class__":
             raise GiveUp("it changes the class of an object")
         return left(m, setattr, [target, Known(name), value])
-    if isinstance(target, Dyn) and m.doubts() and is_data(cls, name):
+    if isinstance(target, Dyn) and m.environment.doubts() and is_data(cls, name):
         return left(m, setattr, [target, Known(name), value])
     hook = find(cls, "__setattr__")
     if type(hook) is FUNCTION:
@@ -145,7 +145,7 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
         return left(m, fn, told, QUIET if name in exceptions.MARKS else Effect.OPAQUE)
     if name == "__dict__" and isinstance(value, Known):
         # whoever writes to one of the two objects writes to the other
-        m.thaw(value.value)
+        m.environment.thaw(value.value)
     if name in _SHAPING and isinstance(m.type_of(target), Array):
         action = m.library.actions.get(raw)
         if action is not None and action(m, [target, value], {}) is not None:
@@ -215,9 +215,9 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
         if is_a(target.value, type):
             return _delete_from_class(m, target, target.value, name, mode)
         if functions.has_own(target.value, name):
-            m.thaw(vars(target.value))
+            m.environment.thaw(vars(target.value))
             return left(m, delattr, [target, Known(name)], QUIET)
-        m.thaw(target.value)
+        m.environment.thaw(target.value)
         target = m.resolve(target)
     cls = m.class_of(target)
     if cls is None:
@@ -306,7 +306,7 @@ def _thaw(m: Machine, cls: type, name: str, kind: AbstractValue) -> None:
             return
     m.tables.thawed_attributes[place] = after
     m.tables.kept[id(cls)] = cls
-    m.drop_guards(cls, name)
+    m.environment.drop_guards(cls, name)
     raise Restart("thaw")
 
 

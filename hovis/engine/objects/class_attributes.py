@@ -52,7 +52,7 @@ def plain(m: Machine, value: V) -> bool:
 
 def in_mro(m: Machine, cls: type, name: str) -> Any:
     """What stands in the dictionaries of the MRO: an object or a token, ABSENT, or UNSURE."""
-    m.trust(cls)
+    m.environment.trust(cls)
     for base in cls.__mro__:
         found = in_class(m, base, name)
         if found is not ABSENT:
@@ -62,7 +62,7 @@ def in_mro(m: Machine, cls: type, name: str) -> Any:
 
 def in_class(m: Machine, base: type, name: str) -> Any:
     """The same for one class."""
-    m.trust(base)
+    m.environment.trust(base)
     raw = base.__dict__.get(name, ABSENT)
     if type(raw) is not Datum:
         return raw

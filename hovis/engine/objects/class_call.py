@@ -195,8 +195,8 @@ def _cell_contents(m: Machine, cell: V | None) -> V | None:
     if isinstance(cell, Known) and is_a(cell.value, types.CellType):
         if id(cell.value) in m.tables.thawed:
             return None
-        m.read_static.add(id(cell.value))
-        m.read_part(cell.value, WHOLE)
+        m.environment.read_static.add(id(cell.value))
+        m.environment.read_part(cell.value, WHOLE)
         try:
             return Known(cell.value.cell_contents)
         except ValueError:

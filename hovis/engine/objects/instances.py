@@ -54,12 +54,12 @@ def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
         return ABSENT
     if id(held) in m.tables.thawed:
         return UNKNOWN
-    m.read_static.add(id(held))
-    m.covers(held, name, 0)
+    m.environment.read_static.add(id(held))
+    m.effort.covers(held, name, 0)
     if name in held:
-        return Known(held[name], value.labels) if m.static(value, ("item", held, name, held[name])) else UNKNOWN
-    m.read_part(value.value, name)
-    m.guard("item", held, name, UNBOUND)
+        return Known(held[name], value.labels) if m.environment.static(value, ("item", held, name, held[name])) else UNKNOWN
+    m.environment.read_part(value.value, name)
+    m.environment.guard("item", held, name, UNBOUND)
     return ABSENT
 
 

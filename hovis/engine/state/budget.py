@@ -47,12 +47,17 @@ class OutOfFuel(GiveUp):
 class Effort:
     """What a trace may cost, and what it has cost: instructions, slots that were looked at, and time."""
 
-    __slots__ = ("_unseen", "fuel", "share", "spent", "steps", "until")
+    __slots__ = ("_extent", "_tables", "_unseen", "covered", "fuel", "roots", "share", "spent", "steps", "until")
 
-    def __init__(self, fuel: float) -> None:
-        #: so many may be looked at, and so many more for each place of the known data that the program comes to
-        self.fuel = fuel
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        #: so much may be done, and so much more for each place of the known data that the program comes to
+        self.fuel = math.inf
         self.share = 1.0
+        #: these places; where the known data begins, and how many places it has
+        self.covered: set[tuple[int, object]] = set()
+        self.roots: list[object] = []
+        self._extent: int | None = None
         #: by when (``deadline.clock``)
         self.until = math.inf
         #: in all, and by call string
@@ -74,9 +79,26 @@ class Effort:
         """So much of the work was done in the frame of a call string."""
         self.spent[ctx] = self.spent.get(ctx, 0) + steps
 
-    def limit(self, places: int) -> float:
-        """How much may be done in all, where the program has come to so many places of the known data."""
-        return self.fuel + self.share * allowance(places)
+    def limit(self) -> float:
+        """How much may be done in all."""
+        return self.fuel + self.share * allowance(self.places())
+
+    def covers(self, held: Any, place: object = None, size: int | None = None) -> None:
+        """The program chooses among the parts of known data, and comes to one of them."""
+        size = min(len(held) if size is None else size, PLACES)
+        if size > self._tables.static_size:
+            self._tables.static_size = size
+        if place is not None and len(self.covered) < PLACES:
+            self.covered.add((id(held), place))
+
+    def places(self) -> int:
+        """In how many places of the known data the program has been; what tracing makes anew has no end and does not count."""
+        found = len(self.covered)
+        if found <= FIRST_PLACES:
+            return found
+        if self._extent is None:
+            self._extent = extent(self.roots)
+        return min(found, self._extent)
 
 
 def allowance(places: int) -> int:

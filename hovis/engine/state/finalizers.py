@@ -69,7 +69,7 @@ def released(m: "Machine") -> None:
     """The environment may be another; and what frames and objects of the trace hold, nobody else may hold any more."""
     m.endings = True
     state = m.state
-    if not m.frozen and not state.world:
+    if not m.environment.frozen and not state.world:
         state.world = 1
     for frame in state.frames:
         _release(frame.locals)

@@ -108,8 +108,8 @@ def _stays(m: Machine, fn: Callable[..., Any], codes: frozenset[CodeType] | None
     if not isinstance(fn, FunctionType):
         return True
     if codes is None:
-        return m.frozen
-    return m.relies_on(fn, footprint(fn, codes, _ends(m.library)))
+        return m.environment.frozen
+    return m.environment.relies_on(fn, footprint(fn, codes, _ends(m.library)))
 
 
 @functools.lru_cache(16)

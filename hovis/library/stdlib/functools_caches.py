@@ -57,7 +57,7 @@ def _expected(m: Machine, cache: Known, args: list[Any], named: dict[str, Any]) 
     key = (id(cache.value), constant_key(tuple(given)), tuple((name, constant_key(value)) for name, value in called.items()))
     if key not in guesses.known:
         guesses.known[key] = None  # a function that asks for itself
-        guesses.known[key] = _held(cache.value, given, called, m.frozen) or _given(m, guesses, cache.value, given, called)
+        guesses.known[key] = _held(cache.value, given, called, m.environment.frozen) or _given(m, guesses, cache.value, given, called)
     found = guesses.known[key]
     return None if found is None else Known(found.value, labels_of(*args, *named.values()))
 
@@ -95,7 +95,7 @@ def _given(m: Machine, guesses: _Guesses, cache: Any, given: list[Any], named: d
     values = _by_position(fn, given, named) if type(fn) is FunctionType else None
     if values is None or guesses.left <= 0 or guesses.depth >= DEEPEST:
         return None
-    inner = engine.engine_for(m.library, m.package, guesses.left, frozen=True)
+    inner = engine.engine_for(m.library, m.package, frozen=True)
     inner.guesses, inner.tables.answers[_GUESSES] = True, guesses
     guesses.depth += 1
     try:

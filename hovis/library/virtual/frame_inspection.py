@@ -104,7 +104,7 @@ def _logs(fn: Any, level: int | None) -> Any:
     walk = _walks(fn)
 
     def log(m: Machine, args: Args, named: Named) -> Any:
-        becomes = _fate(m, args, level) if not named and not m.frozen and m.state.world < 2 else None
+        becomes = _fate(m, args, level) if not named and not m.environment.frozen and m.state.world < 2 else None
         if becomes == SILENT:
             return NONE
         if becomes == PLAIN:
@@ -124,7 +124,7 @@ def _fate(m: Machine, args: Args, level: int | None) -> str | None:
     found = fate(args[0].value, at.value)
     if found == OPEN or (found == PLAIN and not answers(m, m.library.rule(print), args[1:], {})):
         return None
-    m.guard("logs", args[0].value, at.value, found)
+    m.environment.guard("logs", args[0].value, at.value, found)
     return found
 
 

@@ -22,7 +22,7 @@ def children(m: Machine, args: Args, named: Named) -> V | None:
             return NONE
         kind, extra, held = found
         if kind in ("sequence", "dict", "instance"):
-            m.static(value)
+            m.environment.static(value)
         return _node(m, kind, extra, tuple(map(Known, held)))
     if isinstance(value, Dyn):
         return NONE

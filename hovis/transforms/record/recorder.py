@@ -232,7 +232,7 @@ def _known_of(fn: Any, call: Any, parts: Sequence[Part], code: types.CodeType) -
         # it is left as a whole, or has read what is being recorded as if it were known
         return _unfollowed(fn, parts)
     start = result.engine.start
-    guards = [guard for at, guard in result.engine.guards.items() if start is not None and at in start.reads]
+    guards = [guard for at, guard in result.engine.environment.guards.items() if start is not None and at in start.reads]
     return Known(pipeline.run(function, "default"), compile_guards(guards), (fn, parts))
 
 

@@ -48,7 +48,7 @@ def _check_usual(m: Machine, *classes: type) -> None:
     """What copies objects of these classes is what Python has for that, now and in the residual."""
     for cls in classes:
         copier = _DISPATCH.get(cls, UNBOUND)
-        if copier is not _USUAL.get(cls, UNBOUND) or not m.static(Known(_DISPATCH), ("item", _DISPATCH, cls, copier)):
+        if copier is not _USUAL.get(cls, UNBOUND) or not m.environment.static(Known(_DISPATCH), ("item", _DISPATCH, cls, copier)):
             raise _Shared
 
 
@@ -83,7 +83,7 @@ def _copied_known(m: Machine, value: Known, met: set[int]) -> V:
     """A known list or dict, which others hold, too."""
     held: Any = value.value
     keys = tuple(held) if type(held) is dict else ()
-    if ~id(held) in met or len(met) + len(held) >= MOST or not all(map(_is_atomic, map(type, keys))) or not m.static(value):
+    if ~id(held) in met or len(met) + len(held) >= MOST or not all(map(_is_atomic, map(type, keys))) or not m.environment.static(value):
         raise _Shared
     _check_usual(m, *map(type, keys))
     met.add(~id(held))  # numbers of objects of the trace are others
@@ -111,7 +111,7 @@ def _check(m: Machine, obj: VObj) -> None:
     if not dict_descriptor(obj.cls) or any(find(obj.cls, name) not in (ABSENT, object.__dict__.get(name, ABSENT)) for name in _HOOKS) or _slots(obj.cls):
         raise _Shared
     table = copyreg.dispatch_table
-    if obj.cls in table or not m.static(Known(table)):
+    if obj.cls in table or not m.environment.static(Known(table)):
         raise _Shared
 
 

@@ -23,7 +23,7 @@ def dict_of(m: Machine, value: V) -> VObj | None:
     obj = m.obj(value, "dict") if acted is None or acted.content is None else m.obj(acted.content, "dict")
     if obj is not None:
         return obj
-    if isinstance(value, Known) and type(value.value) is dict and m.static(value):
+    if isinstance(value, Known) and type(value.value) is dict and m.environment.static(value):
         return VObj("dict", dict, tuple(Known(v, value.labels) for v in value.value.values()), tuple(value.value))
     return None
 
@@ -60,9 +60,9 @@ def _get_known(m: Machine, held: dict[Any, Any], args: Args) -> Any:
     if not isinstance(key, Known) or not known_key(key):
         return None
     found = held.get(key.value, ops.UNBOUND)
-    if not m.static(args[0], ("item", held, key.value, found)) or (id(held), key.value) in m.tables.thawed_globals:
+    if not m.environment.static(args[0], ("item", held, key.value, found)) or (id(held), key.value) in m.tables.thawed_globals:
         return None
-    m.covers(held, key.value)
+    m.effort.covers(held, key.value)
     use(m, args[0], key)
     if found is ops.UNBOUND and len(args) == 3:
         return args[2]

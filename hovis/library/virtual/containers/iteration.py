@@ -25,7 +25,7 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
     kinds = "list", "tuple", "dict", "view", "range", "sequence_iter", "range_iter", "dict_iter", "generator"
     steppable = m.is_own_list(value) or m.class_of(value) in iteration.NO_ITERABLES or m.obj(value, *kinds) is not None
     rows = m.known_sizes and isinstance(value, Dyn) and isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known)
-    if rows or steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.static(value)):
+    if rows or steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.environment.static(value)):
         status = iteration.get_iter(m, value)
         return _pushed(m, status)
     if models.written_class(m, value) is None:

@@ -32,7 +32,7 @@ def cells_of(m: Machine, value: V) -> tuple[str, tuple[V, ...]] | None:
     obj = m.obj(value, "list", "tuple")
     if obj is not None and obj.cls in (list, tuple):
         return obj.kind, obj.cells
-    if isinstance(value, Known) and type(value.value) in (tuple, list) and m.static(value):
+    if isinstance(value, Known) and type(value.value) in (tuple, list) and m.environment.static(value):
         return type(value.value).__name__, tuple(Known(x, value.labels) for x in value.value)  # type: ignore[attr-defined]
     return None
 
@@ -47,7 +47,7 @@ def extend_in_place(m: Machine, args: Args, named: Named) -> Any:
             return target
         return None
     if isinstance(target, Known):
-        m.thaw(target.value)
+        m.environment.thaw(target.value)
         return None
     return concatenate(m, args, named)
 

@@ -24,7 +24,7 @@ def _elements(m: Machine, value: V) -> tuple[Any, ...] | None:
     obj = m.obj(value, "set")
     if obj is not None:
         return obj.keys
-    if isinstance(value, Known) and type(value.value) in (set, frozenset) and m.static(value):
+    if isinstance(value, Known) and type(value.value) in (set, frozenset) and m.environment.static(value):
         held: Any = value.value
         return tuple(held) if all(map(is_immutable, held)) else None
     return None
@@ -60,7 +60,7 @@ def _past(m: Machine, value: V, items: tuple[Any, ...] = ()) -> Any:
         return obj.extra or History(obj.keys)
     if isinstance(value, Known) and type(value.value) in (set, frozenset):
         # a set that may have changed by the time it is looked at again is no base
-        return History(value.value) if m.frozen or type(value.value) is frozenset else None
+        return History(value.value) if m.environment.frozen or type(value.value) is frozenset else None
     return value.value if isinstance(value, Known) and is_immutable(value.value) else items
 
 

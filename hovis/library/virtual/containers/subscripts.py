@@ -109,7 +109,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
     whole = as_constant(m, key)
     window = slice_of(m, key) if kind not in (dict,) else None
     if window is not None and kind in (list, tuple):
-        if not m.static(container):
+        if not m.environment.static(container):
             return None
         use(m, container, key)
         if kind is tuple and is_whole(window, len(held)):  # type: ignore[arg-type]
@@ -118,19 +118,19 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         return tuple_of(m, cells, container.labels) if kind is tuple else m.new(VObj("list", list, cells), container.labels)
     if whole is None or not isinstance(whole, Known) or not known_key(whole):
         if isinstance(key, Dyn) and key.lost is not None and not (kind in (list, tuple) and iteration.alike(m, container)):
-            m.covers(held)
+            m.effort.covers(held)
             m.use(key)
         return _element(m, container, key)
     if kind in (tuple, str, bytes, range) and is_immutable(held):
-        m.covers(held, whole.value)
+        m.effort.covers(held, whole.value)
         if type(whole.value) is not int or not -len(held) <= whole.value < len(held):  # type: ignore[arg-type]
             return None  # folded like any other operation
         labels = labels_of(container, whole)
         m.mark(labels)
         return Known(held[whole.value], labels)  # type: ignore[index]
-    if not m.static(container, _one_item(held, whole.value)) or (id(held), whole.value) in m.tables.thawed_globals:
+    if not m.environment.static(container, _one_item(held, whole.value)) or (id(held), whole.value) in m.tables.thawed_globals:
         return None
-    m.covers(held, whole.value)
+    m.effort.covers(held, whole.value)
     use(m, container, whole)
     try:
         return Known(held[whole.value], labels_of(container, whole))  # type: ignore[index]
@@ -154,10 +154,10 @@ def _one_item(held: Any, key: Any) -> "tuple[str, Any, Any, Any] | None":
 def _element(m: Machine, container: Known, key: V) -> Any:
     """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
     held = container.value
-    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.static(container):
+    if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.environment.static(container):
         return None
     kind = functools.reduce(operator.or_, (kind_of(m, item) for item in held))
-    m.covers(held)
+    m.effort.covers(held)
     return m.emit(operator.getitem, [container, key], type=kind, effect=Effect.RAISES, lost=lost_of(container, key))
 
 
@@ -165,7 +165,7 @@ def _element(m: Machine, container: Known, key: V) -> Any:
 def set_item(m: Machine, args: Args, named: Named) -> Any:
     container, key, value = args
     if isinstance(container, Known):
-        m.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
+        m.environment.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
         return None
     obj = m.obj(container, "list", "dict")
     if obj is None or not plain(obj, "__setitem__", list if obj.kind == "list" else dict):
@@ -240,7 +240,7 @@ def _set_in_dict(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
 def delete_item(m: Machine, args: Args, named: Named) -> Any:
     container, key = args
     if isinstance(container, Known):
-        m.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
+        m.environment.thaw_item(container.value, key.value if isinstance(key, Known) else UNBOUND)
         return None
     settle_iterators(m, container)
     obj = own(m, container, "list", "dict")
@@ -302,7 +302,7 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
             return None
         if not is_immutable(whole.value) and type(container.value) is not dict and not _by_identity(container.value):
             return None
-        if not m.static(container):
+        if not m.environment.static(container):
             return None
         use(m, container, whole)
         return Known(whole.value in container.value, labels_of(container, whole))  # type: ignore[operator]

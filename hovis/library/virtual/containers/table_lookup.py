@@ -62,9 +62,9 @@ def _looked_up(m: Machine, fn: Any, args: Args, default: tuple[V, ...]) -> Dyn |
     if not isinstance(table, Known) or type(table.value) is not dict or not 0 < len(table.value) <= CELLS or _unknown(m, key) is None:
         return None
     held = table.value
-    if any(isinstance(v, Ref) for v in default) or not all(map(is_immutable, (*held.keys(), *held.values()))) or not m.static(table):
+    if any(isinstance(v, Ref) for v in default) or not all(map(is_immutable, (*held.keys(), *held.values()))) or not m.environment.static(table):
         return None
-    m.covers(held)
+    m.effort.covers(held)
     kinds = (*(kind_of(m, item) for item in held.values()), *map(m.type_of, default))
     found = m.emit(fn, args, type=functools.reduce(operator.or_, kinds), effect=Effect.READS if default else Effect.RAISES)
     few = either(*map(Known, held.values()), *default)

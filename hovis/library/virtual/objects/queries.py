@@ -28,7 +28,7 @@ def length(m: Machine, args: Args, named: Named) -> Any:
         return length(m, [relabel(m.resolve(obj.cells[0]), labels_of(value))], named)
     if obj is not None and not special(obj.cls, "__len__"):
         return Known(len(obj.keys if obj.kind == "set" else obj.cells), labels_of(value))
-    if isinstance(value, Known) and type(value.value) in (list, dict, set, tuple, str, bytes, frozenset, range) and m.static(value):
+    if isinstance(value, Known) and type(value.value) in (list, dict, set, tuple, str, bytes, frozenset, range) and m.environment.static(value):
         return Known(len(value.value), value.labels)  # type: ignore[arg-type]
     if isinstance(value, Dyn) and isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known):
         return value.dims[0]
@@ -51,16 +51,16 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
     if classes is None:
         return _by_metaclass(m, args)
     if cls is not None:
-        if not m.is_subclass(cls, classes) and not _honest(m, cls):
+        if not m.environment.is_subclass(cls, classes) and not _honest(m, cls):
             return _by_shown_class(m, args[0], classes)
-        return Known(m.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
+        return Known(m.environment.is_subclass(cls, classes), labels_of(args[0], args[1]) if not isinstance(args[0], Dyn) else frozenset())
     kind = m.type_of(args[0])
     if isinstance(kind, Union):
         if not all(isinstance(t, Type) and _honest(m, t.cls) for t in kind.members):
             return None
         if any(isinstance(t, Type) and is_python_class(t.cls) for t in kind.members):
             m.use(args[0])  # objects have met here of which one would know what is in them
-        found = {m.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
+        found = {m.environment.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
         if len(found) == 1:
             return Known(found.pop())
         return m.emit(isinstance, [args[0], Known(classes)], type=Type(bool), effect=Effect.PURE)
@@ -99,7 +99,7 @@ def is_subclass(m: Machine, args: Args, named: Named) -> Any:
     if len(args) == 2 and isinstance(args[0], Known) and is_a(args[0].value, type):
         classes = _class_info(m, args[1])
         if classes is not None:
-            return Known(m.is_subclass(args[0].value, classes), labels_of(*args))
+            return Known(m.environment.is_subclass(args[0].value, classes), labels_of(*args))
     return None
 
 

@@ -47,7 +47,7 @@ def _registry(m: Machine, callee: V) -> tuple[list[Any], list[V]]:
     at = _DISPATCH.__code__.co_freevars.index("registry")
     if isinstance(callee, Known):
         held = callee.value.__closure__[at].cell_contents  # type: ignore[attr-defined]
-        return ([*held], [Known(fn) for fn in held.values()]) if m.static(Known(held)) else ([], [])
+        return ([*held], [Known(fn) for fn in held.values()]) if m.environment.static(Known(held)) else ([], [])
     function = m.obj(callee, "function")
     cell = m.obj(function.closure[at], "cell") if function is not None else None
     known = m.obj(cell.cells[0], "dict") if cell is not None else None
@@ -91,7 +91,7 @@ def _hints_of_class(m: Machine, cls: Known) -> Any:
     for base in reversed(kind.__mro__):
         find(base, "__annotations__")  # a guard
         told = vars(base).get("__annotations__", {})
-        if type(told) is not dict or not m.static(Known(told)):
+        if type(told) is not dict or not m.environment.static(Known(told)):
             return None
         hints.update((name, _named_class(m, base, x)) for name, x in told.items())
     if not all(type(x) in (type, abc.ABCMeta, type(None)) for x in hints.values()):
@@ -112,9 +112,9 @@ def _named_class(m: Machine, cls: type, hint: Any) -> Any:
     for namespace in (vars(module), vars(builtins)):
         if id(namespace) in m.tables.thawed or (id(namespace), hint) in m.tables.thawed_globals:
             return hint
-        m.read_static |= {("global", id(namespace), hint), id(namespace)}
+        m.environment.read_static |= {("global", id(namespace), hint), id(namespace)}
         found = namespace.get(hint, UNBOUND)
-        m.guard("item", namespace, hint, found)
+        m.environment.guard("item", namespace, hint, found)
         if found is not UNBOUND:
             return found
     return hint

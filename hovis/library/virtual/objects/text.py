@@ -112,7 +112,7 @@ def _alone(template: str, end: int) -> bool:
 def translate(m: Machine, args: Args, named: Named) -> Any:
     """By a known table, from ints to ints, strings and None."""
     table = args[1].value if isinstance(args[1], Known) else None
-    if type(table) is not dict or m.class_of(args[0]) is not str or not all(map(_is_entry, table.items())) or not m.static(args[1]):
+    if type(table) is not dict or m.class_of(args[0]) is not str or not all(map(_is_entry, table.items())) or not m.environment.static(args[1]):
         return None
     if isinstance(args[0], Known) and small(args[0].value) and len(table) <= FEW_ENTRIES:
         use(m, args[0])
