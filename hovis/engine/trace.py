@@ -14,7 +14,7 @@ from hovis.engine.calls import models
 from hovis.engine.calls.inline_python import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, raising, residual_generators, tested_items
 from hovis.engine.environment import aliased_stores, guards
-from hovis.engine.instructions import HANDLERS
+from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
 from hovis.engine.merge.entries import Entry
