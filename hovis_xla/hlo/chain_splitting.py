@@ -5,9 +5,7 @@ A kernel of many thousands of lines also takes LLVM more than its share of time.
 
 from typing import Any, Final
 
-from hovis_xla.emit import custom_calls
-from hovis_xla.hlo.iteration_dependence import barriers_in
-from hovis_xla.hlo.partial_sort import tensor_of
+from hovis_xla.hlo.module import Module
 from hovis_xla.jaxlib.adapter import ir
 
 #: So long a chain may be; and in a loop, which would be no native one any more.
@@ -15,7 +13,7 @@ DEEPEST: Final = 300
 DEEPEST_IN_LOOPS: Final = 1_500
 
 
-def split_chains(module: Any) -> None:
+def split_chains(module: Module) -> None:
     """Split long chains of elementwise operations.
 
     What is at the end of so long a chain is an array of its own, which the next kernel reads.
@@ -33,14 +31,14 @@ def split_chains(module: Any) -> None:
             depth.update((result, below) for result in op.results)
 
 
-def _long_blocks(module: Any) -> list[Any]:
+def _long_blocks(module: Module) -> list[Any]:
     found: list[Any] = []
 
     def look(op: Any) -> Any:
         found.extend(block for region in op.operation.regions for block in region.blocks if len(block.operations) >= DEEPEST)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(look)
+    module.ir.operation.walk(look)
     return found
 
 
@@ -51,9 +49,9 @@ def _is_in_loop(block: Any) -> bool:
     return op is not None and bool(op.name == "stablehlo.while")
 
 
-def _cut(module: Any, op: Any, value: Any) -> None:
+def _cut(module: Module, op: Any, value: Any) -> None:
     readers = [(use.owner, use.operand_number) for use in value.uses]
     with op.location, ir.InsertionPoint.after(op):
-        (same,) = custom_calls.opaque_identity([tensor_of(value)], module.body, barriers_in(module))
+        (same,) = module.barrier(value)
     for reader, number in readers:
-        reader.operands[number] = same.ir
+        reader.operands[number] = same

@@ -11,11 +11,9 @@ It is done where the module is finished.
 import math
 from typing import Any, Final, NamedTuple
 
-from hovis_xla.emit import custom_calls
-from hovis_xla.emit.builder import T
 from hovis_xla.emit.stored_parts import shape_of
-from hovis_xla.emit.values import INT64
-from hovis_xla.hlo.iteration_dependence import barriers_in, element_of
+from hovis_xla.hlo.iteration_dependence import element_of
+from hovis_xla.hlo.module import Module, operations_in
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
@@ -93,7 +91,7 @@ class _Product(NamedTuple):
         return self._replace(along=self.along[::-1], sizes=self.sizes[::-1], back=not self.back)
 
 
-def assign_dot_layouts(module: Any, native: bool) -> bool:
+def assign_dot_layouts(module: Module, native: bool) -> bool:
     """Transpose operands of matrix products into the order that is fast.
 
     Turn the matrices of products where that makes them quicker.  Are all products to be XLA's own, for the sake of those in loops?
@@ -101,28 +99,15 @@ def assign_dot_layouts(module: Any, native: bool) -> bool:
     native  loops move few bytes in a round, and may become native code
     """
     with context(), ir.Location.unknown(context()):
-        found = [_product(op) for op in _all_of(module, "stablehlo.dot_general")]
+        found = [_product(op) for op in operations_in(module.ir, "stablehlo.dot_general")]
         products = [p for p in found if p is not None and p.is_tiled]
         tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found))
-        tiles = tiles and not _all_of(module, *_SHARED) and adapter.has_tiles()
+        tiles = tiles and not operations_in(module.ir, *_SHARED) and adapter.has_tiles()
         writer = _Writer(module, tiles)
         for product in products:
             if product.is_worth_it:
                 writer.write(min(product, product.exchanged(), key=lambda way: way.moved(tiles)))
         return tiles
-
-
-def _all_of(root: Any, *names: str) -> list[Any]:
-    """The operations of some kinds within another."""
-    found: list[Any] = []
-
-    def look(op: Any) -> Any:
-        if op.operation.name in names:
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    root.operation.walk(look)
-    return found
 
 
 def _product(op: Any) -> _Product | None:
@@ -159,16 +144,15 @@ def _outermost(op: Any) -> Any:
 def _is_in_native_loop(op: Any) -> bool:
     """Is it in a loop that could be native code, were it not for products?"""
     loop = _outermost(op)
-    return loop is not None and not _all_of(loop, *_WALKED)
+    return loop is not None and not operations_in(loop, *_WALKED)
 
 
 class _Writer:
     """Writes products in another way; barriers keep XLA from making them again what they were."""
 
-    def __init__(self, module: Any, tiles: bool) -> None:
+    def __init__(self, module: Module, tiles: bool) -> None:
         self.module = module
         self.tiles = tiles
-        self.barriers = barriers_in(module)
 
     def write(self, product: _Product) -> None:
         """Write a product so, if it does not stand so already."""
@@ -178,11 +162,11 @@ class _Writer:
             return
         op, batch = product.op, product.batch
         with op.location, ir.InsertionPoint(op):
-            x, y = (self._barrier(_transposed(one, batch)) if turn else one for one, turn in zip(product.operands, turned, strict=True))
+            x, y = (self.module.barrier(_transposed(one, batch))[0] if turn else one for one, turn in zip(product.operands, turned, strict=True))
             first, second = (1 - at if turn else at for at, turn in zip(product.along, turned, strict=True))
             found = self._product(x, first, self._widened(y, missing) if missing else y, second, batch)
             if missing or product.back:
-                found = self._barrier(found)
+                found = self.module.barrier(found)[0]
             if missing:
                 shape = [*shape_of(found)[:-1], product.sizes[2]]
                 found = hlo.slice(found, [0] * len(shape), shape, [1] * len(shape))
@@ -205,10 +189,7 @@ class _Writer:
         element = element_of(x)
         zero = hlo.constant(ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], element), ir.FloatAttr.get(element, 0.0)))
         none = [0] * len(shape_of(x))
-        return self._barrier(hlo.pad(x, zero, none, [*none[1:], missing], none))
-
-    def _barrier(self, x: Any) -> Any:
-        return custom_calls.opaque_identity([T(x, INT64, shape_of(x))], self.module.body, self.barriers)[0].ir
+        return self.module.barrier(hlo.pad(x, zero, none, [*none[1:], missing], none))[0]
 
 
 def _transposed(x: Any, batch: int) -> Any:

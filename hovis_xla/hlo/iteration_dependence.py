@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.stored_parts import shape_of
-from hovis_xla.hlo.licm import is_pure
+from hovis_xla.hlo.module import Module, is_pure, last_of, made_by, operations
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 
 _NAMES: Final = (
@@ -83,15 +83,6 @@ def _first(value: Any, bound: int | None) -> int | None:
     return number_of(value)
 
 
-def made_by(value: Any) -> Any:
-    """The operation that makes a value; None: it is a parameter."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
-def last_of(block: Any) -> Any:
-    return block.operations[len(block.operations) - 1].operation
-
-
 def number_of(value: Any) -> int | None:
     atoms, number = form(value) if _is_int64(value) else ({value: 1}, 0)
     return None if atoms else number
@@ -115,17 +106,6 @@ def _without_sign(value: Any) -> Any:
     return made.operands[0] if made is not None and made.name == "stablehlo.convert" else value
 
 
-def barriers_in(module: Any) -> dict[str, str]:
-    """The functions that barriers are made of, by what they are given."""
-    return {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
-
-
-def _is_identity(function: Any) -> bool:
-    """Is it one of the functions that barriers are made of?"""
-    block = function.regions[0].blocks[0]
-    return len(block.operations) == 1 and len(block.arguments) > 0 and list(block.operations[0].operands) == list(block.arguments)
-
-
 def _apart(a: Index, b: Index) -> bool:
     """Are they two places, in whatever rounds they are looked at?"""
     return any(x[0] == y[0] and x[1] != y[1] and k not in (a.along, b.along) for k, (x, y) in enumerate(zip(a.parts, b.parts, strict=True)))
@@ -134,12 +114,11 @@ def _apart(a: Index, b: Index) -> bool:
 class Round:
     """A loop: what its values are in a round, and what it stores."""
 
-    def __init__(self, module: Any, loop: Any, count: Counter) -> None:
+    def __init__(self, module: Module, loop: Any, count: Counter) -> None:
         self.module = module
         self.loop = loop
         self.body = loop.regions[1].blocks[0]
         self.count = count
-        self.barriers = barriers_in(module)
         self.ends = list(last_of(self.body).operands)
         self.keys: dict[Any, int] = {}
         self.nodes: list[tuple[Any, ...]] = []
@@ -151,13 +130,10 @@ class Round:
             if isinstance(argument.type, ir.RankedTensorType) and not is_single(argument):
                 self.updates[number] = self._stores_into(number, argument)
 
-    def is_barrier(self, made: Any) -> bool:
-        return bool(made.name == "func.call" and ir.FlatSymbolRefAttr(made.attributes["callee"]).value in self.barriers.values())
-
     def is_plain(self) -> bool:
         """Is it about single elements, and the arrays that they are in?"""
-        made = [op.operation for op in self.body.operations][:-1]
-        return all((is_pure(op) or self.is_barrier(op)) and all(is_single(r) or r in self.contents for r in op.results) for op in made)
+        made = operations(self.body)[:-1]
+        return all((is_pure(op) or self.module.is_barrier(op)) and all(is_single(r) or r in self.contents for r in op.results) for op in made)
 
     def _stores_into(self, number: int, argument: Any) -> "list[Any] | None":
         """The stores of a round into an array, in order."""
@@ -166,10 +142,10 @@ class Round:
         value = self.ends[number]
         while value != argument:
             made = made_by(value)
-            if made is None or block_of(value) != self.body or not (made.name == "stablehlo.dynamic_update_slice" or self.is_barrier(made)):
+            if made is None or block_of(value) != self.body or not (made.name == "stablehlo.dynamic_update_slice" or self.module.is_barrier(made)):
                 return None
             steps.append((value, len(stores)))
-            if self.is_barrier(made):
+            if self.module.is_barrier(made):
                 value = made.operands[list(made.results).index(value)]
             else:
                 stores.append(made)
@@ -241,7 +217,7 @@ class Round:
             return At(self._key("outside", self.loop.operands[number]), None) if self.ends[number] == value else None
         if made.name == "stablehlo.constant":
             return At(self._key("constant", made.attributes["value"]), None)
-        if made.name in _SAME or self.is_barrier(made):
+        if made.name in _SAME or self.module.is_barrier(made):
             return self.at(made.operands[list(made.results).index(value)])
         if made.name == "stablehlo.dynamic_slice":
             return self._read(made.operands[0], self._index(list(made.operands)[1:]))
@@ -296,11 +272,3 @@ class Round:
         """How many elements that count it is made of."""
         node = self.nodes[key]
         return sum(self.reads(k) for k, ahead in node[4] if ahead is not None) if node[0] == "op" else int(node[0] == "row")
-
-
-def _types(function: Any) -> str:
-    return ", ".join(str(a.type) for a in function.regions[0].blocks[0].arguments)
-
-
-def _name(function: Any) -> str:
-    return str(ir.StringAttr(function.attributes["sym_name"]).value)

@@ -5,10 +5,10 @@ round, and XLA's native loops store the address of all that is carried in every 
 So where there is much that is light, it stays in the loop: what is dear is taken out here, and XLA is told to leave the rest.
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
+from hovis_xla.hlo.module import Module, is_pure, kind_of, operations
 from hovis_xla.jaxlib.adapter import ir
 
 #: A loop with more that XLA would take out, and that costs next to nothing, is better left alone.
@@ -23,32 +23,18 @@ _LIGHT: Final = frozenset({
 _FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "reverse", "slice", "transpose"})
 
 
-def hoist_invariants(module: Any) -> bool:
+def hoist_invariants(module: Module) -> bool:
     """Hoist costly loop invariants; are the cheap ones to stay in the loops?
 
     Is what no round changes to stay in the loops of a module?  Then what is dear has been taken out of them.
     """
-    found = [(loop, _invariant(loop)) for loop in loops_of(module.body)]
-    light = [sum(_kind(op) in _LIGHT for op in ops) for _, ops in found]
-    if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if _kind(op) not in _FREE):
+    found = [(loop, _invariant(loop)) for loop in module.loops]
+    light = [sum(kind_of(op) in _LIGHT for op in ops) for _, ops in found]
+    if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if kind_of(op) not in _FREE):
         return False
     for loop, _ in found:
         _take_out(loop)
     return True
-
-
-def loops_of(block: Any) -> Iterator[Any]:
-    """All loops, those within others first."""
-    for op in block.operations:
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from loops_of(inner)
-        if op.operation.name == "stablehlo.while":
-            yield op.operation
-
-
-def _kind(op: Any) -> str:
-    return str(op.name).removeprefix("stablehlo.")
 
 
 def _invariant(loop: Any) -> list[Any]:
@@ -56,22 +42,16 @@ def _invariant(loop: Any) -> list[Any]:
     found: list[Any] = []
     body = loop.regions[1].blocks[0]
     alike: set[Any] = set()
-    for op in (view.operation for view in body.operations):
+    for op in operations(body):
         if is_pure(op) and all(v in alike or block_of(v) != body for v in op.operands):
             alike.update(op.results)
             found.append(op)
     return found
 
 
-def is_pure(op: Any) -> bool:
-    """Does it nothing but give its results, and is it one operation?"""
-    calls = ("custom_call", "rng", "rng_bit_generator", "return", "infeed", "outfeed", "send", "recv", "create_token", "after_all")
-    return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and _kind(op) not in calls
-
-
 def costs_little(op: Any) -> bool:
     """No more than a cycle, and about one element?"""
-    return _kind(op) in _LIGHT | _FREE and not _is_wide(op)
+    return kind_of(op) in _LIGHT | _FREE and not _is_wide(op)
 
 
 def _is_wide(op: Any) -> bool:
@@ -84,7 +64,7 @@ def _take_out(loop: Any) -> None:
     needed: set[Any] = set()
     ops = _invariant(loop)
     for op in reversed(ops):
-        dear = _kind(op) not in _LIGHT | _FREE
+        dear = kind_of(op) not in _LIGHT | _FREE
         if dear or any(r in needed for r in op.results):
             needed.update([*op.results, *op.operands])
     done: dict[Any, Any] = {}

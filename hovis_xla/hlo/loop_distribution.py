@@ -10,13 +10,12 @@ It is done where the module is finished, of loops that count from a known number
 from collections.abc import Container
 from typing import Any, Final, NamedTuple
 
-from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.builder import T
 from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.emit.values import INT64
-from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, element_of, is_single, last_of, made_by, number_of
-from hovis_xla.hlo.licm import is_pure, loops_of
+from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, element_of, is_single, number_of
+from hovis_xla.hlo.module import Module, is_pure, last_of, made_by
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -25,13 +24,13 @@ FEW: Final = 8
 LONGEST: Final = 4096
 
 
-def distribute_loops(module: Any) -> None:
+def distribute_loops(module: Module) -> None:
     """Distribute loops: do what no iteration needs another for in front of them.
 
     Do in front of the loops of a module what is elementwise in them.
     """
     with context(), ir.Location.unknown(context()):
-        for loop in list(loops_of(module.body)):
+        for loop in module.loops:
             count = counter_of(loop)
             if count is None:
                 continue
@@ -41,6 +40,7 @@ def distribute_loops(module: Any) -> None:
                 found = Round(module, loop, count)
                 if found.is_plain():
                     _Distribution(found).write()
+        module.loops_changed()
 
 
 def _leave_out(loop: Any) -> None:
@@ -87,7 +87,7 @@ class _Distribution:
         with ir.InsertionPoint(self.of.loop):
             rows = [self._row(key, self.count.least + window.least, self._length(window.wide)) for key, window in made.items()]
             rows += [self._stored_row(store) for store in stores]
-            rows = self._barrier(rows) if stores else [self._barrier([row])[0] for row in rows]
+            rows = self.of.module.barrier(*rows) if stores else [self.of.module.barrier(row)[0] for row in rows]
         for key, window in windows.items():
             self._window(window, self._part(key, window) if key not in made else self._part_of(rows.pop(0), window))
         for row, store in zip(rows, stores, strict=True):
@@ -155,11 +155,6 @@ class _Distribution:
         for use in list(value.uses):
             if self._is_left(use.owner.operation):
                 use.owner.operation.operands[use.operand_number] = new
-
-    def _barrier(self, rows: list[Any]) -> list[Any]:
-        return [t.ir for t in custom_calls.opaque_identity([T(row, INT64, shape_of(row)) for row in rows], self.of.module.body, self.of.barriers)]
-
-    # --------------------------------------------------------------------------------------------- stores of whole rows
 
     def _whole_rows(self, replaced: set[Any]) -> "list[Store]":
         """The arrays of which a round stores nothing but what needs no other round, each element once, and nobody reads what it has stored."""
@@ -229,8 +224,8 @@ class _Distribution:
             row = _reshaped(row, tuple(shape))
             begun = self._is_begun()
             if begun is not None:
-                row = hlo.select(begun, row, self._barrier([hlo.dynamic_slice(array, starts, shape)])[0])
-            loop.operands[store.number] = self._barrier([hlo.dynamic_update_slice(array, row, starts)])[0]
+                row = hlo.select(begun, row, self.of.module.barrier(hlo.dynamic_slice(array, starts, shape))[0])
+            loop.operands[store.number] = self.of.module.barrier(hlo.dynamic_update_slice(array, row, starts))[0]
         last_of(self.of.body).operands[store.number] = self.of.body.arguments[store.number]
 
     def _is_begun(self) -> Any:
@@ -320,7 +315,7 @@ class _Distribution:
         """Take out of a round what nobody asks for any more."""
         for op in reversed(list(self.of.body.operations)):
             made = op.operation
-            if (is_pure(made) or self.of.is_barrier(made)) and not any(list(r.uses) for r in made.results):
+            if (is_pure(made) or self.of.module.is_barrier(made)) and not any(list(r.uses) for r in made.results):
                 made.erase()
 
 

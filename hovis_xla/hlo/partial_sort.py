@@ -15,7 +15,7 @@ from hovis.base.once import once
 from hovis_xla.emit import builder
 from hovis_xla.emit.builder import T, add, and_, compare, element_type, like, not_, or_, select, sub
 from hovis_xla.emit.values import INT64
-from hovis_xla.hlo.licm import is_pure
+from hovis_xla.hlo.module import Module, is_pure, operations, operations_in
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -26,20 +26,12 @@ FEW: Final = 1.5
 Less = Callable[[Sequence[T], Sequence[T]], T]
 
 
-def select_partially(module: Any) -> None:
+def select_partially(module: Module) -> None:
     """Replace sorts of which a few elements are used by selection.
 
     Replace the sorts of a module by searches for the few elements that are used.
     """
-    found: list[Any] = []
-
-    def look(op: Any) -> Any:
-        if op.operation.name == "stablehlo.sort":
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(look)
-    for op in found:
+    for op in operations_in(module.ir, "stablehlo.sort"):
         wanted = _wanted(op)
         if wanted is not None:
             _replace(op, *wanted)
@@ -52,7 +44,7 @@ def _wanted(op: Any) -> tuple[int, bool] | None:
     if len(shape) != 1 or shape[0] < SHORT or not uses or any(use.name != "stablehlo.slice" or use.attributes["strides"][0] != 1 for use in uses):
         return None
     body = op.regions[0].blocks[0]
-    if not all(is_pure(view.operation) or view.operation.name == "stablehlo.return" for view in body.operations):
+    if not all(is_pure(op) or op.name == "stablehlo.return" for op in operations(body)):
         return None
     front = max(use.attributes["limit_indices"][0] for use in uses)
     end = shape[0] - min(use.attributes["start_indices"][0] for use in uses)
@@ -115,7 +107,7 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
     """What the comparison of a sort says of these: numbers, or vectors of them."""
     shape = values[0].shape
     known = {argument: value.ir for argument, value in zip(body.arguments, values, strict=True)}
-    for op in (view.operation for view in body.operations):
+    for op in operations(body):
         if op.name == "stablehlo.return":
             return tensor_of(known[op.operands[0]])
         if op.name == "stablehlo.constant":

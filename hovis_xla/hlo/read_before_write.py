@@ -12,14 +12,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from hovis_xla.emit import custom_calls
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.builder import T
 from hovis_xla.emit.inplace_stores import CELLWISE, KEPT
 from hovis_xla.emit.stored_parts import shape_of
-from hovis_xla.emit.values import INT64
-from hovis_xla.hlo.iteration_dependence import barriers_in, counter_of, element_of, last_of
-from hovis_xla.hlo.licm import is_pure, loops_of
+from hovis_xla.hlo.iteration_dependence import counter_of, element_of
+from hovis_xla.hlo.module import Module, is_pure, last_of, operations
 from hovis_xla.jaxlib.adapter import context, ir
 
 #: Arrays of fewer elements are copied sooner than waited for.
@@ -38,18 +35,16 @@ _MOVED: Final = frozenset({"func.call", "stablehlo.reduce", "stablehlo.reduce_wi
 _LOOP: Final = "stablehlo.while"
 
 
-def order_reads_before_writes(module: Any) -> None:
+def order_reads_before_writes(module: Module) -> None:
     """Order reads of an array before stores into it, so that it is updated in place.
 
     Have the loops of a module read what they change before they change it.
     """
     with context(), ir.Location.unknown(context()):
-        barriers = barriers_in(module)
-        loops = list(loops_of(module.body))
-        joined = [value for loop in loops for value in _join(loop)]
-        for loop in loops:
+        joined = [value for loop in module.loops for value in _join(loop)]
+        for loop in module.loops:
             if any(_is_large(a) for a in loop.regions[1].blocks[0].arguments):
-                _Body(module, barriers, loop.regions[1].blocks[0], joined).write()
+                _Body(module, loop.regions[1].blocks[0], joined).write()
 
 
 def _join(loop: Any) -> list[Any]:
@@ -69,25 +64,21 @@ def _join(loop: Any) -> list[Any]:
 class _Body:
     """What a loop does in a round."""
 
-    def __init__(self, module: Any, barriers: dict[str, str], block: Any, joined: Sequence[Any]) -> None:
+    def __init__(self, module: Module, block: Any, joined: Sequence[Any]) -> None:
         self.module = module
         self.joined = joined
-        self.barriers = barriers
         self.block = block
 
     def write(self) -> None:
-        for op in [view.operation for view in self.block.operations]:
+        for op in operations(self.block):
             if op.name == _STORE and _is_large(op.operands[0]) and block_of(op.operands[0]) == self.block:
                 self._wait(op)
-        walked = any(_is_product(view.operation) for view in self.block.operations)
+        walked = any(map(_is_product, operations(self.block)))
         for array, end in zip(self.block.arguments, list(last_of(self.block).operands), strict=True):
             if _is_large(array) and end != array:
                 self._keep_mask(array, end)
                 if not walked:
                     self._wait_anew(array, end)
-
-    def _barrier(self, *values: Any) -> Any:
-        return custom_calls.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.module.body, self.barriers)[0].ir
 
     # --------------------------------------------------------------------------------------------- stores into parts
 
@@ -108,14 +99,14 @@ class _Body:
         if late:
             late = [self._keep(value) for value in late]
             with ir.InsertionPoint(store):
-                store.operands[0] = self._barrier(array, *late)
+                store.operands[0] = self.module.barrier(array, *late)[0]
 
     def _move_up(self, values: Sequence[Any], store: Any) -> bool:
         """Have values made before a store, if that can be."""
         needed = self._behind(values)
         if store.results[0] in needed:
             return False
-        order = [view.operation for view in self.block.operations]
+        order = operations(self.block)
         moved = [op for op in order[order.index(store) + 1 :] if any(r in needed for r in op.results)]
         if not all(is_pure(op) or op.name in _MOVED for op in moved):
             return False
@@ -128,7 +119,7 @@ class _Body:
         if value.owner.operation.name in KEPT:
             return value
         with ir.InsertionPoint.after(value.owner.operation):
-            kept = self._barrier(value)
+            kept = self.module.barrier(value)[0]
         value.replace_all_uses_except(kept, kept.owner.operation)
         return kept
 
@@ -138,7 +129,7 @@ class _Body:
         number = next((a for a in self.block.arguments if _is_tensor(a) and not shape_of(a)), None)
         if count is not None and number is not None:
             with ir.InsertionPoint(loop):
-                loop.operands[count.place] = self._barrier(loop.operands[count.place], number)
+                loop.operands[count.place] = self.module.barrier(loop.operands[count.place], number)[0]
 
     # --------------------------------------------------------------------------------------------- arrays that are made anew
 
@@ -172,7 +163,7 @@ class _Body:
             return
         late = [value if self._only_goes_round(value) else self._keep(value) for value in late]
         with ir.InsertionPoint(readers[0]):
-            kept = self._barrier(array, *late)
+            kept = self.module.barrier(array, *late)[0]
         for op in readers:
             for k, operand in enumerate(op.operands):
                 if operand == array:
@@ -196,7 +187,7 @@ class _Body:
                     return []
                 found.add(op)
             todo += [(v, cellwise) for v in op.operands]
-        return [op for op in (view.operation for view in self.block.operations) if op in found] if len(seen) <= FAR else []
+        return [op for op in operations(self.block) if op in found] if len(seen) <= FAR else []
 
     def _only_goes_round(self, value: Any) -> bool:
         """Is a value used for nothing but the next round, so that it is in memory?"""

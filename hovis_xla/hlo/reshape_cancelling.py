@@ -10,7 +10,7 @@ from typing import Any, Final
 from hovis_xla.emit import builder
 from hovis_xla.emit.inplace_stores import CELLWISE
 from hovis_xla.emit.stored_parts import shape_of
-from hovis_xla.hlo.licm import is_pure, loops_of
+from hovis_xla.hlo.module import Module, erase_unused, operations
 from hovis_xla.hlo.partial_sort import tensor_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 
@@ -25,27 +25,21 @@ _ELEMENTWISE: Final = CELLWISE | {"stablehlo.bitcast_convert"}
 Shape = tuple[int, ...]
 
 
-def cancel_reshapes(module: Any) -> None:
+def cancel_reshapes(module: Module) -> None:
     """Cancel reshapes in loops.
 
     Do without reshapes in the loops of a module, where all that is reshaped was reshaped before.
     """
-    for loop in loops_of(module.body):
+    for loop in module.loops:
         block = loop.regions[1].blocks[0]
-        _drop_unused(block)
+        erase_unused(block)
         made: dict[tuple[Any, Shape], Any] = {}
-        for op in [view.operation for view in block.operations if view.operation.name == _RESHAPE]:
+        for op in [op for op in operations(block) if op.name == _RESHAPE]:
             shape = shape_of(op.results[0])
             chain = _chain(op, shape) if math.prod(shape) >= LEAST else None
             if chain is not None:
                 _replace(op, chain, shape, made)
-        _drop_unused(block)
-
-
-def _drop_unused(block: Any) -> None:
-    for op in reversed([view.operation for view in block.operations]):
-        if is_pure(op) and not any(True for result in op.results for _ in result.uses):
-            op.erase()
+        erase_unused(block)
 
 
 def _chain(op: Any, shape: Shape) -> list[Any] | None:
@@ -67,7 +61,7 @@ def _chain(op: Any, shape: Shape) -> list[Any] | None:
     users = {use.owner.operation for made in chain for use in made.results[0].uses}
     if not all(user in chain or (user.name == _RESHAPE and shape_of(user.results[0]) == shape) for user in users):
         return None
-    return [made for made in reversed([view.operation for view in op.block.operations]) if made in chain]
+    return [made for made in reversed(operations(op.block)) if made in chain]
 
 
 def _begins(op: Any, shape: Shape) -> bool:

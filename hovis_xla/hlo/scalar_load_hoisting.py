@@ -7,12 +7,9 @@ read in front of the kernel's loop, and does one element at a time.  In native l
 import math
 from typing import Any, Final
 
-from hovis_xla.emit import custom_calls
 from hovis_xla.emit.inplace_stores import KEPT
 from hovis_xla.emit.stored_parts import shape_of
-from hovis_xla.hlo.iteration_dependence import barriers_in
-from hovis_xla.hlo.licm import loops_of
-from hovis_xla.hlo.partial_sort import tensor_of
+from hovis_xla.hlo.module import Module, operations
 from hovis_xla.jaxlib.adapter import context, ir
 
 #: Arrays of fewer elements are made as they are; what comes of a number by more operations is not looked at.
@@ -23,21 +20,20 @@ _READ: Final = "stablehlo.dynamic_slice"
 _STORE: Final = "stablehlo.dynamic_update_slice"
 
 
-def hoist_scalar_loads(module: Any) -> None:
+def hoist_scalar_loads(module: Module) -> None:
     """Hoist loads of scalars out of elementwise code.
 
     Have the loops of a module read numbers before the arrays that are made with them.
     """
     with context(), ir.Location.unknown(context()):
-        barriers = barriers_in(module)
-        for loop in loops_of(module.body):
+        for loop in module.loops:
             block = loop.regions[1].blocks[0]
-            for op in [view.operation for view in block.operations if view.operation.name == _READ]:
+            for op in [op for op in operations(block) if op.name == _READ]:
                 (number,) = op.results
                 if math.prod(shape_of(number)) == 1 and _is_spread(number, block):
                     with ir.InsertionPoint.after(op):
-                        (read,) = custom_calls.opaque_identity([tensor_of(number)], module.body, barriers)
-                    number.replace_all_uses_except(read.ir, read.ir.owner.operation)
+                        (read,) = module.barrier(number)
+                    number.replace_all_uses_except(read, read.owner.operation)
 
 
 def _is_spread(number: Any, block: Any) -> bool:

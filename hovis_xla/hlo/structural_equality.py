@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hovis_xla.hlo.licm import is_pure
+from hovis_xla.hlo.module import is_pure
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 
 #: Values that are made of more operations are not looked at.

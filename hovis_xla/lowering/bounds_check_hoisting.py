@@ -20,7 +20,8 @@ from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import BOOL, INT, INT64, SCALAR, Num
-from hovis_xla.hlo.licm import costs_little, is_pure
+from hovis_xla.hlo.licm import costs_little
+from hovis_xla.hlo.module import is_pure
 from hovis_xla.jaxlib.adapter import ir
 
 #: A check is left in the loop if its index is made of more operations that no round changes, or changes by more in a round.

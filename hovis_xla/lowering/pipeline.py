@@ -17,6 +17,7 @@ from hovis_xla.analysis.exception_edges import convert_exception_edges
 from hovis_xla.analysis.loop_forest import prune_raising_paths
 from hovis_xla.hlo import dot_layout, licm, loop_distribution, read_before_write, scalar_load_hoisting
 from hovis_xla.hlo.chain_splitting import split_chains
+from hovis_xla.hlo.module import Module
 from hovis_xla.hlo.partial_sort import select_partially
 from hovis_xla.hlo.reshape_cancelling import cancel_reshapes
 from hovis_xla.jaxlib import adapter
@@ -74,15 +75,15 @@ def through(stages: Sequence[Stage], function: Function) -> Function:
     return function
 
 
-def rewrite(act: Rewriting, module: Any, *more: Any) -> Any:
+def rewrite(act: Rewriting, module: Module, *more: Any) -> Any:
     """Let a pass rewrite a module; what it says of it."""
     return run_pass(act.__name__, lambda one: act(one, *more), module, checking(verify_module))
 
 
-def verify_module(module: Any) -> None:
+def verify_module(module: Module) -> None:
     """Raise VerifierError if MLIR finds a module broken."""
     try:
-        module.operation.verify()
+        module.ir.operation.verify()
     except adapter.ir.MLIRError as error:
         raise VerifierError(f"{error}\n{module}") from None
 

@@ -24,6 +24,7 @@ from hovis_xla.emit.values import ARRAY, INT, PYTHON, Known, Late, NotLowerable,
 from hovis_xla.hlo.chain_splitting import split_chains
 from hovis_xla.hlo.dot_layout import assign_dot_layouts
 from hovis_xla.hlo.licm import hoist_invariants
+from hovis_xla.hlo.module import Module
 from hovis_xla.hlo.partial_sort import select_partially
 from hovis_xla.jaxlib import adapter, disk_cache, progress
 from hovis_xla.jaxlib.adapter import Program, Recipe, XlaError
@@ -166,14 +167,14 @@ class Executable:
         """The module that is compiled, and how that is done in full."""
         low = self._in_full()
         with adapter.context():
-            module = scalar_packing.packed(low.module, low.inputs, low.outputs)
+            module = Module(scalar_packing.packed(low.module, low.inputs, low.outputs))
             rewrite(select_partially, module)
             for act in OF_LOOPS if low.work.loops else ():
                 rewrite(act, module)
             tiles = rewrite(assign_dot_layouts, module, low.work.native)
             stays = bool(low.work.loops) and rewrite(hoist_invariants, module)
             rewrite(split_chains, module)
-            return module, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
+            return module.ir, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
 
     @lazy
     def _packed_plainly(self) -> tuple[Any, Recipe]:
@@ -182,10 +183,10 @@ class Executable:
         if low is None:
             return self._packed
         with adapter.context():
-            module = scalar_packing.packed(low.module, low.inputs, low.outputs)
+            module = Module(scalar_packing.packed(low.module, low.inputs, low.outputs))
             rewrite(select_partially, module)
             rewrite(split_chains, module)
-            return module, Recipe(self.exact, small=low.work.small, native=low.work.native)
+            return module.ir, Recipe(self.exact, small=low.work.small, native=low.work.native)
 
     def _compiled(self) -> Program:
         """The program in full, which the first thread that comes compiles, while others do other things."""

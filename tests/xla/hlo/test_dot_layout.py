@@ -6,6 +6,7 @@ import pytest
 
 import hovis_xla
 from hovis_xla.hlo import dot_layout
+from hovis_xla.hlo.module import Module
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.hlo_text import Loops, loops_of
 from tests.xla.harness.checking import agree
@@ -99,7 +100,7 @@ def test_a_product_is_the_same_in_whatever_order_it_is_written(monkeypatch):
     with adapter.context(), adapter.ir.Location.unknown(adapter.context()):
         module = adapter.ir.Module.parse(f"func.func @main({arguments}) -> ({types}) {{ {body}\n return {results} : {types} }}")
         module.operation.attributes["sym_name"] = adapter.ir.StringAttr.get("products")
-        assert dot_layout.assign_dot_layouts(module, native=True)
+        assert dot_layout.assign_dot_layouts(Module(module), native=True)
         assert module.operation.verify()
     shapes = [[(s.shape, s.dtype) for s in some] for some in (given, wanted)]
     program = adapter.compile_module(module, *shapes, recipe=adapter.Recipe(native=True, tiles=True))

@@ -5,6 +5,7 @@ import pytest
 
 import hovis_xla
 from hovis_xla.hlo import licm
+from hovis_xla.hlo.module import Module
 from hovis_xla.jaxlib import adapter
 from tests.xla.harness.checking import agree
 
@@ -76,7 +77,7 @@ def test_what_is_dear_is_taken_out_once(many, wide):
     light += ["    %w = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f64>) -> tensor<8xf64>", "    %v = stablehlo.add %w, %w : tensor<8xf64>"] * wide
     with adapter.context(), adapter.ir.Location.unknown(adapter.context()):
         module = adapter.ir.Module.parse(MODULE.replace("LIGHT", "\n".join(light)))
-        stays = licm.hoist_invariants(module)
+        stays = licm.hoist_invariants(Module(module))
         assert module.operation.verify()
     assert stays == (many == licm.MANY and not wide)
     before, _, inside = str(module).partition("stablehlo.while")

@@ -1,0 +1,114 @@
+"""A module of StableHLO as its passes see it: its loops, its barriers, its operations by kind, and which of them are pure."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hovis_xla.emit import custom_calls
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.values import INT64
+from hovis_xla.jaxlib.adapter import ir
+
+#: Operations that do more than give their results.
+_IMPURE = frozenset({"custom_call", "rng", "rng_bit_generator", "return", "infeed", "outfeed", "send", "recv", "create_token", "after_all"})
+
+
+class Module:
+    """A module, and what its passes look for in it, found once.  A pass that makes or drops loops says so (``loops_changed``)."""
+
+    __slots__ = ("_loops", "barriers", "ir")
+
+    def __init__(self, module: Any) -> None:
+        self.ir = module
+        #: the functions that barriers are made of, by what they are given
+        self.barriers = {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
+        self._loops: list[Any] | None = None
+
+    def __str__(self) -> str:
+        return str(self.ir)
+
+    @property
+    def loops(self) -> Sequence[Any]:
+        """All loops, those within others first."""
+        if self._loops is None:
+            self._loops = list(_loops_in(self.ir.body))
+        return self._loops
+
+    def loops_changed(self) -> None:
+        """There are other loops than before."""
+        self._loops = None
+
+    def barrier(self, *values: Any) -> list[Any]:
+        """The same values, as something that XLA does not look behind, made at the insertion point."""
+        # the dtype matters to nobody: the type is that of each value
+        return [made.ir for made in custom_calls.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.ir.body, self.barriers)]
+
+    def is_barrier(self, op: Any) -> bool:
+        return bool(op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in self.barriers.values())
+
+
+def kind_of(op: Any) -> str:
+    """The name of an operation of StableHLO."""
+    return str(op.name).removeprefix("stablehlo.")
+
+
+def operations(block: Any) -> list[Any]:
+    """The operations of a block."""
+    return [view.operation for view in block.operations]
+
+
+def operations_in(root: Any, *names: str) -> list[Any]:
+    """The operations with these names within a module or another operation, at any depth."""
+    found: list[Any] = []
+
+    def look(op: Any) -> Any:
+        if op.operation.name in names:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(look)
+    return found
+
+
+def is_pure(op: Any) -> bool:
+    """Does it nothing but give its results, and is it one operation?"""
+    return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and kind_of(op) not in _IMPURE
+
+
+def made_by(value: Any) -> Any:
+    """The operation that makes a value; None: it is a parameter."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def last_of(block: Any) -> Any:
+    return block.operations[len(block.operations) - 1].operation
+
+
+def erase_unused(block: Any) -> None:
+    """Drop the pure operations of a block whose results nobody uses."""
+    for op in reversed(operations(block)):
+        if is_pure(op) and not any(True for result in op.results for _ in result.uses):
+            op.erase()
+
+
+def _loops_in(block: Any) -> Iterator[Any]:
+    for op in block.operations:
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from _loops_in(inner)
+        if op.operation.name == "stablehlo.while":
+            yield op.operation
+
+
+def _is_identity(function: Any) -> bool:
+    """Is it one of the functions that barriers are made of?"""
+    block = function.regions[0].blocks[0]
+    return len(block.operations) == 1 and len(block.arguments) > 0 and list(block.operations[0].operands) == list(block.arguments)
+
+
+def _types(function: Any) -> str:
+    return ", ".join(str(a.type) for a in function.regions[0].blocks[0].arguments)
+
+
+def _name(function: Any) -> str:
+    return str(ir.StringAttr(function.attributes["sym_name"]).value)
