@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from hovis.backend.assembler.selection_rules import constant_of, is_constant
+from hovis.backend.assembler.selection.selection_rules import constant_of, is_constant
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand, Value
 from hovis.ir.naming import is_name

@@ -22,10 +22,11 @@ from hovis.backend.assembler.encode import (
     Label,
     Region,
 )
-from hovis.backend.assembler.inline_guards import Look
-from hovis.backend.assembler.instruction_selection import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item, Linear
 from hovis.backend.assembler.liveness import Flow, may_finalize
 from hovis.backend.assembler.register_allocation import Slots
+from hovis.backend.assembler.selection.inline_guards import Look
+from hovis.backend.assembler.selection.instruction_selection import Linear
+from hovis.backend.assembler.selection.stack_code import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.backend.assembler.traceback_marks import Marks
 from hovis.backend.tracebacks import Tracebacks
 from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
