@@ -122,7 +122,7 @@ class _Assembler:
         slots = Slots(flow, code, variables, taken, stay)
         deadline.check()
         emitter = Emitter(flow, linear, code, slots, marks, carried)
-        emitter.clears = dict.fromkeys(stay, False)
+        emitter.moves.clears = dict.fromkeys(stay, False)
         emitter.run()
         deadline.check()
         if not self.mends:
